@@ -133,9 +133,10 @@ interface RouteOptions<
     answer: Static<Answer>;
   };
   /**
-   * What the audit log stores about a request that is not a GET. `catalog` (default): each catalog
-   * row that the request changes. `none`: nothing, because the request changes nothing. Any other
-   * value is the name of an action; an entry about the action is stored before the handler runs.
+   * Kind of entry that the audit log stores about a request that is not a GET. `catalog` (default):
+   * one for each catalog row that the request changes. `none`: nothing, because the request changes
+   * nothing. Any other value is the name of an action; an entry about the action is stored before
+   * the handler runs.
    */
   audit?: "catalog" | "none" | `${"replay" | "dead-letter"}.${string}`;
   /** Further permissions that depend on the request's query and body. */

@@ -13,7 +13,10 @@ import type { Config } from "../settings/keys.ts";
 import type { LiveSettings } from "../settings/live-settings.ts";
 import type { Store } from "../store/store.ts";
 
-/** What the server gives to each of its parts (catalog, logs, pipeline and others) to open it. */
+/**
+ * Objects that the server gives to each of its parts (catalog, logs, pipeline and others) to open
+ * it.
+ */
 export interface StartContext {
   /** The settings at the start. */
   config: Config;

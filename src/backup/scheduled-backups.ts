@@ -113,7 +113,7 @@ class ScheduledBackups {
 
   /**
    * Makes a backup at the time `until` (milliseconds since the epoch). If the clock has been set
-   * back to before the newest backup, determines anew when the next backup is due.
+   * back to before the newest backup, determines again when the next backup is due.
    */
   #wait(until: number): void {
     if (this.#isStopping) return;

@@ -9,7 +9,7 @@ import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { unpack } from "./archive.ts";
 import type { ArchiveSource } from "./archive-source.ts";
 
-/** What a backup contains, found by reading all of it. */
+/** Contents of a backup, found by reading all of it. */
 export interface BackupContents {
   workspaces: number;
   deadLetters: number;

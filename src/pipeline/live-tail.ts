@@ -109,7 +109,7 @@ export class LiveTail implements TailSubscriptions {
       }
     }
     if (!this.remote?.hasSubscriber(workspaceId)) return;
-    // As text, because the messages between nodes would round large integers.
+    // The event is sent as text, because messages between nodes would round large integers.
     this.remote.publish(workspaceId, { ...message, event: JSON.stringify(message.event) });
   }
 

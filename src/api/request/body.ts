@@ -21,8 +21,8 @@ interface BodyOptions {
   onRead?(bytes: number): void;
   /**
    * Called once, if the body is longer than `BODY_BYTES_PER_REQUEST`. The rest of the body is read
-   * when the promise resolves, and its time limit `secondsMax` starts anew. `signal` aborts when
-   * the first time limit ends before the promise resolves.
+   * when the promise resolves, again for at most `secondsMax`. `signal` aborts when the first
+   * `secondsMax` end before the promise resolves.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }

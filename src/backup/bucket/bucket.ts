@@ -153,7 +153,7 @@ export function openBucket(
 const ofEndpoint = "check backup.s3.endpoint and backup.s3.region";
 const ofKey = "check backup.s3.access.key and backup.s3.secret.key";
 
-/** What the operator must do, by the error code in the store's response. */
+/** Advice for the operator, by the error code in the store's response. */
 const advice: Record<string, string> = {
   InvalidAccessKeyId: ofKey,
   XAdminUserNotFound: ofKey,
@@ -173,8 +173,8 @@ const advice: Record<string, string> = {
 };
 
 /**
- * Returns what the operator must do after a failed request, by the error code and the HTTP status
- * of the response. `permission` is the one that the request needs.
+ * Returns advice for the operator after a failed request, by the error code and the HTTP status of
+ * the response. `permission` is the one that the request needs.
  */
 export function adviceOf(
   code: string | undefined,

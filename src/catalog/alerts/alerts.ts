@@ -44,10 +44,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     return rule;
   }
 
-  /**
-   * Throws `conflict` unless the process `holder` has the lease, so that a process that has lost
-   * the lease changes nothing.
-   */
+  /** Throws `conflict` unless `holder` has the lease: a former holder must not change anything. */
   function expectLease(holder: string): void {
     if (tables.lease()?.holder !== holder) {
       throw new ApiError("conflict", "Another node evaluates the alert rules now");
@@ -108,9 +105,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           expectRoom("rules", rules.count(workspaceId), ALERT_RULES_OF_WORKSPACE_MAX);
           return putRule(workspaceId, input);
         }),
-      /**
-       * Replaces a rule with what `change` returns for it. `change` runs within the transaction.
-       */
+      /** Replaces a rule with the result of `change`, which runs in the transaction. */
       update: (workspaceId: string, id: string, change: (before: AlertRule) => AlertRuleInput) =>
         store.change(() => {
           const before = rules.get(workspaceId, id);
@@ -150,10 +145,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           }
           return receiver;
         }),
-      /**
-       * Replaces a receiver with what `change` returns for it. `change` runs within the
-       * transaction.
-       */
+      /** Replaces a receiver with the result of `change`, which runs in the transaction. */
       update: (
         workspaceId: string,
         id: string,
@@ -183,10 +175,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       /** Stores the result of a test notification as the receiver's latest result. */
       note: (id: string, result: NotificationResult) => store.change(() => noteState(id, result)),
     },
-    /**
-     * Returns a page of a workspace's alerts. Open ones come first, then ended ones, the newest
-     * first within each group.
-     */
+    /** Lists a page of alerts: first open ones, then ended ones, both with the newest first. */
     list(workspaceId: string, page: number, state?: "open" | "ended") {
       const { open = [], ended = [] } = Object.groupBy(tables.all(workspaceId), ({ endedAt }) =>
         endedAt === undefined ? "open" : "ended",
@@ -224,10 +213,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       store.change(() => {
         if (tables.lease()?.holder === holder) tables.setLease(undefined);
       }),
-    /**
-     * Stores the alerts that begin or end, and the marks that change, after an evaluation of a
-     * workspace's rules.
-     */
+    /** Stores the alerts and marks that an evaluation of a workspace's rules has changed. */
     record: (holder: string, workspaceId: string, { begun, ended, marks }: AlertChange) =>
       store.change(() => {
         expectLease(holder);

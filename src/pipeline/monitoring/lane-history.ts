@@ -45,9 +45,9 @@ const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
 
 /**
- * A destination counts as recovered when so many outputs were delivered since its last failure that
- * this number of them would have failed at the failure rate of the last minute. At 3, a destination
- * that still fails is taken for recovered about once in e³ = 20 times.
+ * A destination counts as recovered when this number of the outputs delivered since its last
+ * failure would have failed at the failure rate of the last minute. At 3, a destination that still
+ * fails is taken for recovered about once in e³ = 20 times.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;

@@ -10,8 +10,8 @@ import type { ApiDeps } from "../../deps.ts";
 import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 
 /**
- * What the functions of this file need of the server. `python` is the name of the language Python
- * in answers.
+ * Objects that the functions of this file need. `python` is the name of the language Python in
+ * answers.
  */
 type AnswerDeps = Pick<ApiDeps, "catalog" | "python">;
 

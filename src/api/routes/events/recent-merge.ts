@@ -15,8 +15,8 @@ export interface StoredEvent
 }
 
 /**
- * What became of an event at a destination. A node knows it from its memory or from a ledger
- * (delivery progress of a partition).
+ * Outcome of an event at a destination. A node knows it from its memory or from a ledger (delivery
+ * progress of a partition).
  */
 interface MergedOutcome
   extends Omit<FoundOutcome, "outcome">,

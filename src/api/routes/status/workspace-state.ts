@@ -37,7 +37,7 @@ export async function workspaceState(
   );
 }
 
-/** Whether a workspace has so many destinations that its requests share one computed state. */
+/** Whether a workspace has enough destinations for its requests to share one computed state. */
 export function hasSharedState({ catalog }: StatusDeps, workspaceId: string): boolean {
   return catalog.destinations.count(workspaceId) >= STATUS_SHARED_ITEMS_MIN;
 }
