@@ -1,0 +1,132 @@
+import { expect, test } from "bun:test";
+import { createLimiters } from "../../../src/api/limiters.ts";
+import type { StatusDeps } from "../../../src/api/routes/status/local-status.ts";
+import { measureSources, workspaceState } from "../../../src/api/routes/status/workspace-state.ts";
+import type { Connection, Destination, Source } from "../../../src/catalog/model.ts";
+import { OVERVIEW_LAG_SECONDS_MIN } from "../../../src/settings/limits.ts";
+
+const noRates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
+const idle = { lagEvents: 0, lagSeconds: 0, isWaiting: false, isRejecting: false, rates: [] };
+
+interface Scene {
+  destinations?: Partial<Destination>[];
+  connections?: Partial<Connection>[];
+  sources?: Partial<Source>[];
+  /** State of the lane of each destination that has one. */
+  lanes?: Record<string, object>;
+  missing?: string[];
+  blocked?: string;
+}
+
+/** A workspace on a node whose lanes are `lanes`; the nodes `missing` do not answer. */
+function scene({ destinations = [], connections = [], sources = [], ...more }: Scene): StatusDeps {
+  const { lanes = {}, missing, blocked } = more;
+  const of = (items: readonly object[]) => ({ each: () => items, count: () => items.length });
+  return {
+    limiters: createLimiters(0),
+    ...(missing && { others: { node: "a", ask: async () => ({ answers: new Map(), missing }) } }),
+    ready: () => ({
+      warnings: [],
+      checks: blocked ? { delivery: { ok: false, message: blocked } } : {},
+    }),
+    suspensions: () => [],
+    slowCode: () => new Map(),
+    catalog: {
+      sources: of(sources),
+      destinations: of(destinations.map((it) => ({ enabled: true, workspaceId: "w", ...it }))),
+      connections: {
+        ...of(connections),
+        eachOf: (_: string, { sourceId }: Partial<Connection>) =>
+          connections.filter((it) => it.sourceId === sourceId),
+        idOf: (ends: Partial<Connection>) =>
+          connections.find(
+            (it) => it.sourceId === ends.sourceId && it.destinationId === ends.destinationId,
+          )?.id,
+      },
+      code: { linkedTransformation: () => undefined },
+    },
+    pipeline: {
+      status: (id: string) => lanes[id] && { ...idle, ...lanes[id] },
+      deadLetters: { count: () => 0 },
+    },
+  } as unknown as StatusDeps;
+}
+
+const failure = { since: 1_000, reason: "No route", isDown: false };
+const cases: [state: string, lane: object | undefined, more?: Scene][] = [
+  ["ok", {}],
+  ["down", { failure: { ...failure, isDown: true } }],
+  ["failing", { failure }],
+  ["waiting", { isWaiting: true }],
+  ["lagging", { lagSeconds: OVERVIEW_LAG_SECONDS_MIN }],
+  ["ok", { lagSeconds: OVERVIEW_LAG_SECONDS_MIN - 0.1 }],
+  ["blocked", { isWaiting: true }, { blocked: "The disk is full" }],
+  ["failing", { failure }, { blocked: "The disk is full" }],
+  ["unconnected", undefined],
+  ["unknown", undefined, { missing: ["b"] }],
+  ["unknown", {}, { missing: ["b"] }],
+  ["failing", { failure }, { missing: ["b"] }],
+  ["paused", { failure }, { destinations: [{ id: "d", enabled: false }] }],
+  ["external", undefined, { destinations: [{ id: "d", deliveredBy: "rudder-server" }] }],
+];
+test.each(cases)("a destination is %s with the lane %j and %j", async (state, lane, more = {}) => {
+  const lanes = lane && { d: lane };
+  const found = await workspaceState(
+    scene({ destinations: [{ id: "d" }], ...(lanes && { lanes }), ...more }),
+    "w",
+  );
+  expect(found.destinations[0]!.state).toBe(state as never);
+  expect(found.missingNodes).toEqual(more.missing ?? []);
+});
+
+test("a destination has the reason of its failure, or why its server delivers nothing", async () => {
+  const reasonWith = async (lane: object, blocked?: string) => {
+    const lanes = { d: lane };
+    const given = { destinations: [{ id: "d" }], lanes, ...(blocked && { blocked }) };
+    const [{ since, reason } = {}] = (await workspaceState(scene(given), "w")).destinations;
+    return [since, reason];
+  };
+  expect(await reasonWith({ failure })).toEqual(["1970-01-01T00:00:01.000Z", "No route"]);
+  const blocked = "delivery: The disk is full";
+  expect(await reasonWith({}, "The disk is full")).toEqual([undefined, blocked]);
+  expect(await reasonWith({ failure }, "The disk is full")).toEqual([
+    expect.any(String),
+    "No route",
+  ]);
+  expect(await reasonWith({})).toEqual([undefined, undefined]);
+});
+
+test("connections are sorted: enabled ones, those of urgent destinations, then by rates", async () => {
+  const rates = (failed: number, received: number) => ({
+    rates: [{ sourceId: "s", ...noRates, failed, received }],
+  });
+  const lanes = {
+    quiet: rates(0, 0.0004),
+    busy: rates(0, 2),
+    failed: rates(1, 0),
+    bad: { failure },
+    off: { failure: { ...failure, isDown: true } },
+  };
+  const ids = Object.keys(lanes);
+  const destinations = ids.map((id) => ({ id }));
+  const connections = [...ids, "gone"].map((id) => ({
+    ...{ id: `to-${id}`, sourceId: "s", destinationId: id, enabled: id !== "off" },
+  }));
+  const sources = [{ id: "s", name: "S", enabled: true }];
+  const deps = scene({ destinations, connections, sources, lanes });
+  const found = await workspaceState(deps, "w");
+  expect(found.connections.map(({ destinationId }) => destinationId)).toEqual([
+    ...["bad", "failed", "busy", "quiet", "gone", "off"],
+  ]);
+  // Rates have thousandths at most.
+  expect(found.connections[3]!.rates).toEqual(noRates);
+  expect(found.totals).toEqual({ sources: 1, destinations: 5, connections: 6 });
+  // The destination that reads fastest lags least.
+  const source = { id: "s", name: "S", enabled: true, receivedPerSecond: 2 };
+  expect(found.sources).toEqual([source]);
+  const { signal } = new AbortController();
+  expect(await measureSources(deps, "w", sources as Source[], signal)).toEqual({
+    sources: [source],
+    missingNodes: [],
+  });
+});
