@@ -108,6 +108,19 @@ describe("the sessions of a member", () => {
     expect(alive).toEqual([false, ...begun.slice(1).map(() => true)]);
   });
 
+  test("end not for sessions that have expired", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const { identities, sessions } = catalog;
+    const member = await identities.admit(workspaceId, account("1"));
+    const begin = (expiresAt: number) =>
+      sessions.beginForMember(workspaceId, member.id, { expiresAt });
+    const live = [];
+    for (let n = 1; n < SESSIONS_OF_TOKEN_MAX; n++) live.push(await begin(soon()));
+    await begin(Date.now() - 60_000);
+    live.push(await begin(soon()));
+    expect(live.filter(({ secret }) => sessions.authenticate(secret) === undefined)).toEqual([]);
+  });
+
   test("need room for one more token of the workspace", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const member = await catalog.identities.admit(workspaceId, account("1"));

@@ -37,11 +37,9 @@ export function openSessions(
    */
   function put(session: StoredSession): void {
     const others = sessions.ofToken(session.tokenId);
-    for (const [older, other] of others.entries()) {
-      const isOver = other.expiresAt <= earliestNow();
-      const left = others.length - older;
-      if (isOver || left >= SESSIONS_OF_TOKEN_MAX) sessions.remove(other);
-    }
+    const live = others.filter(({ expiresAt }) => expiresAt > earliestNow());
+    const kept = new Set(live.slice(1 - SESSIONS_OF_TOKEN_MAX));
+    for (const other of others) if (!kept.has(other)) sessions.remove(other);
     sessions.put(session);
     const count = sessions.ofToken(session.tokenId).length;
     assert(count <= SESSIONS_OF_TOKEN_MAX, "A token has at most SESSIONS_OF_TOKEN_MAX sessions");
