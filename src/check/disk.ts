@@ -98,17 +98,25 @@ function checkFreeSpace(data: string): CheckResult {
 }
 
 /**
- * Returns the type of the file system that contains a path, such as `ext4`. It is the file system
- * at the longest mount point above the path. `mounts` is the text of `/proc/self/mounts`.
+ * Returns the type of the file system that contains a path, such as `ext4`. It is the one that was
+ * mounted last at the longest mount point above the path. `mounts` is the text of
+ * `/proc/self/mounts`.
  */
 export function fileSystemOf(path: string, mounts: string): string {
   const above = mounts
     .trim()
     .split("\n")
-    .map((line) => line.split(" "))
+    .map((line) => line.split(" ").map(withoutEscapes))
     .filter(([, point = ""]) => `${path}/`.startsWith(point === "/" ? "/" : `${point}/`))
-    .sort(([, a = ""], [, b = ""]) => b.length - a.length);
-  return above[0]?.[2] ?? "an unknown file system";
+    .sort(([, a = ""], [, b = ""]) => a.length - b.length);
+  return above.at(-1)?.[2] ?? "an unknown file system";
+}
+
+/** Replaces the kernel's octal escapes of spaces and other characters, such as `\040`. */
+function withoutEscapes(field: string): string {
+  return field.replace(/\\([0-7]{3})/g, (_, digits) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
 }
 
 /** Measures durable writes to the data directory, one after another as in the event log. */

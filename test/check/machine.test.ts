@@ -99,6 +99,16 @@ test.each([
   expect(fileSystemOf(path, mounts)).toBe(type);
 });
 
+test("the file system of a path is the last of several at one mount point, as with automounts", () => {
+  const mounts = "/dev/r / ext4 rw 0 0\nauto /mnt autofs rw 0 0\n/dev/a /mnt xfs rw 0 0\n";
+  expect(fileSystemOf("/mnt/data", mounts)).toBe("xfs");
+});
+
+test("a mount point has the kernel's escapes of spaces", () => {
+  const mounts = "/dev/r / ext4 rw 0 0\n/dev/a /mnt/a\\040b\\134 xfs rw 0 0\n";
+  expect(fileSystemOf("/mnt/a b\\/data", mounts)).toBe("xfs");
+});
+
 test("a path that no mount point contains has an unknown file system, as in a chroot", () => {
   expect(fileSystemOf("/data", "/dev/a /mnt xfs rw 0 0\n")).toBe("an unknown file system");
   expect(fileSystemOf("/data", "")).toBe("an unknown file system");
