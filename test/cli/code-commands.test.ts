@@ -315,6 +315,11 @@ describe("test", () => {
     expect(ran()).toHaveLength(1);
     await piped(["test", join(root, "libraries")]);
     expect(ran()).toHaveLength(2);
+    server.sent.length = 0;
+    // A file beside the folders is a transformation of its own.
+    writeFileSync(join(root, "code.js"), "loose");
+    await piped(["test", join(root, "code.js")]);
+    expect(ran().map(({ body }) => body)).toMatchObject([{ name: "code", code: "loose" }]);
   });
 
   test("explains failures, exits with 1, and writes a report of JUnit", async () => {

@@ -53,7 +53,10 @@ function codeAt(path: string): { chosen: LocalCode[]; libraries: CodeContent[] }
   const all = root === undefined ? [] : readCodeDirectory(root);
   const libraries = all.map(({ content }) => content).filter(({ kind }) => kind === "library");
   const directory = resolve(isFile ? dirname(path) : path);
-  const own = all.filter((it) => isWithin(directory, join(root ?? "", it.path)));
+  const own = all.filter((it) => {
+    const place = join(root ?? "", it.path);
+    return isFile ? place === directory : isWithin(directory, place);
+  });
   const isCode = isFile && basename(path).startsWith("code.");
   if (own.length > 0 && (!isFile || isCode)) return { chosen: own, libraries };
   if (isFile) return { chosen: [looseFile(path)], libraries };
