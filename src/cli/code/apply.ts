@@ -55,8 +55,15 @@ async function applyTests(
     return at < 0 ? undefined : left.splice(at, 1)[0];
   };
   const changed = wanted.filter((it) => !take((other) => caseText(other) === caseText(it)));
-  for (const body of changed) {
-    const other = take(({ name }) => name === body.name);
+  const pairs = changed.map((body) => ({ body, other: take(({ name }) => name === body.name) }));
+  // Deletions come first, so that a transformation with the maximum of test cases takes new ones.
+  for (const other of left) {
+    await client.call("DELETE /v2/transformations/{id}/test-cases/{caseId}", {
+      params: { id, caseId: other.id },
+      ifMatch: `"${other.versionId}"`,
+    });
+  }
+  for (const { body, other } of pairs) {
     if (other === undefined) {
       await client.call("POST /v2/transformations/{id}/test-cases", { params: { id }, body });
       continue;
@@ -65,12 +72,6 @@ async function applyTests(
       params: { id, caseId: other.id },
       ifMatch: `"${other.versionId}"`,
       body,
-    });
-  }
-  for (const other of left) {
-    await client.call("DELETE /v2/transformations/{id}/test-cases/{caseId}", {
-      params: { id, caseId: other.id },
-      ifMatch: `"${other.versionId}"`,
     });
   }
 }
