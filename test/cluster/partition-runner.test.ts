@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { assert } from "../../src/assert.ts";
+import { assert, InvariantError } from "../../src/assert.ts";
 import { PartitionRunner } from "../../src/cluster/membership/partition-runner.ts";
 import { LeaderFailed } from "../../src/cluster/topics/fetch-answer.ts";
 import { listeningLogger, quiet, until } from "../log/support.ts";
@@ -219,5 +219,22 @@ describe("the partitions of a node", () => {
     await runner.assign([3]);
     await until(() => runner.isSettled(3));
     expect(runner.failure()).toBeUndefined();
+  });
+
+  test("that a broken invariant stopped have no earlier failure when they are assigned again", async () => {
+    const { runner, calls, fail } = manualRunner();
+    await runner.assign([1]);
+    await fail();
+    await runner.assign([1]);
+    await until(() => calls.length === 2);
+    await fail(new InvariantError("It holds"));
+    expect(runner.cannotStart(1)).toBe(true);
+    await runner.assign([]);
+    expect(runner.cannotStart(1)).toBe(false);
+    await runner.assign([1]);
+    expect(calls).toEqual(["open 1", "open 1", "open 1"]);
+    expect(runner.stopped(performance.now() + 6_000)).toEqual([
+      { partition: 1, reason: "it has not started within 5 s" },
+    ]);
   });
 });

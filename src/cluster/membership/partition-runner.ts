@@ -159,9 +159,9 @@ export class PartitionRunner {
   }
 
   #settle(partition: number, state: PartitionState): void {
-    if (state.settling === undefined && isDue(state)) {
-      state.settling = this.#run(partition, state);
-    }
+    if (state.settling !== undefined) return;
+    if (isDue(state)) state.settling = this.#run(partition, state);
+    else if (!state.isAssigned) this.#states.delete(partition);
   }
 
   async #run(partition: number, state: PartitionState): Promise<void> {
@@ -170,7 +170,7 @@ export class PartitionRunner {
       else await this.#start(partition, state);
     }
     state.settling = undefined;
-    if (!state.isAssigned) this.#states.delete(partition);
+    this.#settle(partition, state);
   }
 
   async #start(partition: number, state: PartitionState): Promise<void> {
