@@ -11,7 +11,7 @@ export interface Gap {
 interface LogLosses {
   records: number;
   bytes: number;
-  /** The gaps (ranges of missing records) that were reported already: end of a gap → its start. */
+  /** Gaps (ranges of missing records) that were reported: end of a gap → its missing records. */
   gaps: Map<number, number>;
 }
 
@@ -51,14 +51,14 @@ export class LossReport {
 
   /**
    * Reports that `records` records are missing between the sequence numbers `from` and `to` of a
-   * log, which is named by its directory. Does not report the same gap twice.
+   * log, which is named by its directory. Counts only records that no earlier report of a gap with
+   * the same end has counted.
    */
   missing(directory: string, { from, to }: Gap, records: number): void {
     const lost = this.#of(directory);
-    const known = lost.gaps.get(to);
-    lost.gaps.set(to, Math.min(from, known ?? from));
-    const added = known === undefined ? records : Math.min(records, known - from);
+    const added = records - (lost.gaps.get(to) ?? 0);
     if (added <= 0) return;
+    lost.gaps.set(to, records);
     lost.records += added;
     this.#metrics?.missingRecords.inc(added);
     const context = { directory, from, to, missingRecords: added };
