@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { importersThrough, librariesFor } from "../../src/catalog/code/closure.ts";
 import { importsOf } from "../../src/catalog/code/imports.ts";
+import type { Revision } from "../../src/catalog/model.ts";
 
 const javascript: [code: string, imports: string[]][] = [
   ["import a, { b as c } from 'x';\nimport * as N from \"y\"; import 'z';", ["x", "y", "z"]],
@@ -62,5 +64,33 @@ describe("imports of a draft", () => {
         }
       }),
     );
+  });
+});
+
+describe("imports through libraries", () => {
+  /** Libraries by name, each with the names that it imports. */
+  const imports: Record<string, string[]> = {
+    ...{ a: ["b", "c"], b: ["d", "json"], c: ["d", "a"], d: [], e: ["b"] },
+  };
+  const find = (name: string) =>
+    imports[name] && { revision: { importName: name } as Revision, imports: imports[name] };
+
+  test("lead to each needed library once, the nearest first", () => {
+    const needed = (...names: string[]) =>
+      librariesFor(names, find).map(({ importName }) => importName);
+    expect(needed()).toEqual([]);
+    expect(needed("json", "d", "d")).toEqual(["d"]);
+    expect(needed("a")).toEqual(["a", "b", "c", "d"]);
+    expect(needed("e", "a")).toEqual(["e", "a", "b", "c", "d"]);
+  });
+
+  test("lead back to each importer once, the direct ones first, without the libraries themselves", () => {
+    const importersOf = (name: string) =>
+      Object.keys(imports).filter((it) => imports[it]!.includes(name));
+    const importers = (...names: string[]) => importersThrough(names, importersOf, (it) => it);
+    expect(importers()).toEqual([]);
+    expect(importers("e")).toEqual([]);
+    expect(importers("d")).toEqual(["b", "c", "a", "e"]);
+    expect(importers("a", "b")).toEqual(["c", "e"]);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import { RequestRefused } from "../../src/api/client.ts";
 import { type Overview, overviewLines } from "../../src/cli/client/overview-text.ts";
 import { finishReplay, replayLine } from "../../src/cli/client/replay-text.ts";
@@ -108,6 +109,44 @@ describe("a difference of two texts", () => {
     expect(lineDiff("k\na\nb\nc\nk\n", "k\nc\na\nb\nk\n")).toEqual([
       ...[" k", "+c", " a", " b", "-c", " k"],
     ]);
+  });
+
+  test("removes and adds as few lines as possible", () => {
+    const short = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 4 });
+    const common = (a: string[], b: string[]): number => {
+      if (a.length === 0 || b.length === 0) return 0;
+      if (a[0] === b[0]) return 1 + common(a.slice(1), b.slice(1));
+      return Math.max(common(a.slice(1), b), common(a, b.slice(1)));
+    };
+    const property = fc.property(short, short, (before, after) => {
+      if (before.join() === after.join()) return;
+      const found = lineDiff(text(before), text(after));
+      const side = (mark: string) =>
+        found.filter((it) => it[0] === " " || it[0] === mark).map((it) => it.slice(1));
+      expect([side("-"), side("+")]).toEqual([before, after]);
+      expect(found.filter((it) => it[0] === " ")).toHaveLength(common(before, after));
+    });
+    fc.assert(property);
+  });
+
+  test("shows exactly the lines within three lines of a change, wherever the changes are", () => {
+    const isChange = (line: string) => !line.startsWith(" ");
+    const property = fc.property(fc.array(fc.boolean(), { maxLength: 40 }), (changes) => {
+      const before = changes.map((_, at) => `${at}`);
+      const after = before.map((line, at) => (changes[at] ? `new ${line}` : line));
+      const all = before.flatMap((line, at) => {
+        if (!changes[at]) return [` ${line}`];
+        if (changes[at - 1]) return [];
+        const run = changes.slice(at).indexOf(false);
+        const end = run < 0 ? changes.length : at + run;
+        const marked = (mark: string, of: string[]) => of.slice(at, end).map((it) => mark + it);
+        return [...marked("-", before), ...marked("+", after)];
+      });
+      const near = all.map((_, at) => all.slice(Math.max(0, at - 3), at + 4).some(isChange));
+      const expected = all.flatMap((line, at) => (near[at] ? [line] : near[at + 1] ? ["@@"] : []));
+      expect(lineDiff(text(before), text(after))).toEqual(expected);
+    });
+    fc.assert(property);
   });
 
   test("shows a missing line end, added and removed texts, and nothing for equal ones", () => {

@@ -1,14 +1,19 @@
-import { afterEach, expect, jest, test } from "bun:test";
+import { afterEach, expect, jest, mock, spyOn, test } from "bun:test";
+import { Registry } from "prom-client";
 import { InvariantError } from "../../src/assert.ts";
 import { PartitionWriter } from "../../src/cluster/events/partition-writer.ts";
-import { appendTogether } from "../../src/cluster/events/partitioned-log.ts";
+import { appendTogether, openPartitionedLog } from "../../src/cluster/events/partitioned-log.ts";
 import { sequenceOf } from "../../src/cluster/events/sequence.ts";
-import type { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
+import * as kafka from "../../src/kafka/client.ts";
+import { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
 import { BLOCK_RECORDS_MAX } from "../../src/log/block.ts";
-import { LogUnavailable } from "../../src/log/event-log.ts";
-import { listeningLogger, textCodec, until } from "../log/support.ts";
+import { type LogHealth, LogUnavailable } from "../../src/log/event-log.ts";
+import { listeningLogger, metricValue, quiet, textCodec, until } from "../log/support.ts";
 
-afterEach(() => void jest.useRealTimers());
+afterEach(() => {
+  jest.useRealTimers();
+  mock.restore();
+});
 
 test("a broken invariant of a probe is logged once, while the writer continues to probe", async () => {
   let sends = 0;
@@ -301,4 +306,61 @@ test("stored records are counted once per batch, and the end of the log is that 
   const bytes = sealed.reduce((sum, length) => sum + length);
   expect(sealed).toHaveLength(2);
   expect(counts).toEqual({ records: records.length, bytes, rejected: 0, flushes: 1 });
+});
+
+test("a log appends each record to the partition of its key, and names the partitions that take none", async () => {
+  const sent: [partition: number, records: number][] = [];
+  const refusing = new Set<number>();
+  let closed = 0;
+  const close = async () => {
+    closed += 1;
+  };
+  const clients = { producer: () => ({}), close };
+  spyOn(kafka, "connectClients").mockResolvedValue(clients as never);
+  const error = Object.assign(new Error("Full"), { apiId: "KAFKA_STORAGE_ERROR" });
+  const refusal = { leader: "b:9092", broker: "b:9092", error };
+  spyOn(IdempotentProducer.prototype, "refusal").mockReturnValue(refusal);
+  spyOn(IdempotentProducer.prototype, "send").mockImplementation(async (partition, take) => {
+    sent.push([partition, take().readUInt32LE(8)]);
+    if (refusing.has(partition)) throw error;
+    return BigInt(sent.length);
+  });
+  const reports: LogHealth[] = [];
+  const metrics = new Registry();
+  const log = await openPartitionedLog(
+    { brokers: { brokers: [] }, topic: "p.events", partitions: 3 },
+    { codec: textCodec, logger: quiet, metrics, onHealth: (health) => reports.push(health) },
+  );
+  expect(log.health()).toEqual({ failing: 0, writable: 0, faults: [] });
+  expect(reports).toEqual([]);
+  await log.append("a", 4);
+  expect(reports).toEqual([{ failing: 0, writable: 1, faults: [] }]);
+  await log.append("b", 1);
+  expect(reports).toHaveLength(1);
+  await log.appendAll(["c", "d", "e"], [0, 2, 3]);
+  expect(sent.map(([partition, records]) => `${partition}: ${records}`).sort()).toEqual([
+    ...["0: 2", "1: 1", "1: 1", "2: 1"],
+  ]);
+  expect(await metricValue(metrics, "pixelmill_log_healthy_ratio")).toBe(1);
+
+  refusing.add(0);
+  await expect(log.append("x", 0)).rejects.toThrow(LogUnavailable);
+  const faults = [
+    "p.events is not written in partition 0: broker b:9092, which leads, cannot write its disk",
+  ];
+  expect(log.health()).toEqual({ failing: 1, writable: 2, faults });
+  expect(reports.at(-1)).toEqual(log.health());
+  expect(await metricValue(metrics, "pixelmill_log_healthy_ratio")).toBeCloseTo(2 / 3);
+  expect(await metricValue(metrics, "pixelmill_log_rejected_records_total")).toBe(1);
+  sent.length = 0;
+  // Test blocks may be sent to the partition that takes none.
+  const others = () => sent.filter(([partition]) => partition !== 0);
+  await expect(log.appendAll(["y", "z"], [1, 0])).rejects.toThrow("The brokers take nothing");
+  expect(others()).toEqual([]);
+  expect(await metricValue(metrics, "pixelmill_log_rejected_records_total")).toBe(3);
+  await log.append("w", 2);
+  expect(others()).toEqual([[2, 1]]);
+  await log.close();
+  expect(closed).toBe(1);
+  await expect(log.append("late", 2)).rejects.toThrow("The event log is closed");
 });

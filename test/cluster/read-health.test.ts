@@ -1,8 +1,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { AnswerHealth } from "../../src/cluster/events/answer-health.ts";
+import { MessagePassage } from "../../src/cluster/node-bus/message-passage.ts";
 import { LeaderFailed } from "../../src/cluster/topics/fetch-answer.ts";
 import { EntriesLost, ReadHealth } from "../../src/cluster/topics/read-health.ts";
 import { TopicRecreated } from "../../src/cluster/topics/topic-identity.ts";
+import { listeningLogger } from "../log/support.ts";
 
 const failure = Object.assign(new Error("Connection closed"), { code: "PLT_KFK_NETWORK" });
 
@@ -51,4 +54,65 @@ test("a failed read names the broker that it was sent to, and no broker if it wa
   expect(causeOf(failure)).toBe("the brokers do not answer this node");
   expect(causeOf(refused)).toBe("the brokers answer KAFKA_STORAGE_ERROR");
   expect(causeOf(new Error("A partition has no leader"))).toBe("A partition has no leader");
+});
+
+test("partitions whose leaders do not answer are named by cause, and logged once until all answer", () => {
+  const { logger, lines } = listeningLogger();
+  const health = new AnswerHealth({ topic: "p.events", logger });
+  const isLogged = () => lines.splice(0).map(({ level, msg, topic }) => [level, topic, msg]);
+  health.asked(new Map());
+  expect([health.trouble(), isLogged()]).toEqual([undefined, []]);
+  const silent = new LeaderFailed("b:9092", "", failure);
+  health.asked(new Map([[2, silent]]));
+  const one = "Partition 2 of the event log does not answer";
+  const why = "broker b:9092, which leads, does not answer this node";
+  expect(health.trouble()).toBe(`${one}: ${why}`);
+  expect(isLogged()).toEqual([[50, "p.events", one]]);
+  const without = new Error("no leader");
+  health.asked(
+    new Map([
+      [5, silent],
+      [4, without],
+      [2, silent],
+    ]),
+  );
+  expect(health.trouble()).toBe(
+    `Partitions 2, 5 of the event log do not answer: ${why}; Partition 4 of the event log does not answer: no leader`,
+  );
+  health.failed(failure);
+  expect(health.trouble()).toBe(
+    "No partition of the event log answers: the brokers do not answer this node",
+  );
+  expect(isLogged()).toEqual([]);
+  health.asked(new Map());
+  expect(health.trouble()).toBeUndefined();
+  health.asked(
+    new Map([
+      [0, silent],
+      [1, silent],
+    ]),
+  );
+  expect(isLogged()).toEqual([
+    [30, "p.events", "all partitions of the event log answer again"],
+    [50, "p.events", "Partitions 0, 1 of the event log do not answer"],
+  ]);
+});
+
+test("messages of a node pass while they are written, and read back within three seconds", () => {
+  let now = 5;
+  const passage = new MessagePassage(() => now);
+  expect(passage.isWorking()).toBe(true);
+  passage.sent();
+  now += 2_999;
+  passage.sent();
+  expect(passage.isWorking()).toBe(true);
+  now += 1;
+  expect(passage.isWorking()).toBe(false);
+  passage.read();
+  expect(passage.isWorking()).toBe(true);
+  passage.sent();
+  passage.wrote(false);
+  expect([passage.isWritten, passage.isWorking()]).toEqual([false, false]);
+  passage.wrote(true);
+  expect([passage.isWritten, passage.isWorking()]).toEqual([true, true]);
 });
