@@ -1,6 +1,7 @@
 import { expect, onTestFinished, setSystemTime, test } from "bun:test";
 import type { AuditEntry, AuditFilter } from "../../src/catalog/audit/audit-entry.ts";
 import { AUDIT_BOUNDS, AuditTables } from "../../src/catalog/audit/audit-log.ts";
+import { AUDIT_ENTRIES_SCANNED_MAX } from "../../src/catalog/audit/limits.ts";
 import { newId } from "../../src/catalog/ids.ts";
 import { openStore } from "../../src/catalog/store.ts";
 import { freshDirectory, logger } from "./_setup.ts";
@@ -211,4 +212,21 @@ test("a clock that is ahead hides and deletes no entry", async () => {
 test("a workspace without entries tells no time since when all are kept", async () => {
   const { tables } = await tablesWith([entryAt(1)]);
   expect(tables.find(other, {}, { count: 10, others: true })).toEqual({ entries: [] });
+});
+
+test("a search stops after a number of entries, and continues from there", async () => {
+  const entries = Array.from({ length: AUDIT_ENTRIES_SCANNED_MAX + 1 }, (_, n) => entryAt(n));
+  const { find } = await tablesWith(entries);
+  const found = find({ action: "none" });
+  expect([found.entries, found.reached]).toEqual([[], entries[1]!.id]);
+  const rest = find({ action: "source" }, { after: found.reached });
+  expect([minutesOf(rest.entries), rest.reached]).toEqual([[0], undefined]);
+});
+
+test("an entry counts 96 bytes for each item by which it is found", async () => {
+  const { bytesOf } = await tablesWith([
+    entryAt(1, { concerns: [source, source] }),
+    entryAt(1, { workspaceId: other, concerns: [source, destination] }),
+  ]);
+  expect(bytesOf(other) - bytesOf(workspaceId)).toBe(96);
 });

@@ -168,6 +168,18 @@ test("publishing the earlier of two revisions of one millisecond is a roll-back"
   expect(verb?.(undefined, { published: earlier })).toBe("publish");
 });
 
+test("changes of code are created, updated and deleted, unless they publish", () => {
+  const { verb } = recordedTable("resources")!;
+  const published = newId();
+  expect(verb?.(undefined, {})).toBe("create");
+  expect(verb?.({}, {})).toBe("update");
+  expect(verb?.({ published }, { published })).toBe("update");
+  expect(verb?.({ published }, {})).toBe("update");
+  expect(verb?.({ published }, { deleted: true })).toBe("delete");
+  expect(verb?.({ deleted: true }, { deleted: true })).toBe("update");
+  expect(verb?.({ deleted: true }, { published })).toBe("publish");
+});
+
 test("the consents that a destination needs are recorded", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const id = await destination(catalog, workspaceId);

@@ -1,8 +1,9 @@
-import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { afterAll, expect, spyOn, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../src/api/client.ts";
+import { connect } from "../../src/cli/connection/connection.ts";
 import { idOf, namesOf } from "../../src/cli/connection/names.ts";
 import { readProfile } from "../../src/cli/connection/profile.ts";
 import { fitUsage } from "../../src/cli/terminal/usage.ts";
@@ -133,4 +134,83 @@ test("a usage text is broken at 80 columns, its descriptions below their first l
   expect(first).toBe(flag);
   expect(rest.map((line) => line.search(/\S/))).toEqual(rest.map(() => 40));
   expect(rest.map((line) => line.trim()).join(" ")).toBe(long);
+});
+
+/** Address and token of the requests of a command with these flags and variables. */
+async function connected(flags: Record<string, unknown>, variables: Record<string, string> = {}) {
+  const names = ["PIXELMILL_SERVER", "PIXELMILL_TOKEN", "PIXELMILL_TOKEN_FILE"];
+  const own = { ...process.env };
+  for (const name of [...names, "PIXELMILL_PROFILE"]) delete process.env[name];
+  Object.assign(process.env, { XDG_CONFIG_HOME: directory, ...variables });
+  const fetching = spyOn(globalThis, "fetch").mockImplementation((async () =>
+    Response.json({})) as never);
+  try {
+    const { server, client } = connect(flags);
+    await client.call("GET /v2/workspace");
+    const [url, init] = fetching.mock.calls[0] as unknown as [string, RequestInit];
+    expect(url).toBe(`${server}/v2/workspace`);
+    expect(init.signal).toBeInstanceOf(AbortSignal);
+    return [server, new Headers(init.headers).get("authorization")];
+  } finally {
+    fetching.mockRestore();
+    for (const name of [...names, "PIXELMILL_PROFILE", "XDG_CONFIG_HOME"]) {
+      if (own[name] === undefined) delete process.env[name];
+      else process.env[name] = own[name];
+    }
+  }
+}
+
+test("a command finds its server and token in flags, then variables, then a profile", async () => {
+  mkdirSync(join(directory, "pixelmill"), { recursive: true });
+  writeFileSync(
+    join(directory, "pixelmill", "profiles.toml"),
+    '[default]\nserver = "https://a/"\ntoken = "ta"\n[local]\ntoken = "tl"\n[bare]\nserver = "http://b"',
+    { mode: 0o600 },
+  );
+  const tokenFile = join(directory, "token");
+  writeFileSync(tokenFile, " tf\n");
+  const variables = { PIXELMILL_SERVER: "http://v/x//", PIXELMILL_TOKEN: "tv" };
+  const file = { PIXELMILL_TOKEN_FILE: tokenFile };
+  const cases: [flags: Record<string, string>, Record<string, string>, string, string][] = [
+    [{}, {}, "https://a", "ta"],
+    [{ profile: "local" }, {}, "http://127.0.0.1:8081", "tl"],
+    [{}, { PIXELMILL_PROFILE: "local" }, "http://127.0.0.1:8081", "tl"],
+    [{}, variables, "http://v/x", "tv"],
+    [{ server: "http://f", token: "t" }, variables, "http://f", "t"],
+    // A profile that a flag names takes precedence over the environment.
+    [{ profile: "default" }, variables, "https://a", "ta"],
+    [{}, file, "https://a", "tf"],
+    [{}, { ...variables, ...file }, "http://v/x", "tv"],
+    [{ server: "https://a" }, {}, "https://a", "ta"],
+  ];
+  for (const [flags, own, server, token] of cases) {
+    expect(await connected(flags, own)).toEqual([server, `Bearer ${token}`]);
+  }
+});
+
+test.each([
+  ["for another server than its profile's", { server: "http://other" }, "for http://other: set"],
+  ["with a profile without one", { profile: "bare" }, "for http://b: set PIXELMILL_TOKEN"],
+  ["with a space", { token: "a b" }, "without spaces"],
+  ["with other characters", { token: "é" }, "without spaces"],
+])("a command without a token, or with one %s, does not begin", async (_, flags, message) => {
+  await expect(connected(flags)).rejects.toThrow(`Expected a token ${message}`);
+});
+
+test.each(["no", "ftp://a"])("a server %s is no URL of HTTP", async (server) => {
+  const message = "Expected the server as a URL that begins with http:// or https://";
+  await expect(connected({ token: "t", server })).rejects.toThrow(message);
+});
+
+test.each(["http://u@a", "http://:p@a", "http://a/?q", "http://a/#f"])(
+  "a server %s has more than an address",
+  async (server) => {
+    const message = "Expected the URL of the server without user, query and fragment";
+    await expect(connected({ token: "t", server })).rejects.toThrow(message);
+  },
+);
+
+test("a token's file that cannot be read is named", async () => {
+  const reading = connected({}, { PIXELMILL_TOKEN_FILE: "/none" });
+  await expect(reading).rejects.toThrow("Cannot read PIXELMILL_TOKEN_FILE /none: no such file");
 });

@@ -1,5 +1,10 @@
-import { afterAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect, mock, spyOn, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import * as archives from "../../src/backup/archive-source.ts";
+import * as backups from "../../src/backup/verify.ts";
+import * as checks from "../../src/check/check.ts";
+import type { CheckResult } from "../../src/check/check-result.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 import { start } from "./in-process.ts";
 
@@ -25,6 +30,7 @@ afterAll(() => {
   for (const it of [control, dataPlane]) void it.stop(true);
   removeDirectory(data);
 });
+afterEach(() => void mock.restore());
 beforeEach(() => {
   requests.length = 0;
   answer = () => Response.json([]);
@@ -93,4 +99,50 @@ test.each([
   const { code, errors } = await run(["check", "health", "--host", host, "--port", "1"]);
   expect(code).toBe(1);
   expect(errors).toContain(`Expected the data plane to answer at http://${shown}:1/health: `);
+});
+
+test("check prints a line for each result, and exits with 1 when a server would not work", async () => {
+  const results: CheckResult[] = [{ state: "ok", subject: "data", detail: "/d is new" }];
+  spyOn(checks, "check").mockImplementation(async function* () {
+    yield* results;
+  });
+  results.push({ state: "warns", subject: "disk speed", detail: "slow" });
+  const lines = "ok    data: /d is new\nwarns disk speed: slow\n";
+  expect(await run(["check"])).toEqual({ code: 0, output: lines, errors: "" });
+  results.unshift({ state: "fails", subject: "ports", detail: "taken" });
+  const more = `fails ports: taken\n${lines}`;
+  expect(await run(["check"])).toEqual({ code: 1, output: more, errors: "" });
+});
+
+test("check backup reads a backup in a directory that it removes, and names what it holds", async () => {
+  let closed = 0;
+  let name = "a.tar.zst";
+  const archive = () => ({ name, close: () => void closed++ });
+  spyOn(archives, "archiveSource").mockImplementation(async () => archive() as never);
+  const unpacked: string[] = [];
+  const contents = { workspaces: 1, records: 2, deadLetters: 3, warnings: ["one is torn"] };
+  const verify = spyOn(backups, "verify").mockImplementation(async (_, directory) => {
+    expect(existsSync(directory)).toBe(true);
+    unpacked.push(directory);
+    return contents as never;
+  });
+  const place = ["--directory", data];
+  const held = "workspaces: 1, events in the log: 2, dead letters: 3\nwarns one is torn\n";
+  const { code, output } = await run(["check", "backup", "b.tar.zst", ...place]);
+  expect([code, output]).toEqual([0, `ok    backup b.tar.zst: ${held}`]);
+  name = "s3://bucket/newest";
+  const newest = await run(["check", "backup", "s3://bucket/", ...place]);
+  expect(newest.output).toBe(`ok    backup s3://bucket/newest: ${held}`);
+  verify.mockImplementation(async (_, directory) => {
+    unpacked.push(directory);
+    throw Object.assign(new Error("It is torn"), { syscall: "read", code: "EIO" });
+  });
+  const torn = await run(["check", "backup", "b.tar.zst", ...place]);
+  expect([torn.code, torn.errors]).toEqual([1, "pixelmill: It is torn\n"]);
+  expect(closed).toBe(3);
+  expect(unpacked).toHaveLength(3);
+  for (const directory of unpacked) {
+    expect(directory).toStartWith(join(data, "pixelmill-check-"));
+    expect(existsSync(directory)).toBe(false);
+  }
 });

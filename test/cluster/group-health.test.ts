@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { judgeGroup } from "../../src/cluster/membership/group-health.ts";
+import { awaitBrokers } from "../../src/cluster/topics/await-brokers.ts";
 
 const silences = [0, 60_000];
 
@@ -66,4 +67,61 @@ test("a node that the group removed does not claim to run no partition while it 
   expect(judgeGroup({ ...facts, runsPartitions: false }).warnings).toEqual([
     "This node is not in the group p at present, and runs no partition",
   ]);
+});
+
+/** The end of a start whose brokers, `a:1` and so on, have failed with these errors. */
+async function startEnd(errors: readonly unknown[], refusedMsMax: number): Promise<unknown> {
+  const failures = errors.map((error, at) => ({
+    address: `${"abc"[at]}:1`,
+    error,
+    isProbed: true,
+  }));
+  const view = { isEmpty: true, clusterId: undefined };
+  const clients = { view, failures: () => failures, foreignBrokers: () => [] };
+  return await awaitBrokers(clients as never, refusedMsMax).catch((error) => error.message);
+}
+
+const NEVER_MS = 100_000_000;
+const begin = "Cannot use the brokers of cluster.kafka: ";
+const errorOf = (more: object, message = "no", name = "Error") =>
+  Object.assign(new Error(message), { name, ...more });
+const signIn = errorOf({ code: "PLT_KFK_AUTHENTICATION" }, "bad password");
+const refused = new Error("connect ECONNREFUSED");
+
+test.each([
+  [
+    "that do not use SASL",
+    errorOf({ errors: [errorOf({ apiId: "ILLEGAL_SASL_STATE" })] }),
+    "broker a:1 does not use SASL: unset cluster.sasl, or name a port with SASL",
+  ],
+  [
+    "that refuse the sign-in",
+    errorOf({ cause: signIn }),
+    "broker a:1 refuses the sign-in: check cluster.sasl, cluster.user and cluster.password (bad password)",
+  ],
+  [
+    "with another TLS",
+    errorOf({ code: "PLT_KFK_USER", cause: new Error("self signed") }, "TLS failed"),
+    "TLS to broker a:1 fails: check cluster.tls and cluster.ca (self signed)",
+  ],
+])("a start ends at once at brokers %s, and says what to do", async (_, error, sentence) => {
+  expect(await startEnd([error], NEVER_MS)).toBe(begin + sentence);
+});
+
+test("a start waits a while for brokers that refuse connections, and longer for silent ones", async () => {
+  expect(await startEnd([refused], 1)).toBe(`${begin}connect ECONNREFUSED`);
+  expect(await startEnd([refused, refused], 1)).toBe(`${begin}connect ECONNREFUSED`);
+  const both =
+    "broker b:1 refuses the sign-in: check cluster.sasl, cluster.user and cluster.password";
+  expect(await startEnd([refused, signIn], 1)).toBe(
+    `${begin}connect ECONNREFUSED; ${both} (bad password)`,
+  );
+  const silent = [
+    errorOf({}, "no answer", "TimeoutError"),
+    errorOf({}, "connect timed out"),
+    undefined,
+  ];
+  for (const error of silent) expect(await startEnd([refused, error], 1)).toBeUndefined();
+  const user = errorOf({ code: "PLT_KFK_USER" }, "Other");
+  expect(await startEnd([user], 1)).toBe(`${begin}Other`);
 });
