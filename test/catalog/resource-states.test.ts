@@ -8,7 +8,8 @@ import {
 } from "../../src/catalog/code/resource-states.ts";
 import { newId } from "../../src/catalog/ids.ts";
 import type { Resource, Revision } from "../../src/catalog/model.ts";
-import { refusalOf } from "./_setup.ts";
+import { isDraft } from "../../src/catalog/tables/code-tables.ts";
+import { freshWorkspace, publish, refusalOf, store } from "./_setup.ts";
 
 const first: Revision = {
   kind: "transformation",
@@ -88,4 +89,23 @@ test("the later of two concurrent updates is the newest in either order of stori
 
 test("a published transformation may be linked", () => {
   expect(() => checkLinkable(live)).not.toThrow();
+});
+
+test("code is a draft until it is published, and not once it is deleted", () => {
+  expect([draft, withRevision(draft, second), live, gone].map(isDraft)).toEqual([
+    ...[true, true, false, false],
+  ]);
+  expect(isDraft(asDeleted(draft))).toBe(false);
+});
+
+test("deleted code makes room for other code, and is no published library", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const library = await store(catalog, workspaceId, "library", { name: "Tools" });
+  await publish(catalog, library);
+  expect(catalog.routing.publishedLibraries(workspaceId)).toEqual([library.versionId]);
+  catalog.setItemsMax({ libraries: 1 });
+  await expect(store(catalog, workspaceId, "library")).rejects.toThrow("libraries");
+  await catalog.code.remove(workspaceId, "library", library.id);
+  expect(catalog.routing.publishedLibraries(workspaceId)).toEqual([]);
+  await store(catalog, workspaceId, "library");
 });
