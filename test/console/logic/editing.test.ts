@@ -317,6 +317,37 @@ describe("an unsaved text", () => {
     unsaved.discardText("events t");
   });
 
+  test("is only in the page where local storage is disabled", () => {
+    const { getItem, removeItem } = page.localStorage;
+    const refuse = () => {
+      throw new DOMException("Disabled", "SecurityError");
+    };
+    Object.assign(page.localStorage, { getItem: refuse, removeItem: refuse });
+    try {
+      expect(open("t", "saved").current[0]).toBe("saved");
+      unsaved.saveText("t", "mine");
+      expect(open("t", "saved").current[0]).toBe("mine");
+      unsaved.discardText("t");
+      expect(open("t", "saved").current[0]).toBe("saved");
+    } finally {
+      Object.assign(page.localStorage, { getItem, removeItem });
+    }
+  });
+
+  test("that local storage refuses is kept until it can be written", () => {
+    const { setItem } = page.localStorage;
+    page.localStorage.setItem = () => {
+      throw new DOMException("Full", "QuotaExceededError");
+    };
+    unsaved.saveText("t", "mine");
+    jest.advanceTimersByTime(300);
+    expect(open("t", "saved").current[0]).toBe("mine");
+    page.localStorage.setItem = setItem;
+    page.dispatchEvent(new Event("pagehide"));
+    expect(kept("t")).toBe("mine");
+    unsaved.discardText("t");
+  });
+
   test.each(["visibilitychange", "pagehide"])("is written at once at %s", (event) => {
     unsaved.saveText("t", event);
     page.dispatchEvent(new Event(event));

@@ -28,11 +28,11 @@ function writeAll(): void {
   for (const [key, text] of unwritten) {
     try {
       localStorage.setItem(key, text);
+      unwritten.delete(key);
     } catch {
       // Local storage is full or disabled. The text is lost when the tab is closed or reloaded.
     }
   }
-  unwritten.clear();
 }
 
 // A page that is hidden may be closed without another event.
