@@ -40,12 +40,14 @@ export class SecretMask {
     const short = new Set<string>();
     for (const secret of all) {
       const step = Math.ceil(secret.length / runsMax);
-      for (const form of formsOf(secret)) {
+      for (const form of new Set(formsOf(secret))) {
         if (form.length < RUN_CHARS) short.add(form);
         else this.#addRuns(form, step);
       }
     }
-    const patterns = [...short].filter((it) => it !== "").map(patternOf);
+    // A secret may begin with another one: the longest match comes first.
+    const longest = [...short].filter((it) => it !== "").sort((a, b) => b.length - a.length);
+    const patterns = longest.map(patternOf);
     if (patterns.length > 0) this.#short = new RegExp(patterns.join("|"), "giu");
   }
 
@@ -126,17 +128,26 @@ function powerOf(base: number, exponent: number): number {
  */
 function formsOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
+  const withSlashes = json.replaceAll("/", "\\/");
   const form = new URLSearchParams({ "": secret }).toString().slice(1);
   return [
     secret,
     json,
-    json.replaceAll("/", "\\/"),
+    withSlashes,
+    // Go escapes the characters of HTML, Python and PHP those beyond ASCII.
+    escaped(json, /[<>&]/g),
+    escaped(json, /[^ -~]/g),
+    escaped(withSlashes, /[^ -~]/g),
     form,
     form.replaceAll("+", "%20"),
     Bun.escapeHTML(secret),
     ...base64FormsOf(secret),
   ];
 }
+
+/** Returns a JSON string with `\uXXXX` in place of each UTF-16 unit that `units` matches. */
+const escaped = (json: string, units: RegExp) =>
+  json.replace(units, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /**
  * Returns the base64 characters that depend only on bytes of the secret, for each position of the

@@ -38,9 +38,20 @@ describe("a secret that a receiver repeats is masked", () => {
     expect(shown).toEndWith("in request");
   });
 
+  test.each([
+    ["of Go", false, /[<>&]/g],
+    ["of Python", false, /[^ -~]/g],
+    ["of PHP", true, /[^ -~]/g],
+  ])("in JSON %s, which escapes some characters by their codes", (_, escapesSlashes, units) => {
+    const secret = "pä<s>&/ö😀";
+    const json = JSON.stringify({ got: secret }).replaceAll("/", escapesSlashes ? "\\/" : "/");
+    const code = (it: string) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`;
+    expect(new SecretMask([secret]).mask(json.replace(units, code))).toBe('{"got":"***"}');
+  });
+
   test("short ones too, and those of three characters as words alone", () => {
-    const mask = new SecretMask(["pw1", "hunter"]);
-    expect(mask.mask("pw1 pw12 hunter hunters")).toBe("*** pw12 *** ***s");
+    const mask = new SecretMask(["pw1", "hunt", "hunter"]);
+    expect(mask.mask("pw1 pw12 hunt hunter hunters")).toBe("*** pw12 *** *** ***s");
     expect(new SecretMask([""]).mask("text")).toBe("text");
   });
 
