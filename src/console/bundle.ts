@@ -4,7 +4,7 @@
  * unchanged.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, extname, join, relative } from "node:path";
 import type { ConsoleBundle } from "../api/console-files.ts";
 
 const ROOT = join(import.meta.dir, "../..");
@@ -27,18 +27,31 @@ export async function ensureConsole(): Promise<boolean> {
 }
 
 function keyOfSources(): string {
-  const names = readdirSync(import.meta.dir, { recursive: true, encoding: "utf8" })
+  const files = [...sourcesOfConsole(), "package-lock.json"];
+  const texts = files.map((name) => [name, readFileSync(join(ROOT, name), "utf8")]);
+  return Bun.hash(JSON.stringify([Bun.version, texts])).toString(16);
+}
+
+/**
+ * Returns the paths of the files in this folder, and of the files of other folders that they import
+ * directly or indirectly. Imports of types do not count.
+ */
+export function sourcesOfConsole(): string[] {
+  const own = readdirSync(import.meta.dir, { recursive: true, encoding: "utf8" })
     .filter((name) => /\.(tsx?|css)$/.test(name))
-    .sort();
-  const texts = names.map((name) => [name, readFileSync(join(import.meta.dir, name), "utf8")]);
-  const others = [
-    "src/api/client.ts",
-    "src/destinations/applies-when.ts",
-    "src/settings/limits.ts",
-    "package-lock.json",
-  ];
-  const inputs = [Bun.version, texts, others.map((name) => readFileSync(join(ROOT, name), "utf8"))];
-  return Bun.hash(JSON.stringify(inputs)).toString(16);
+    .map((name) => join(import.meta.dir, name));
+  const found = new Set(own);
+  const scanners: Record<string, Bun.Transpiler | undefined> = {
+    ".ts": new Bun.Transpiler({ loader: "ts" }),
+    ".tsx": new Bun.Transpiler({ loader: "tsx" }),
+  };
+  for (const path of found) {
+    const imports = scanners[extname(path)]?.scanImports(readFileSync(path, "utf8")) ?? [];
+    for (const { path: imported } of imports) {
+      if (imported.startsWith(".")) found.add(join(dirname(path), imported));
+    }
+  }
+  return [...found].map((path) => relative(ROOT, path)).sort();
 }
 
 function keyOnDisk(): string | undefined {

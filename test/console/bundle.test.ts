@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { ensureConsole } from "../../src/console/bundle.ts";
+import { ensureConsole, sourcesOfConsole } from "../../src/console/bundle.ts";
 import { startApi, type TestApi } from "../api/_setup.ts";
 
 let api: TestApi;
@@ -54,6 +54,16 @@ test("scripts take at most 40 KB before a screen is opened, 350 KB without the f
   expect(sum([formatter])).toBeLessThan(140 * KB);
   expect(first).not.toContain(formatter);
   expect(sum(all.keys()) - sum([formatter])).toBeLessThan(350 * KB);
+});
+
+test("the sources of the bundle are the console's files and what they import of other folders", () => {
+  const sources = sourcesOfConsole();
+  expect(sources).toContain("src/console/style/base.css");
+  expect(sources).toContain("src/api/client.ts");
+  // The client imports it.
+  expect(sources).toContain("src/json/parse-exact.ts");
+  // Only types are imported of it.
+  expect(sources).not.toContain("src/api/route-table.ts");
 });
 
 test("the page allows only its own scripts, and no framing", async () => {
