@@ -4,6 +4,9 @@ import { parseToShow } from "../json/parse-exact.ts";
 import type { PathParams, Route } from "./route.ts";
 import type { RouteTable } from "./route-table.ts";
 
+// Answers have large integers as `parseToShow` returns them.
+export { isLargeInteger, parseToShow } from "../json/parse-exact.ts";
+
 /**
  * A client of the control plane. The route table types its requests and answers:
  *
@@ -14,7 +17,7 @@ import type { RouteTable } from "./route-table.ts";
  *     });
  *     await client.call("GET /transformations/{id}", { params: { id } });
  *
- * The client imports only types, so that it runs wherever `fetch` exists.
+ * The client uses nothing of Bun or Node.js, so that it runs wherever `fetch` exists.
  */
 export interface Client {
   /**

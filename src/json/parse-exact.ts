@@ -25,3 +25,7 @@ export function parseToShow(json: string): unknown {
   };
   return JSON.parse(json, keepDigits);
 }
+
+/** Whether a value is a large integer that `parseToShow` has kept with all its digits. */
+export const isLargeInteger = (value: unknown): boolean =>
+  (JSON as { isRawJSON?(value: unknown): boolean }).isRawJSON?.(value) ?? false;

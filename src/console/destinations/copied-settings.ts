@@ -1,5 +1,5 @@
 import { type JsonSchema, labelOf } from "../components/forms/json-schema.ts";
-import { holderOf } from "../components/forms/stored-values.ts";
+import { copyOf, holderOf } from "../components/forms/stored-values.ts";
 import type { Destination } from "../data/model.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 
@@ -13,7 +13,7 @@ const MASK = "***";
  * or in part. `secrets` has the JSON pointers to these values.
  */
 export function copiedSettings({ config, secretsSet }: Pick<Destination, "config" | "secretsSet">) {
-  const copy = structuredClone(config);
+  const copy = copyOf(config);
   const secrets = [...new Set([...secretsSet, ...maskedTexts(copy)])];
   for (const pointer of secrets) {
     const { holder, key } = holderOf(copy, pointer);

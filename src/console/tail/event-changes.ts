@@ -1,3 +1,5 @@
+import { isLargeInteger } from "../../api/client.ts";
+
 /** Differences between an event as it was received and the output that user code made of it. */
 export interface EventChanges {
   /** Lines of the output's indented JSON that are new or changed, counted from 0. */
@@ -44,7 +46,8 @@ export function changesOf(received: unknown, event: unknown): EventChanges {
 const isList = (value: unknown) => Array.isArray(value);
 
 function membersOf(value: unknown): [key: string, value: unknown][] | undefined {
-  return typeof value === "object" && value !== null ? Object.entries(value) : undefined;
+  const isObject = typeof value === "object" && value !== null && !isLargeInteger(value);
+  return isObject ? Object.entries(value) : undefined;
 }
 
 function lineCount(value: unknown): number {

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { isLargeInteger } from "../../api/client.ts";
 import { CodeBlock } from "../components/code-block.tsx";
 import { Badge, type Tone } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
@@ -91,7 +92,7 @@ const pretty = (value: unknown) => JSON.stringify(sortKeys(value), null, 2);
  */
 export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || isLargeInteger(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
       .sort(([one], [other]) => (one < other ? -1 : 1))

@@ -21,6 +21,7 @@ import {
   type Values,
 } from "../../../src/console/data/save.ts";
 import { conflictTexts } from "../../../src/console/texts/conflicts.ts";
+import { parseToShow } from "../../../src/json/parse-exact.ts";
 import { renderHook, settled, startPage } from "./page.ts";
 
 startPage();
@@ -118,6 +119,13 @@ describe("stored secrets", () => {
       headers: [{ name: "a", value: STORED_SECRET }],
     });
     expect(values).toEqual({ url: "u", headers: [{ name: "a" }] });
+  });
+
+  test("leave integers that a number cannot represent as they are", () => {
+    const values = parseToShow('{"id":12345678901234567890}') as Values;
+    expect(JSON.stringify(storedValues(values, []))).toBe('{"id":12345678901234567890}');
+    const { config } = copiedSettings({ config: values, secretsSet: [] } as never);
+    expect(JSON.stringify(config)).toBe('{"id":12345678901234567890}');
   });
 
   test("stay with the list items whose other fields are equal, each with one", () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { Glob } from "bun";
 import { permissions } from "../../../src/catalog/model.ts";
+import { parseToShow } from "../../../src/json/parse-exact.ts";
 import { PAGE_ITEMS_MAX } from "../../../src/settings/limits.ts";
 import { renderHook, settled, startPage } from "./page.ts";
 
@@ -19,6 +20,7 @@ const search = await import("../../../src/console/search/search-form.ts");
 const audit = await import("../../../src/console/audit/audit-form.ts");
 const { eventName } = await import("../../../src/console/data/event-name.ts");
 const { changesOf } = await import("../../../src/console/tail/event-changes.ts");
+const { sortKeys } = await import("../../../src/console/testing/suite-results.tsx");
 const { useTail } = await import("../../../src/console/tail/use-tail.ts");
 const { ConfirmationHost, confirmAction } = await import(
   "../../../src/console/components/dialog.tsx"
@@ -82,6 +84,24 @@ describe("the theme", () => {
     page.dispatchEvent(new Event("storage"));
     expect(theme.theme.value).toBe("system");
   });
+});
+
+test("a browser without local storage keeps a theme until the page is loaded again", () => {
+  const { getItem, setItem, removeItem } = page.localStorage;
+  const refuse = () => {
+    throw new DOMException("Disabled", "SecurityError");
+  };
+  Object.assign(page.localStorage, { getItem: refuse, setItem: refuse, removeItem: refuse });
+  try {
+    for (const name of ["dark", "system", "light"] as const) {
+      theme.chooseTheme(name);
+      expect(theme.theme.value).toBe(name);
+    }
+    page.dispatchEvent(new Event("storage"));
+    expect(theme.theme.value).toBe("system");
+  } finally {
+    Object.assign(page.localStorage, { getItem, setItem, removeItem });
+  }
 });
 
 describe("the screens", () => {
@@ -294,6 +314,26 @@ describe("the changes of an event", () => {
     [undefined, undefined, [], []],
   ])("from %j to %j are its new lines and missing fields", (received, event, lines, removed) => {
     expect(changes(received, event)).toEqual({ lines, removed });
+  });
+});
+
+describe("an integer that a number cannot represent", () => {
+  const parse = (text: string) => parseToShow(text) as Record<string, unknown>;
+  const json = '{"b":[12345678901234567890],"a":{"id":12345678901234567891,"n":1},"c":1}';
+
+  test("takes one line among the changes of an event, and is compared by all its digits", () => {
+    const { lines, removed } = changesOf(
+      parse(json),
+      parse(json.replace("890]", "899]").replace('"c":1', '"c":2')),
+    );
+    expect([[...lines], removed]).toEqual([[2, 8], []]);
+    expect([...changesOf({ a: 1 }, parse('{"a":12345678901234567890}')).lines]).toEqual([1]);
+  });
+
+  test("stays as it is where keys are sorted", () => {
+    expect(JSON.stringify(sortKeys(parse(json)))).toBe(
+      '{"a":{"id":12345678901234567891,"n":1},"b":[12345678901234567890],"c":1}',
+    );
   });
 });
 

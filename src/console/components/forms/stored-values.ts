@@ -1,3 +1,4 @@
+import { parseToShow } from "../../../api/client.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
 
 type Values = Record<string, unknown>;
@@ -41,13 +42,16 @@ function masked(value: unknown, { writeOnly, properties = {}, items = {} }: Secr
  * stored secret. `secretsSet` has the JSON pointers to the stored secrets.
  */
 export function storedValues(values: Values, secretsSet: readonly string[]): Values {
-  const stored = structuredClone(values);
+  const stored = copyOf(values);
   for (const pointer of secretsSet) {
     const { holder, key } = holderOf(stored, pointer);
     if (holder !== undefined) holder[key] = STORED_SECRET;
   }
   return stored;
 }
+
+/** Returns a copy of an API answer. `structuredClone` refuses the large integers in it. */
+export const copyOf = <T>(values: T) => parseToShow(JSON.stringify(values)) as T;
 
 /** Returns the object or list that has the value at a JSON pointer, and the value's key in it. */
 export function holderOf(values: Values, pointer: string) {
