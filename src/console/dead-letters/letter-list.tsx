@@ -142,9 +142,10 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
               <Button
                 kind="plain"
                 compact
-                onClick={() =>
-                  setSelected(new Map(isPageSelected ? [] : letters.map((it) => [it.id, it])))
-                }
+                onClick={() => {
+                  const page = letters.map((it) => [it.id, it] as const);
+                  setSelected(new Map(isPageSelected ? [] : [...selected, ...page]));
+                }}
               >
                 {isPageSelected ? deadLetterTexts.clearSelection : deadLetterTexts.selectPage}
               </Button>

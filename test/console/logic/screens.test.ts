@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { Glob } from "bun";
+import { isValidElement, type VNode } from "preact";
 import { permissions } from "../../../src/catalog/model.ts";
 import { parseToShow } from "../../../src/json/parse-exact.ts";
 import { PAGE_ITEMS_MAX } from "../../../src/settings/limits.ts";
@@ -26,6 +27,8 @@ const { ConfirmationHost, confirmAction } = await import(
   "../../../src/console/components/dialog.tsx"
 );
 const { Pagination } = await import("../../../src/console/components/table.tsx");
+const { DeadLetterList } = await import("../../../src/console/dead-letters/letter-list.tsx");
+const { deadLetterTexts } = await import("../../../src/console/texts/dead-letters.ts");
 const { useSettingsTest } = await import("../../../src/console/destinations/connection-test.tsx");
 const toasts = await import("../../../src/console/components/toasts.ts");
 const { useItemForm } = await import("../../../src/console/components/forms/use-item-form.ts");
@@ -640,6 +643,42 @@ test("the result of a test of settings is not shown for settings that were chang
   expect(shown.current.result).toBeFalsy();
   shown.show(open("a"));
   expect(shown.current.result).toBeTruthy();
+  await shown.close();
+});
+
+/** Returns the elements that a component rendered, without what other components make of them. */
+function elementsOf(node: unknown): VNode<any>[] {
+  if (Array.isArray(node)) return node.flatMap(elementsOf);
+  if (!isValidElement(node)) return [];
+  const element = node as VNode<any>;
+  return [element, ...elementsOf(element.props.children)];
+}
+
+test("the dead letters of a selected page join those that other pages have selected", async () => {
+  page.answer = ({ route, query }) => {
+    if (route !== "GET /v2/dead-letters") return { deadLetterGroups: [], names: [] };
+    const [id, next] = query.after === undefined ? ["a", "a"] : ["b"];
+    return { deadLetters: [{ id, destinationId: "d" }], paging: { total: 2, next }, asOf: "t" };
+  };
+  const shown = renderHook(() => DeadLetterList({ filter: {} }));
+  await settled();
+  const find = (props: object) =>
+    elementsOf(shown.current).find((it) =>
+      Object.entries(props).every(([k, v]) => it.props[k] === v),
+    )!;
+  const selectPage = async () => {
+    find({ children: deadLetterTexts.selectPage }).props.onClick();
+    await settled();
+  };
+  await selectPage();
+  find({ isFirst: true }).props.onNext();
+  await settled();
+  await selectPage();
+  const { target } = elementsOf(shown.current).find((it) => "target" in it.props)!.props;
+  expect(target.selection).toEqual({ ids: ["a", "b"] });
+  find({ children: deadLetterTexts.clearSelection }).props.onClick();
+  await settled();
+  expect(find({ description: deadLetterTexts.all(2) })).toBeDefined();
   await shown.close();
 });
 
