@@ -220,3 +220,50 @@ test("missing topics without which a node is ready are named apart from the vita
   expect(missing(true)).toEqual(["The topic p.events does not exist: restore it"]);
   expect(missing(false)).toEqual(["The topic p.nodes does not exist: restore it"]);
 });
+
+test("a sentence names what is wrong with a broker that answers, and what the operator can do", () => {
+  const view = new ClusterView();
+  const whole = answer([{ leader: 0 }], [0, 1, 2], NAMES);
+  health([whole, whole, whole], view, NAMES);
+  const outdated = (over: object) => ({ address: "a:1", forMs: 3_000, isListed: true, ...over });
+  const rows = (over: object) =>
+    judgeTopics({
+      clients: {
+        unresponsiveBrokers: () => [],
+        foreignBrokers: () => [],
+        outdatedBrokers: () => [],
+        view,
+        ...over,
+      },
+      topics: () => [],
+    }).warnings();
+  expect(rows({ foreignBrokers: () => [{ address: "x:9", clusterId: "other" }] })).toEqual([
+    "Broker x:9 belongs to another Kafka cluster, other, and is not used: name only brokers of one cluster in cluster.kafka",
+  ]);
+  const alone = outdated({ partitions: [], isListed: false });
+  expect(rows({ outdatedBrokers: () => [alone] })).toEqual([
+    "Broker 0 (a:1) answers, but the other brokers do not list it: check its network to them",
+  ]);
+  expect(rows({ outdatedBrokers: () => [{ ...alone, forMs: 2_999 }] })).toEqual([]);
+  const partitions = [
+    { topic: "p.events", partition: 1, named: "a:1", latest: "b:2" },
+    { topic: "p.events", partition: 0, named: "a:1", latest: "b:2" },
+    { topic: "p.nodes", partition: 0, named: "a:1" },
+    { topic: "p.nodes", partition: 2, latest: "b:2" },
+  ];
+  expect(rows({ outdatedBrokers: () => [outdated({ partitions })] })).toEqual([
+    "Broker 0 (a:1) disagrees with the other brokers on who leads, it names a:1 and not b:2 for p.events 0, 1, a:1 and not no leader for p.nodes 0, no leader and not b:2 for p.nodes 2: check its network to them",
+  ]);
+});
+
+test("a topic is named whose copies are too few to be written, and one that brokers refuse", () => {
+  const few = answer([{ leader: 0, isr: [0] }, { leader: 0 }, { leader: 0, isr: [0, 1] }]);
+  expect(health([few, few, few]).warnings()).toEqual([
+    "Broker 1 (b:2) and Broker 2 (c:3) are not in sync; p.events has too few copies in sync, and is not written, in partitions 0",
+    "Broker 2 (c:3) is not in sync; copies are missing of p.events",
+  ]);
+  const odd = answer(7);
+  expect(health([odd, odd, odd]).missing(true)).toEqual([
+    "The brokers answer for the topic p.events with error 7",
+  ]);
+});

@@ -1,15 +1,40 @@
-import { expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { connect, createServer } from "node:net";
 import { withTimeLimit } from "../../src/concurrency/time-limit.ts";
+import { unlessAborted } from "../../src/concurrency/unless-aborted.ts";
 
-const late = () => new Error("late");
+const never = new Promise<never>(() => {});
+const outcomeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    (value) => ["resolved", value],
+    (error: unknown) => ["rejected", error],
+  );
 
-test("a result, an error and the end of the time settle the promise", async () => {
-  expect(await withTimeLimit(Promise.resolve(1), 60_000, late)).toBe(1);
-  const failed = withTimeLimit(Promise.reject(new Error("no")), 60_000, late);
-  expect(await failed.catch(({ message }) => message)).toBe("no");
-  const never = withTimeLimit(new Promise(() => {}), 1, late);
-  expect(await never.catch(({ message }) => message)).toBe("late");
+describe("work with a time limit", () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+  const late = () => new Error("late");
+
+  test("settles as the work does, and leaves no timer", async () => {
+    const failure = new Error("failed");
+    expect(await outcomeOf(withTimeLimit(Promise.resolve(7), 10, late))).toEqual(["resolved", 7]);
+    const rejected = withTimeLimit(Promise.reject(failure), 10, late);
+    expect(await outcomeOf(rejected)).toEqual(["rejected", failure]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test("rejects when the time is over, and not before", async () => {
+    let outcome: unknown;
+    const limited = outcomeOf(withTimeLimit(never, 10, late)).then((it) => {
+      outcome = it;
+    });
+    jest.advanceTimersByTime(9);
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    expect(outcome).toBeUndefined();
+    jest.advanceTimersByTime(2);
+    await limited;
+    expect(outcome).toEqual(["rejected", new Error("late")]);
+  });
 });
 
 test("an answer that arrived while the process stood still counts", async () => {
@@ -17,7 +42,7 @@ test("an answer that arrived while the process stood still counts", async () => 
   const server = createServer((socket) => {
     socket.write("answer");
     const answer = new Promise((resolve) => client.once("data", resolve));
-    ended.resolve(withTimeLimit(answer, 1, late).catch((error) => error));
+    ended.resolve(withTimeLimit(answer, 1, () => new Error("late")).catch((error) => error));
     Bun.sleepSync(20);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -26,4 +51,29 @@ test("an answer that arrived while the process stood still counts", async () => 
   expect(String(await ended.promise)).toBe("answer");
   client.destroy();
   server.close();
+});
+
+describe("work that a signal can end", () => {
+  test("settles as the work does, and leaves no listener at the signal", async () => {
+    const { signal } = new AbortController();
+    const listeners = new Set<unknown>();
+    signal.addEventListener = (_: string, it: unknown) => void listeners.add(it);
+    signal.removeEventListener = (_: string, it: unknown) => void listeners.delete(it);
+    const failure = new Error("failed");
+    expect(await outcomeOf(unlessAborted(Promise.resolve(7), signal))).toEqual(["resolved", 7]);
+    const rejected = unlessAborted(Promise.reject(failure), signal);
+    expect(listeners.size).toBe(1);
+    expect(await outcomeOf(rejected)).toEqual(["rejected", failure]);
+    expect(listeners.size).toBe(0);
+  });
+
+  test("rejects with the reason of the signal, before and after it began", async () => {
+    const stop = new AbortController();
+    const work = outcomeOf(unlessAborted(never, stop.signal));
+    stop.abort("left");
+    expect(await work).toEqual(["rejected", "left"]);
+    expect(await outcomeOf(unlessAborted(Promise.resolve(7), stop.signal))).toEqual([
+      ...["rejected", "left"],
+    ]);
+  });
 });

@@ -18,15 +18,20 @@ const known: CompletionData = {
   libraries: [{ importName: "prices", exports: ["euros", "cents"] }],
 };
 
-/** Labels that completion offers at `|`. */
-function offered(marked: string, more: Partial<CompletionData> = {}): string[] {
+/** What completion offers at `|`, by default because the user asks for it. */
+function completion(marked: string, more: Partial<CompletionData> = {}, isAsked = true) {
   const at = marked.indexOf("|");
   const state = EditorState.create({ doc: marked.replace("|", "") });
   const found = completionSource(() => ({ ...known, ...more }))(
-    new CompletionContext(state, at, true),
+    new CompletionContext(state, at, isAsked),
   );
-  return found?.options.map(({ label }) => label) ?? [];
+  const { from = at, options = [], validFor } = found ?? {};
+  return { replaced: state.sliceDoc(from, at), options, validFor: validFor as RegExp | undefined };
 }
+
+/** Labels that completion offers at `|`. */
+const offered = (marked: string, more: Partial<CompletionData> = {}): string[] =>
+  completion(marked, more).options.map(({ label }) => label);
 
 describe("completion", () => {
   const cases: [string, string[]][] = [
@@ -61,6 +66,88 @@ describe("completion", () => {
     const line = `event${".a".repeat(50_000)}${"[".repeat(50_000)}`;
     expect(offered(`${line} event.|`)).toEqual(["type", "properties", "context"]);
     expect(offered(`${line}|`)).not.toContain("type");
+  });
+
+  test.each([
+    ["event.pro|", "pro"],
+    ["event?.pro|", "pro"],
+    ['event["properties"]["a b|', "a b"],
+    ["metadata(event).so|", "so"],
+    ['getCredential("SH|', "SH"],
+    ['import "pr|', "pr"],
+    ['import { x } from "pr|', "pr"],
+    ['import { euros, ce| } from "prices"', "ce"],
+    ["lo|", "lo"],
+    ["1 + ev|", "ev"],
+  ])("replaces what is typed of a name at %s", (marked, typed) => {
+    const { replaced, options } = completion(marked);
+    expect([replaced, options.length > 0]).toEqual([typed, true]);
+  });
+
+  test.each([
+    ["import pr|", "pr"],
+    ["from pr|", "pr"],
+    ["import prices\nprices.eu|", "eu"],
+  ])("replaces what is typed of a name in Python at %j", (marked, typed) => {
+    const { replaced, options } = completion(marked, { language: "python" });
+    expect([replaced, options.length > 0]).toEqual([typed, true]);
+  });
+
+  test("is open while the name that is typed can be one of those offered", () => {
+    const fields = completion("event.|").validFor!;
+    expect(["", "a b", "a-b", "$a1", "a."].map((it) => fields.test(it))).toEqual([
+      ...[true, true, true, true, false],
+    ]);
+    const names = completion("|").validFor!;
+    expect(["", "$a1", "a b"].map((it) => names.test(it))).toEqual([true, true, false]);
+  });
+
+  test("opens by itself at a field and in a name, and elsewhere where the user asks for it", () => {
+    const opens = (marked: string) => completion(marked, {}, false).options.length > 0;
+    expect(["event.|", "1 + l|", "1 + |", "|", "a.|"].map(opens)).toEqual([
+      ...[true, true, false, false, false],
+    ]);
+    expect(offered("1 + |")).toContain("log");
+    expect(offered("a.|")).toEqual([]);
+    expect(offered("a.l|")).toEqual([]);
+    expect(offered("metadata(event).a.|")).toEqual([]);
+  });
+
+  test("shows the first value of a field, cut, and at most 500 fields", () => {
+    const events = [
+      { long: "x".repeat(28), longer: "x".repeat(29), n: 1 },
+      { n: 2, more: null },
+    ];
+    const { options } = completion("event.|", { events });
+    expect(options.map(({ label, detail, type }) => [label, detail, type])).toEqual([
+      ["long", `"${"x".repeat(28)}"`, "property"],
+      ["longer", `"${"x".repeat(28)}…`, "property"],
+      ["n", "1", "property"],
+      ["more", "null", "property"],
+    ]);
+    const many = Array.from({ length: 501 }, (_, at) => [`f${at}`, at]);
+    expect(offered("event.|", { events: [Object.fromEntries(many)] })).toHaveLength(500);
+    expect(offered("event.list.|", { events: [{ list: [1] }] })).toEqual([]);
+  });
+
+  test("says what each name stands for", () => {
+    const detailOf = (marked: string, more?: Partial<CompletionData>) =>
+      completion(marked, more).options[0]?.detail;
+    expect([
+      ...[
+        detailOf('getCredential("|'),
+        detailOf('import "|'),
+        detailOf('import { | } from "prices"'),
+      ],
+      ...[detailOf("metadata(event).|"), detailOf("|")],
+    ]).toEqual(["credential", "library", "export", "metadata", "provided"]);
+    expect(detailOf('getCredential("|', { credentials: [] })).not.toBe("credential");
+  });
+
+  test("offers the exports of all libraries while none is named, each once", () => {
+    const libraries = ["a", "b"].map((importName) => ({ importName, exports: ["x", importName] }));
+    expect(offered("import { |", { libraries })).toEqual(["x", "a", "b"]);
+    expect(offered('import { | } from "b"', { libraries })).toEqual(["x", "b"]);
   });
 
   test("offers the functions that the sandbox has for the language", () => {

@@ -14,8 +14,17 @@ import {
   pointTimes,
   SECONDS_STEPS,
 } from "../../../src/console/metrics/chart-values.ts";
+import { auditTexts } from "../../../src/console/texts/audit.ts";
+import { codeTexts } from "../../../src/console/texts/code.ts";
+import { commonTexts } from "../../../src/console/texts/common.ts";
+import { conflictTexts } from "../../../src/console/texts/conflicts.ts";
+import { deadLetterTexts } from "../../../src/console/texts/dead-letters.ts";
+import { destinationTexts } from "../../../src/console/texts/destinations.ts";
+import { replayTexts } from "../../../src/console/texts/replays.ts";
+import { searchTexts } from "../../../src/console/texts/search.ts";
 import { systemTexts } from "../../../src/console/texts/system.ts";
 import { tailTexts } from "../../../src/console/texts/tail.ts";
+import { testCaseTexts } from "../../../src/console/texts/test-cases.ts";
 
 test("a duration is shown in its largest fitting unit", () => {
   const shown = [0.35, 1, 4.25, 10, 59, 60, 3_599, 3_600, 172_799, 172_800, 200_000];
@@ -78,4 +87,44 @@ test("a sentence names the changes of an event", () => {
   expect(tailTexts.changes(1, [])).toBe("1 line changed");
   expect(tailTexts.changes(2, ["a", "b.c"])).toBe("2 lines changed; removed: a, b.c");
   expect(tailTexts.changes(0, ["a"])).toBe("removed: a");
+});
+
+test("a sentence has the parts that are known", () => {
+  const written = (text: unknown) => [text].flat(3).filter(Boolean).join("");
+  const cases: [unknown, string][] = [
+    [auditTexts.requests(2, undefined), "2 requests"],
+    [auditTexts.requests(1, 2), "1 request from 2 addresses"],
+    [auditTexts.entryTitle("Done", undefined), "Done"],
+    [auditTexts.entryTitle("Done", "Site"), "Done: Site"],
+    [auditTexts.keptSince(2, true, undefined), "2 entries, end of results"],
+    [auditTexts.keptSince(1, false, "May"), "1 entry. The oldest entry that is kept is from May"],
+    [codeTexts.lineOf(3, undefined), "Line 3"],
+    [codeTexts.lineOf(3, "tools"), "Line 3 of tools"],
+    [codeTexts.codeTitle(undefined), "Code"],
+    [codeTexts.codeTitle("tools"), "Library tools"],
+    [deadLetterTexts.codePosition(3, undefined), "Line 3 of the code."],
+    [deadLetterTexts.codePosition(3, 4), "Line 3, column 4 of the code."],
+    [destinationTexts.cause("HTTP 500", undefined), "HTTP 500"],
+    [destinationTexts.cause("HTTP 500: no", "no"), "HTTP 500: no"],
+    [destinationTexts.cause("HTTP 500", "no"), "HTTP 500: no"],
+    [commonTexts.defaultOption(undefined), "Default"],
+    [commonTexts.defaultOption(7), "Default (7)"],
+    [commonTexts.onePerLine(), "One per line"],
+    [commonTexts.onePerLine("Hosts."), "Hosts. One per line"],
+    [conflictTexts.overlaps(1), "1 place was changed by both."],
+    [conflictTexts.overlaps(2), "2 places were changed by both."],
+    [replayTexts.speed(undefined, "5/s"), "5/s"],
+    [replayTexts.speed(9, "5/s"), "About 9 left, 5/s"],
+    [replayTexts.scopeOf("Events", true, undefined, "CRM"), "Events to CRM"],
+    [replayTexts.scopeOf("Purge", false, "Site", "CRM"), "Purge of Site of CRM"],
+    [searchTexts.foundBackTo(1, undefined), "1 event"],
+    [searchTexts.foundBackTo(2, "May"), "2 events, back to May"],
+    [tailTexts.outcomeAt("CRM", "delivered"), "CRM"],
+    [tailTexts.outcomeAt("CRM", "dropped"), "CRM dropped"],
+    [testCaseTexts.count(0), "Test cases"],
+    [testCaseTexts.count(2), "Test cases (2)"],
+  ];
+  expect(cases.map(([text]) => written(text))).toEqual(cases.map(([, expected]) => expected));
+  expect(commonTexts.outcomeUnknown(true)).toContain("not made twice");
+  expect(commonTexts.outcomeUnknown(false)).not.toContain("not made twice");
 });

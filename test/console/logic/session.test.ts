@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
+import { soon } from "../../until.ts";
 import { type Asked, renderHook, settled, startPage } from "./page.ts";
 
 const page = startPage();
@@ -146,6 +147,65 @@ describe("a session", () => {
     expect(it.missingOneOf()).toBeUndefined();
     it.session.value = null;
     expect(it.missingPermission("events:read")).toBe("events:read");
+  });
+});
+
+describe("another tab of the console", () => {
+  const tab = new BroadcastChannel("pixelmill.session");
+  const heard: unknown[] = [];
+  tab.onmessage = ({ data }) => heard.push(data);
+  afterAll(() => tab.close());
+  beforeEach(() => void jest.useRealTimers());
+
+  test("hears of each sign-in and sign-out", async () => {
+    page.answer = () => ({ session: { ...user("w"), member: { id: "m" } } });
+    it.session.value = null;
+    await it.signIn("pm_token");
+    page.answer = () => new Response(null, { status: 204 });
+    await it.signOut();
+    await soon(async () => expect(heard.slice(-2)).toEqual([{ owner: "w m", tokenId: "t" }, null]));
+  });
+
+  test("renews an expired session by its sign-in, and ends each one by its sign-out", async () => {
+    const renewed = { ...user("w"), token: { id: "t2" } };
+    it.isExpired.value = true;
+    page.answer = () => ({ session: renewed });
+    tab.postMessage({ owner: "w", tokenId: "t" });
+    await soon(async () =>
+      expect([it.session.value, it.isExpired.value]).toEqual([renewed, false]),
+    );
+    page.asked.length = 0;
+    // This tab knows the session already.
+    tab.postMessage({ owner: "w", tokenId: "t2" });
+    tab.postMessage({ owner: "w", tokenId: "t3" });
+    await soon(async () => expect(routes()).toEqual(["GET /v2/session"]));
+    tab.postMessage(null);
+    await soon(async () => expect(it.session.value).toBeNull());
+    expect(routes()).toEqual(["GET /v2/session"]);
+    tab.postMessage({ owner: "other", tokenId: "t" });
+    await soon(async () => expect(it.session.value).toEqual(renewed));
+  });
+
+  test("makes this one load its page again for another user", async () => {
+    let reloads = 0;
+    page.location.reload = () => void reloads++;
+    tab.postMessage({ owner: "w m", tokenId: "t" });
+    await soon(async () => expect(reloads).toBe(1));
+    expect(it.session.value).toEqual(user("w"));
+    expect(routes()).toEqual([]);
+  });
+
+  test("changes nothing while this one still loads its session", async () => {
+    const witness = new BroadcastChannel("pixelmill.session");
+    const heard = new Promise((resolve) => {
+      witness.onmessage = resolve;
+    });
+    it.session.value = undefined;
+    tab.postMessage(null);
+    await heard;
+    witness.close();
+    await settled();
+    expect([it.session.value, routes()]).toEqual([undefined, []]);
   });
 });
 
