@@ -162,6 +162,9 @@ test("an address in the settings at which no broker is listed has no row beside 
     ["Broker 1 (b:2) does not answer", nor("boot:9"), ...CONSEQUENCES].join("; "),
     ["Broker 2 (c:3) does not answer", nor("c:9")].join("; "),
   ]);
+  expect(rows(["b:2", "boot:9"])).toEqual([
+    ["Broker 1 (b:2) does not answer", nor("boot:9"), ...CONSEQUENCES].join("; "),
+  ]);
   // It is a cause of its own where all listed brokers answer.
   expect(rows(["a:9", "boot:9"])).toEqual([
     ["Broker a:9 does not answer", ...CONSEQUENCES].join("; "),
@@ -262,6 +265,15 @@ test("a topic is named whose copies are too few to be written, and one that brok
     "Broker 1 (b:2) and Broker 2 (c:3) are not in sync; p.events has too few copies in sync, and is not written, in partitions 0",
     "Broker 2 (c:3) is not in sync; copies are missing of p.events",
   ]);
+  const leaderless = answer([{ leader: -1 }]);
+  expect(health([leaderless, leaderless, leaderless]).warnings()).toEqual([
+    "Broker 0 (a:1) and Broker 1 (b:2) and Broker 2 (c:3) are not in sync; p.events has no leader, and is neither read nor written, in partitions 0",
+  ]);
+  for (const code of [3, 100]) {
+    expect(health([answer(code), answer(code), answer(code)]).missing(true)).toEqual([
+      "The topic p.events does not exist: restore it",
+    ]);
+  }
   const odd = answer(7);
   expect(health([odd, odd, odd]).missing(true)).toEqual([
     "The brokers answer for the topic p.events with error 7",

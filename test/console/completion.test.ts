@@ -55,6 +55,12 @@ describe("completion", () => {
     expect(offered(marked)).toEqual(expected);
   });
 
+  test("sees the line of the cursor, up to the cursor", () => {
+    expect(offered("let a;\nevent.pro| + event.context.page.u")).toContain("properties");
+    expect(completion("let a;\nevent.pro| + b").replaced).toBe("pro");
+    expect(offered("import prices\nprices.|")).toEqual([]);
+  });
+
   test("offers the exports of an imported Python library", () => {
     const python = { language: "python" as const };
     expect(offered("import prices\nprices.|", python)).toEqual(["euros", "cents"]);

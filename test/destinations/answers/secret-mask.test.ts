@@ -49,6 +49,17 @@ describe("a secret that a receiver repeats is masked", () => {
     expect(new SecretMask([secret]).mask(json.replace(units, code))).toBe('{"got":"***"}');
   });
 
+  test.each(["?", ">"])("in base64 and base64url, after any other bytes: %s", (character) => {
+    const secret = character.repeat(12);
+    const mask = new SecretMask([secret]);
+    for (const encoding of ["base64", "base64url"] as const) {
+      for (const before of ["", "x", "xx", "xxx"]) {
+        const shown = mask.mask(Buffer.from(`${before}${secret}`).toString(encoding));
+        expect(shown).toMatch(/^[\w+/-]{0,4}\*\*\*\w?=*$/);
+      }
+    }
+  });
+
   test("short ones too, and those of three characters as words alone", () => {
     const mask = new SecretMask(["pw1", "hunt", "hunter"]);
     expect(mask.mask("pw1 pw12 hunt hunter hunters")).toBe("*** pw12 *** *** ***s");
