@@ -82,7 +82,7 @@ export class EventBuffer {
       this.#put({ ...recent, ...known, outcomes, hasAllOutcomes: true });
     }
     const sorted = [...this.#events].sort(([, one], [, other]) =>
-      one.firstAt < other.firstAt ? -1 : one.firstAt > other.firstAt ? 1 : 0,
+      one.firstAt.localeCompare(other.firstAt),
     );
     this.#events = new Map(sorted);
     this.#deleteOldest();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import type { FollowedMessage } from "../../../src/api/client.ts";
 import type { RecentEvent } from "../../../src/console/data/model.ts";
 import {
@@ -92,6 +93,18 @@ describe("the events of a live tail", () => {
     ]);
     expect(idsOf(buffer.all())).toEqual(["a1", "a2", "b", "c"]);
     expect(buffer.added).toBe(4);
+  });
+
+  test("are sorted by time whatever their order was, and stay in it at one time", () => {
+    const times = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 30 });
+    const property = fc.property(times, (all) => {
+      const buffer = new EventBuffer();
+      buffer.addRecent(all.map((at, n) => recent({ messageId: `${n}`, at: `${at}` })));
+      const oldestFirst = all.map((at, n) => ({ at, id: `${n}` })).reverse();
+      const sorted = oldestFirst.sort((one, other) => one.at - other.at);
+      expect(idsOf(buffer.all())).toEqual(sorted.map(({ id }) => id));
+    });
+    fc.assert(property);
   });
 
   test("keep what messages said when recent events add all outcomes", () => {
