@@ -461,6 +461,10 @@ describe("the live tail", () => {
     await after(0);
     expect(shown.current.buffer.size).toBe(0);
     expect(page.asked.filter(({ route }) => route === "GET /v2/events")).toHaveLength(2);
+    // The end of the stream of the earlier filter is not that of the tail.
+    streams[0]!.close();
+    await after(3_000);
+    expect([shown.current.state, streams.length]).toEqual(["open", 2]);
     await shown.close();
     streams.at(-1)!.close();
     await after(60_000);
