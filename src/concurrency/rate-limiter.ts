@@ -75,7 +75,7 @@ export class TokenBuckets {
     this.#buckets.delete(key);
     this.#buckets.set(key, { tokens, at });
     const [oldest] = this.#buckets.keys();
-    if (this.#buckets.size > RATE_KEYS_MAX && oldest !== undefined) this.#buckets.delete(oldest);
+    if (this.#buckets.size > RATE_KEYS_MAX) this.#buckets.delete(oldest!);
   }
 
   /** Gives tokens back that were taken for an action that did not happen. */

@@ -52,6 +52,15 @@ describe("a rate limit", () => {
     expect([take("second"), take("first"), take("first"), take("first")]).toEqual([1, 0, 0, 1]);
   });
 
+  test("forgets no key before there are more than it stores", () => {
+    const buckets = new TokenBuckets({ perSecond: 1, now: () => 0 });
+    buckets.take("first", 2);
+    for (let n = 1; n < RATE_KEYS_MAX; n++) buckets.take(`key ${n}`);
+    expect(buckets.waitSeconds("first")).toBe(1);
+    buckets.take("one more");
+    expect(buckets.waitSeconds("first")).toBe(0);
+  });
+
   test("counts what a request cost beyond one token", () => {
     let now = 0;
     const buckets = new TokenBuckets({ perSecond: 10, burst: 100, now: () => now });
