@@ -573,6 +573,18 @@ export const equivalents: Equivalent[] = [
     change: '"end" → ""',
     why: "Every text but first names the end",
   },
+  {
+    file: "src/destinations/answers/secret-mask.ts",
+    line: "if (end > RUN_CHARS) {",
+    change: "end > RUN_CHARS → true",
+    why: "Before its first character, a text has the code NaN, which counts as 0",
+  },
+  ...["let from = -1;", "let to = -1;"].map((line) => ({
+    file: "src/destinations/answers/secret-mask.ts",
+    line,
+    change: "1 → (1 + 1)",
+    why: anyNegative,
+  })),
   ...[
     "this.#queues.length === 1 → false",
     "1 → (1 - 1)",
