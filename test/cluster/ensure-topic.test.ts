@@ -10,7 +10,7 @@ import {
 } from "../../src/cluster/topics/ensure-topic.ts";
 import { monitorTopicSettings } from "../../src/cluster/topics/topic-settings-monitor.ts";
 import type { Logger } from "../../src/observe/log.ts";
-import { until } from "../until.ts";
+import { holds, until } from "../until.ts";
 
 /** Topics and their settings, by brokers that exist in memory alone. */
 
@@ -273,6 +273,16 @@ test("a setting that becomes unsafe is a warning until it is safe again, and is 
   };
   await until(() => asked > 2);
   expect(monitor.warnings()).toEqual([fault]);
+  // A check that lasts longer than the pause between two is not begun again meanwhile.
+  const slow = Promise.withResolvers<never>();
+  asked = 0;
+  admin.describeConfigs = () => {
+    asked += 1;
+    return slow.promise;
+  };
+  await until(() => asked > 0);
+  await holds(20, () => expect(asked).toBe(1));
+  slow.reject(new Error("no answer"));
   admin.describeConfigs = describeConfigs;
   created.settings.set("cleanup.policy", "delete");
   await until(() => monitor.warnings().length === 0);
