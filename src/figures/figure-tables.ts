@@ -119,8 +119,9 @@ export class FigureTables {
   }
 
   /**
-   * Packs the rows of past hours, and deletes rows that are too old, for at most `TIDY_SERIES_MAX`
-   * series of each table. Each call continues after the last series of the previous call.
+   * Packs the minute rows of past hours into rows of hours and days, and deletes rows that are too
+   * old. Each call examines at most `TIDY_SERIES_MAX` series of each table, and continues after the
+   * last series of the previous call.
    */
   async tidy(now: number): Promise<void> {
     const packable = Math.floor((now - PACK_AFTER_MS) / HOUR_MS) * HOUR_MS;
@@ -199,18 +200,33 @@ export class FigureTables {
     to: number,
     unwritten: readonly NodeRow[],
   ): Map<number, FigureRow> {
-    const byRecorder = new Map<string, { at: number; row: FigureRow }>();
     const stored = this.#minutes.getRange({ start: [series, from, ""], end: [series, to, ""] });
-    for (const { key, value } of stored) {
-      byRecorder.set(`${key[1]} ${key[2]}`, { at: key[1], row: value });
-    }
-    for (const { series: of, at, recorder, row } of unwritten) {
-      if (of === series && at >= from && at < to) byRecorder.set(`${at} ${recorder}`, { at, row });
-    }
-    const found = new Map<number, FigureRow>();
-    for (const { at, row } of byRecorder.values()) mergeInto(found, at, row, mergeNodes);
-    return found;
+    const rows = [...stored].map(({ key, value }): NodeRow => {
+      const [, at, recorder] = key;
+      return { series, at, recorder, row: value };
+    });
+    return rowsByMinute(series, from, to, rows.concat(unwritten));
   }
+}
+
+/**
+ * Merges the rows of a series from the time `from` to before `to`, by minute. If a recorder has
+ * several rows of one minute, the last counts.
+ */
+export function rowsByMinute(
+  series: Series,
+  from: number,
+  to: number,
+  rows: readonly NodeRow[],
+): Map<number, FigureRow> {
+  const last = new Map<string, NodeRow>();
+  for (const row of rows) {
+    const { series: of, at, recorder } = row;
+    if (of === series && at >= from && at < to) last.set(`${at} ${recorder}`, row);
+  }
+  const merged = new Map<number, FigureRow>();
+  for (const { at, row } of last.values()) mergeInto(merged, at, row, mergeNodes);
+  return merged;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { FIGURE_DAYS_MAX, FIGURE_MINUTES_HOURS_MAX } from "../settings/limits.ts";
-import { DAY_MS, type FigureTables, HOUR_MS, type NodeRow } from "./figure-tables.ts";
+import { DAY_MS, type FigureTables, HOUR_MS, type NodeRow, rowsByMinute } from "./figure-tables.ts";
 import { MINUTE_MS } from "./minute-counters.ts";
 import { COUNTS, type FigureRow, mergeTimes, RECEIVED } from "./row.ts";
 import { RECORDED, type Series } from "./series.ts";
@@ -41,7 +41,7 @@ export function readPoints(
 ): FigurePoint[] {
   const isByHour = stepMs % HOUR_MS === 0;
   const read = (of: Series) => {
-    if (tables === undefined) return unwrittenRows(of, from, to, unwritten);
+    if (tables === undefined) return rowsByMinute(of, from, to, unwritten);
     return isByHour
       ? tables.hours(of, from, to, unwritten)
       : tables.minutes(of, from, to, unwritten);
@@ -73,9 +73,9 @@ export function readTotals(
   const first = hour - FIGURE_DAYS_MAX * DAY_MS;
   const to = hour + HOUR_MS;
   const hours =
-    tables?.hours(series, first, to, unwritten) ?? unwrittenRows(series, first, to, unwritten);
+    tables?.hours(series, first, to, unwritten) ?? rowsByMinute(series, first, to, unwritten);
   const recent = (from: number) =>
-    tables?.minutes(series, from, to, unwritten) ?? unwrittenRows(series, from, to, unwritten);
+    tables?.minutes(series, from, to, unwritten) ?? rowsByMinute(series, from, to, unwritten);
   const isOfDay = ([at]: [number, FigureRow]) => at >= hour - DAY_MS;
   const lastHour = lastReceived(hours);
   const isRecent = lastHour !== undefined && lastHour >= oldestMinute(now) + HOUR_MS;
@@ -119,19 +119,4 @@ function bySteps(
     steps.set(step, mergeTimes(steps.get(step) ?? [], row));
   }
   return steps;
-}
-
-/** Returns the rows of a series in `unwritten` from the time `from` to before `to`, by minute. */
-function unwrittenRows(
-  series: Series,
-  from: number,
-  to: number,
-  unwritten: readonly NodeRow[],
-): Map<number, FigureRow> {
-  const rows = new Map<number, FigureRow>();
-  for (const { series: of, at, row } of unwritten) {
-    if (of !== series || at < from || at >= to) continue;
-    rows.set(at, mergeTimes(rows.get(at) ?? [], row));
-  }
-  return rows;
 }

@@ -221,6 +221,38 @@ test("all nodes of a cluster read the same figures, and a node that died keeps i
   expect(third.store.table<unknown, string>("minutes").getKeysCount()).toBe(0);
 });
 
+test("the rows of all nodes add up also while the store cannot be opened", () => {
+  const rowOfNode = (recorder: string, minute: number, row: FigureRow): NodeRow => {
+    return { series: destination, at: start + minute * MINUTE_MS, recorder, row };
+  };
+  const lag = { events: 4, seconds: 2 };
+  const rows = [
+    rowOfNode("a", 0, rowOf([5, 5], lag)),
+    rowOfNode("b", 0, rowOf([2], { events: 3, seconds: 9 })),
+    // A clock that was set back makes a node count a minute again.
+    rowOfNode("a", 1, rowOf([9], lag)),
+    rowOfNode("a", 1, rowOf([1], lag)),
+    { ...rowOfNode("a", 0, [60]), series: RECORDED },
+  ];
+  const pointsOf = (stepMs: number) => {
+    const range = { from: start, to: start + HOUR_MS, stepMs };
+    return readPoints(undefined, destination, range, rows);
+  };
+  expect(pointsOf(MINUTE_MS).slice(0, 2)).toEqual([
+    { at: start, recordedSeconds: 60, row: [7, 5, 0, 0, 0, 7, 9] },
+    { at: start + MINUTE_MS, recordedSeconds: 0, row: [1, 0, 0, 0, 0, 4, 2] },
+  ]);
+  expect(pointsOf(HOUR_MS)).toEqual([
+    { at: start, recordedSeconds: 60, row: [8, 5, 0, 0, 0, 7, 9] },
+  ]);
+  const totals = readTotals(undefined, destination, start + MINUTE_MS, rows);
+  expect([totals.minute, totals.day]).toEqual([
+    [7, 5, 0, 0, 0, 7, 9],
+    [8, 5, 0, 0, 0],
+  ]);
+  expect(totals.lastReceivedAt).toBe(start + MINUTE_MS);
+});
+
 test("rows of nodes merge in any order, and quantiles are those of all latencies", () => {
   const ring = (ms: number[]) => {
     const counters = new Uint32Array(5 + 28);
