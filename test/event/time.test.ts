@@ -21,11 +21,33 @@ test("a time is formatted as Date formats it", () => {
   );
 });
 
+function read(text: string): number | undefined {
+  const json = Buffer.from(`"${text}"`);
+  return timeAt(json, 0, json.length);
+}
+
+test("a text with another character in place of a digit is no time", () => {
+  const time = "2026-11-20T07:31:05.123+01:00";
+  expect(read(time)).toBe(Date.UTC(2026, 10, 20, 6, 31, 5, 123));
+  for (const [at, char] of [...time].entries()) {
+    if (!/[0-9]/.test(char)) continue;
+    // The characters before "0" and after "9".
+    for (const other of "/:") {
+      const text = `${time.slice(0, at)}${other}${time.slice(at + 1)}`;
+      expect([text, read(text)]).toEqual([text, undefined]);
+    }
+  }
+});
+
+test("a time ends with its text, whatever follows", () => {
+  const time = "2026-11-20T07:31:05.1";
+  for (const next of ["0Z", ":00", "Z"]) {
+    const bytes = Buffer.from(`"${time}"${next}`);
+    expect(timeAt(bytes, 0, time.length + 2)).toBe(Date.UTC(2026, 10, 20, 7, 31, 5, 100));
+  }
+});
+
 test("a day after the last of its month is no time", () => {
-  const read = (day: string) => {
-    const text = Buffer.from(`"${day}"`);
-    return timeAt(text, 0, text.length);
-  };
   for (const year of [2023, 2024]) {
     for (let month = 1; month <= 12; month++) {
       const prefix = `${year}-${String(month).padStart(2, "0")}`;

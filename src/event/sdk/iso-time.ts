@@ -35,7 +35,10 @@ export const isIsoTime = (time: number): boolean => time >= ISO_TIME_MIN && time
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const CASE_BIT = 0x20;
 
-/** Cursor in a text that is parsed up to `end`. `at` is -1 once the text is no valid time. */
+/**
+ * Cursor in a text that is parsed up to `end`, where a quote or the end of the bytes follows. `at`
+ * is -1 once the text is no valid time.
+ */
 const cursor = { at: 0, end: 0 };
 
 /**
@@ -74,10 +77,10 @@ function readDayTime(bytes: Uint8Array): number {
   const minutes = readNumber(bytes, 2);
   let seconds = 0;
   let ms = 0;
-  if (byteAt(bytes) === COLON) {
+  if (bytes[cursor.at] === COLON) {
     cursor.at++;
     seconds = readNumber(bytes, 2);
-    if (cursor.at >= 0 && byteAt(bytes) === DOT) ms = readFraction(bytes);
+    if (cursor.at >= 0 && bytes[cursor.at] === DOT) ms = readFraction(bytes);
   }
   if (cursor.at < 0 || hours > 23 || minutes > 59 || seconds > 59) return fail();
   const time = ((hours * 60 + minutes) * 60 + seconds) * 1_000 + ms;
@@ -93,7 +96,7 @@ function readFraction(bytes: Uint8Array): number {
   let ms = 0;
   let weight = 100;
   for (;;) {
-    const digit = byteAt(bytes) - ZERO;
+    const digit = bytes[cursor.at]! - ZERO;
     if (!(digit >= 0 && digit <= 9)) break;
     ms += digit * weight;
     weight = weight > 1 ? weight / 10 : 0;
@@ -111,7 +114,7 @@ function readOffset(bytes: Uint8Array): number {
   if ((sign | CASE_BIT) === (LETTER_Z | CASE_BIT)) return 0;
   if (sign !== PLUS && sign !== MINUS) return fail();
   const hours = readNumber(bytes, 2);
-  if (cursor.at >= 0 && byteAt(bytes) === COLON) cursor.at++;
+  if (cursor.at >= 0 && bytes[cursor.at] === COLON) cursor.at++;
   const minutes = cursor.at >= 0 && cursor.at < cursor.end ? readNumber(bytes, 2) : 0;
   if (hours > 23 || minutes > 59) return fail();
   return (sign === MINUS ? -1 : 1) * (hours * 60 + minutes) * 60_000;
@@ -122,20 +125,15 @@ function fail(): number {
   return 0;
 }
 
-/** Returns the byte at the cursor; -1 at the end of the text. */
-function byteAt(bytes: Uint8Array): number {
-  return cursor.at < cursor.end ? bytes[cursor.at]! : -1;
-}
-
 function skipByte(bytes: Uint8Array, byte: number): void {
-  if (cursor.at >= 0) cursor.at = byteAt(bytes) === byte ? cursor.at + 1 : -1;
+  if (cursor.at >= 0) cursor.at = bytes[cursor.at] === byte ? cursor.at + 1 : -1;
 }
 
 function readNumber(bytes: Uint8Array, digits: number): number {
   if (cursor.at < 0) return 0;
   let value = 0;
   for (let i = 0; i < digits; i++) {
-    const digit = byteAt(bytes) - ZERO;
+    const digit = bytes[cursor.at]! - ZERO;
     if (!(digit >= 0 && digit <= 9)) return fail();
     value = value * 10 + digit;
     cursor.at++;
