@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { newId } from "../../src/catalog/ids.ts";
+import { jsonReaderOf } from "../../src/event/record/json-records.ts";
 import {
   decodeRecord,
   type EventRecord,
@@ -223,5 +224,37 @@ describe("a record of an SDK's event", () => {
     const read = decodeRecord(encoded({ ...typical, refused: "ä".repeat(200) }));
     expect((read as JsonRecord).refused).toBe("ä".repeat(127));
     expect(Buffer.from((read as JsonRecord).json).toString()).toBe("{}");
+  });
+});
+
+describe("a record of version 3", () => {
+  const HAS_MESSAGE_ID = 16;
+  const messageId = Buffer.from("0123456789abcdef");
+  const json = Buffer.from("{}");
+  /** Encodes a record whose parts are at the places that its head gives them. */
+  const encoded3 = (flags: number, idLength: number, addressLength: number, ...parts: Buffer[]) => {
+    const head = Buffer.of(3, flags, idLength, addressLength, ...new Uint8Array(12));
+    return Buffer.concat([head, ...parts, json]);
+  };
+  const id = Buffer.from("s");
+
+  test("gives a search its JSON, and its messageId if the server made it", () => {
+    for (const [flags, ...made] of [[1], [1 | HAS_MESSAGE_ID, messageId]] as const) {
+      const bytes = encoded3(flags, 1, 0, id, ...made);
+      expect(jsonReaderOf(bytes)!.searched(bytes)).toEqual({ json, messageId: made[0] });
+    }
+  });
+
+  test("that is damaged is refused", () => {
+    const whole = encoded3(1 | HAS_MESSAGE_ID, 1, 0, id, messageId);
+    expect(decodeRecord(whole)).toMatchObject({ type: "track", sourceId: "s", clientAddress: "" });
+    for (let end = 0; end < whole.length - json.length; end++) {
+      expect(() => decodeRecord(whole.subarray(0, end))).toThrow(RangeError);
+    }
+    const refuses = (reason: string, ...args: Parameters<typeof encoded3>) =>
+      expect(() => decodeRecord(encoded3(...args))).toThrow(reason);
+    refuses("Expected record type 0 to 5, got 6", 6, 1, 0, id);
+    refuses("Expected an address of 4 or 16 bytes, got 5", 1, 1, 5, Buffer.of(0), id);
+    refuses("Expected a source id of letters and digits", 1, 255, 0, Buffer.alloc(21, 255));
   });
 });
