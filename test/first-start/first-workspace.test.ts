@@ -1,9 +1,11 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { pino } from "pino";
 import { permissions } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
-import { firstWorkspace } from "../../src/first-start/first-workspace.ts";
+import { ApiError } from "../../src/errors.ts";
+import { expectSameToken, firstWorkspace } from "../../src/first-start/first-workspace.ts";
 import { PAGE_ITEMS_MAX } from "../../src/settings/limits.ts";
+import { loadConfig } from "../../src/settings/reader.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 
 function flag() {
@@ -84,5 +86,48 @@ test("servers that start together with an empty catalog make one workspace and p
   expect(catalogs[0]!.workspaces.list()).toHaveLength(1);
   expect(catalogs[0]!.tokens.list(one!.id, 1).total).toBe(2);
   await Promise.all(catalogs.map((catalog) => catalog.close()));
+  removeDirectory(directory);
+});
+
+test("a new node needs the admin.token of its cluster, if the cluster has one", async () => {
+  const directory = temporaryDirectory();
+  const catalog = await openCatalog({ directory, logger: pino({ level: "silent" }) });
+  const [first, second] = ["1", "2"].map((digit) => `pm_${digit.repeat(32)}`);
+  const start = (adminToken: string | undefined) =>
+    firstWorkspace(catalog, { name: "Main", adminToken, unprintedToken: flag(), print: () => {} });
+  const join = (adminToken: string | undefined) => {
+    const token = adminToken !== undefined && { "admin.token": adminToken };
+    expectSameToken(catalog, { ...loadConfig({}, {}), ...token, "cluster.name": "shop" });
+  };
+  const { id } = await start(undefined);
+  await catalog.tokens.create(id, { name: "other", permissions: [] });
+  join(undefined);
+  join(first);
+  await start(first);
+  join(undefined);
+  join(first);
+  expect(() => join(second)).toThrow(
+    "Expected the admin.token of the cluster shop, whose nodes have another one",
+  );
+  await catalog.close();
+  removeDirectory(directory);
+});
+
+test("a token that cannot be stored ends the start, unless another node has stored it", async () => {
+  const directory = temporaryDirectory();
+  const catalog = await openCatalog({ directory, logger: pino({ level: "silent" }) });
+  const adminToken = `pm_${"1".repeat(32)}`;
+  const create = spyOn(catalog.tokens, "create");
+  const start = (error: Error) => {
+    create.mockRejectedValue(error);
+    const options = { name: "Main", adminToken, unprintedToken: flag(), print: () => {} };
+    return firstWorkspace(catalog, options);
+  };
+  const { id } = await start(new ApiError("conflict", "There is one"));
+  expect((await start(new ApiError("missing", "It is gone"))).id).toBe(id);
+  for (const error of [new ApiError("unavailable", "No disk"), new Error("A defect")]) {
+    await expect(start(error)).rejects.toBe(error);
+  }
+  await catalog.close();
   removeDirectory(directory);
 });
