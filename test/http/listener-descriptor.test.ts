@@ -1,6 +1,13 @@
+import { FFIType } from "bun:ffi";
 import { expect, test } from "bun:test";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { openListeningSocket } from "../../src/http/listening-socket.ts";
 import { inheritedSocket } from "../../src/http/sockets/inherited-socket.ts";
 import { descriptorOfListener } from "../../src/http/sockets/listener-descriptor.ts";
+import { libcFunctions } from "../../src/libc.ts";
+import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 
 test("the descriptor is that of the listener that was opened, among other sockets and files", async () => {
   const open = () => Bun.listen({ port: 0, hostname: "127.0.0.1", socket: { data() {} } });
@@ -17,4 +24,42 @@ test("the descriptor is that of the listener that was opened, among other socket
   (await client)!.end();
   earlier.stop(true);
   listener.stop(true);
+});
+
+const { i32 } = FFIType;
+const [F_SETFD, F_SETFL] = [2, 4];
+const [O_RDWR, O_NONBLOCK, O_CLOEXEC] = [2, 0o4000, 0o2000000];
+/** Flags of an open file descriptor, as the kernel shows them. */
+function flagsOf(fd: number): number {
+  const info = readFileSync(`/proc/self/fdinfo/${fd}`, "latin1");
+  return Number.parseInt(/^flags:\s+(\d+)/m.exec(info)![1]!, 8);
+}
+
+test("a socket of another process has its address, does not block, and stays in this process", () => {
+  const { fcntl } = libcFunctions({ fcntl: { args: [i32, i32, i32], returns: i32 } })();
+  const own = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  const hosts = ["127.0.0.1", "::1"].filter((host) => own.some((it) => it.address === host));
+  for (const host of hosts) {
+    const { fd, port } = openListeningSocket({ host, port: 0 });
+    fcntl(fd, F_SETFD, 0);
+    fcntl(fd, F_SETFL, 0);
+    expect(flagsOf(fd)).toBe(O_RDWR);
+    expect(inheritedSocket(fd)).toEqual({ fd, host, port });
+    expect(flagsOf(fd)).toBe(O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    closeSync(fd);
+  }
+});
+
+test("a file, and a socket that is reached by a path, are no TCP sockets that listen", () => {
+  const file = openSync("/dev/null", "r");
+  expect(inheritedSocket(file)).toBeUndefined();
+  closeSync(file);
+  const directory = temporaryDirectory();
+  let listener: { stop(closes: boolean): void } | undefined;
+  const fd = descriptorOfListener(() => {
+    listener = Bun.listen({ unix: join(directory, "socket"), socket: { data() {} } });
+  });
+  expect(inheritedSocket(fd)).toBeUndefined();
+  listener!.stop(true);
+  removeDirectory(directory);
 });

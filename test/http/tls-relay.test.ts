@@ -1,14 +1,20 @@
-import { describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, jest, spyOn, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { type Socket as ConnectedSocket, connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Socket } from "bun";
 import { openListeningSocket } from "../../src/http/listening-socket.ts";
 import { relayTls } from "../../src/http/tls/relay.ts";
 import { RelayedSocket } from "../../src/http/tls/relayed-socket.ts";
+import type { TlsKeys } from "../../src/settings/files/tls-files.ts";
+import {
+  IDLE_CONNECTION_SECONDS_MAX,
+  TLS_HANDSHAKE_SECONDS_MAX,
+  TLS_HANDSHAKES_MAX,
+} from "../../src/settings/limits.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
-import { until } from "../until.ts";
+import { holds, until } from "../until.ts";
 import { newKeys } from "./new-keys.ts";
 
 const MODULES = `${import.meta.dir}/../../src/http`;
@@ -87,6 +93,98 @@ testWith(missingPrograms("openssl"))(
   },
 );
 
+/** A relay in front of a server that sends back what it gets. */
+function openRelay(tls: TlsKeys) {
+  const host = "127.0.0.1";
+  const server = Bun.listen({
+    ...{ hostname: host, port: 0 },
+    socket: { data: (it, bytes) => void it.write(bytes) },
+  });
+  const socket = openListeningSocket({ host, port: 0 });
+  const counts = { failed: 0 };
+  const onFailedHandshake = () => void counts.failed++;
+  const relay = relayTls({ socket, serverPort: server.port, tls, onFailedHandshake });
+  const to = { host, port: socket.port };
+  return {
+    counts,
+    /** Opens a connection that sends nothing. */
+    async silent() {
+      const client = connect(to);
+      client.on("error", () => {});
+      await once(client, "connect");
+      return client;
+    },
+    /** Sends "ping" with a client's certificate, and resolves with the answer; "" if none comes. */
+    async echo(keys?: TlsKeys) {
+      const client = connectTls({ ...to, ...keys, rejectUnauthorized: false });
+      let answer = "";
+      client.on("error", () => {});
+      client.on("data", (bytes) => {
+        answer += bytes;
+        client.destroy();
+      });
+      client.write("ping");
+      await new Promise((resolve) => client.once("close", resolve));
+      return answer;
+    },
+    [Symbol.dispose]() {
+      relay.stop();
+      server.stop(true);
+    },
+  };
+}
+
+testWith(missingPrograms("openssl"))(
+  "a TLS relay has at most 256 handshakes in progress, and closes the oldest for a new one",
+  async () => {
+    using relay = openRelay(newKeys());
+    const clients: ConnectedSocket[] = [];
+    for (let n = 0; n < TLS_HANDSHAKES_MAX; n++) clients.push(await relay.silent());
+    await holds(5, () => expect(relay.counts.failed).toBe(0));
+    expect(await relay.echo()).toBe("ping");
+    await until(() => relay.counts.failed === 1 && clients[0]!.closed);
+    expect(clients.filter((it) => it.closed)).toHaveLength(1);
+    for (const client of clients) client.destroy();
+  },
+);
+
+testWith(missingPrograms("openssl"))(
+  "a TLS relay closes a client whose handshake takes more than 10 seconds",
+  async () => {
+    const intervals = spyOn(globalThis, "setInterval");
+    using relay = openRelay(newKeys());
+    const [sweep] = intervals.mock.calls.at(-1) as unknown as [() => void];
+    intervals.mockRestore();
+    const before = performance.now();
+    const client = await relay.silent();
+    // Connections are accepted in their order, so the silent one is open now.
+    expect(await relay.echo()).toBe("ping");
+    const after = performance.now();
+    const clock = spyOn(performance, "now");
+    try {
+      clock.mockReturnValue(before + 1_000 * TLS_HANDSHAKE_SECONDS_MAX);
+      sweep();
+      await holds(5, () => expect(relay.counts.failed).toBe(0));
+      clock.mockReturnValue(after + 1_000 * TLS_HANDSHAKE_SECONDS_MAX);
+      sweep();
+    } finally {
+      clock.mockRestore();
+    }
+    await until(() => relay.counts.failed === 1 && client.closed);
+  },
+);
+
+testWith(missingPrograms("openssl"))(
+  "a TLS relay with an authority takes clients with a certificate of that authority alone",
+  async () => {
+    const [client, stranger] = [newKeys(), newKeys()];
+    using relay = openRelay({ ...newKeys(), ca: client.cert });
+    expect(await relay.echo(client)).toBe("ping");
+    for (const keys of [stranger, undefined]) expect(await relay.echo(keys)).toBe("");
+    expect(relay.counts.failed).toBe(2);
+  },
+);
+
 /** A socket that takes a number of bytes, and notes what is done to it. */
 function socketOf(room: number) {
   const taken: string[] = [];
@@ -151,5 +249,36 @@ describe("a side of a relay", () => {
     side.terminate();
     side.attach(socket, other);
     expect(taken).toEqual(["terminate"]);
+  });
+
+  describe("that is closed", () => {
+    afterEach(() => void jest.useRealTimers());
+
+    test("drops what its socket has not taken after 10 seconds", () => {
+      jest.useFakeTimers();
+      const { socket, taken } = socketOf(0);
+      const [side, other] = [new RelayedSocket(), new RelayedSocket()];
+      side.attach(socket, other);
+      side.send(Buffer.from("late"), other);
+      side.close();
+      jest.advanceTimersByTime(1_000 * IDLE_CONNECTION_SECONDS_MAX - 1);
+      expect(taken).toEqual([]);
+      jest.advanceTimersByTime(1);
+      expect(taken).toEqual(["terminate"]);
+      socket.room = 10;
+      side.drained(other);
+      expect(taken).not.toContain("late");
+    });
+
+    test("waits no longer once its socket has taken all", () => {
+      jest.useFakeTimers();
+      const { socket, taken } = socketOf(10);
+      const [side, other] = [new RelayedSocket(), new RelayedSocket()];
+      side.attach(socket, other);
+      side.send(Buffer.from("all"), other);
+      side.close();
+      jest.advanceTimersByTime(2_000 * IDLE_CONNECTION_SECONDS_MAX);
+      expect(taken).toEqual(["all", "end"]);
+    });
   });
 });
