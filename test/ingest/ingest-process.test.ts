@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, spyOn, test } from "bun:test";
+import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
 import {
   INGEST_CLOSE_MS_MAX,
@@ -17,6 +18,10 @@ import {
   IngestProcess,
 } from "../../src/ingest/supervisor/ingest-process.ts";
 import { INGEST_START_MS_MAX } from "../../src/ingest/supervisor/start-limit.ts";
+import {
+  type IngestOptions,
+  startIngestProcesses,
+} from "../../src/ingest/supervisor/supervisor.ts";
 import { listeningLogger } from "../log/support.ts";
 
 /** Id of no process, whose main thread therefore makes no progress. */
@@ -486,5 +491,100 @@ describe("a close", () => {
     await (await listen()).exits();
     await ingest.close();
     expect(msToRestart(1_000)).toBeUndefined();
+  });
+});
+
+describe("the ingest processes of a server", () => {
+  const { index: _, ...shared } = settings;
+
+  /** Begins to start two processes; the test then says what they do. */
+  async function begin(more: Partial<IngestOptions> = {}) {
+    const starting = startIngestProcesses({
+      ...{ ...shared, host: "127.0.0.1", port: 0, count: 2, command: ["pixelmill", "ingest"] },
+      ...{ logs: { settings: () => log }, logger: listeningLogger().logger },
+      ...more,
+    });
+    await turn();
+    // The promise itself would be awaited.
+    return { starting };
+  }
+
+  async function startAll(more: Partial<IngestOptions> = {}) {
+    const { starting } = await begin(more);
+    for (const message of ["opened", "listening"] as const) {
+      for (const child of spawned) child.says({ type: message });
+      await turn();
+    }
+    return await starting;
+  }
+
+  test("share the rate and a socket, and get each change and stop once", async () => {
+    const ingest = await startAll({ eventsPerSecondMax: 10 });
+    const { fd, port } = ingest.socket;
+    expect(ingest.url).toBe(`http://127.0.0.1:${port}`);
+    expect(ingest.pids()).toEqual([NO_PID, NO_PID]);
+    expect(spawned.map(({ options }) => options.stdio[INGEST_SOCKET_FD])).toEqual([fd, fd]);
+    const given = { ...shared, port, eventsPerSecondMax: 5 };
+    expect(spawned.map(({ sent }) => sent[0] as unknown)).toMatchObject([
+      { type: "serve", ...given, index: 0 },
+      { type: "serve", ...given, index: 1 },
+    ]);
+    const changed = { eventsPerSecondMax: 3, connectionsPerNetworkMax: 2, logLevel: "error" };
+    ingest.configure(changed);
+    const configured = { type: "configure", ...changed, eventsPerSecondMax: 1.5 };
+    for (const { sent } of spawned) expect(sent.at(-1) as unknown).toEqual(configured);
+    const sleep = spyOn(Bun, "sleep").mockImplementation(async () => {});
+    await ingest.drain();
+    sleep.mockRestore();
+    const stopped = [ingest.stop(), ingest.stop()];
+    const orders = ["serve", "listen", "configure", "drain", "close"];
+    for (const child of spawned) expect(child.types() as string[]).toEqual(orders);
+    for (const child of spawned) await child.exits(0);
+    await Promise.all(stopped);
+  });
+
+  test("report their events and deaths, and their health is judged together", async () => {
+    const received: unknown[] = [];
+    const metrics = new Registry();
+    const ingest = await startAll({
+      metrics,
+      onReceived: (sourceId, count) => received.push([sourceId, count]),
+    });
+    expect(ingest.health()).toEqual({ trouble: undefined, warnings: [] });
+    const [first, second] = spawned as [Child, Child];
+    const health = { failing: 1, writable: 0, faults: ["Full"] };
+    first.says({ type: "health", health });
+    second.says({ type: "health", health: { failing: 0, writable: 1, faults: [] } });
+    expect(ingest.health()).toEqual({ trouble: undefined, warnings: ["Full"] });
+    const outcomes = { stored: 10, refused: 30 };
+    first.says({ type: "pulse", outcomes, received: [["s", 4]] });
+    second.says({ type: "pulse", outcomes, received: [["s", 6]] });
+    expect(received).toEqual([
+      ["s", 4],
+      ["s", 6],
+    ]);
+    const refused = "60 of 80 pixels of the last minute were refused with 503";
+    expect(ingest.health().trouble).toBe(`${refused}; Full`);
+    await second.exits();
+    expect(ingest.health().trouble).toStartWith("Ingest process 1 is not running");
+    expect(ingest.pids()).toEqual([NO_PID]);
+    const deaths = await metrics.getSingleMetric("pixelmill_ingest_deaths_total")!.get();
+    expect(deaths.values.map(({ value }) => value)).toEqual([1]);
+    const stopped = ingest.stop();
+    await first.exits(0);
+    await stopped;
+  });
+
+  test("are ended when one of them cannot start", async () => {
+    const { starting } = await begin();
+    const failure = starting.catch((error) => error);
+    const [first, second] = spawned as [Child, Child];
+    first.says({ type: "opened" });
+    second.says({ type: "failed", message: "No room" });
+    await second.exits();
+    await turn();
+    expect(first.types()).toEqual(["serve", "close"]);
+    await first.exits(0);
+    expect(await failure).toEqual(new StartError("No room"));
   });
 });

@@ -72,6 +72,16 @@ describe("a pixel", () => {
     }
   });
 
+  test("is accepted at its path with a slash at the end", async () => {
+    for (const [target, type] of [
+      [PAGE, "page"],
+      [TRACK, "track"],
+    ] as const) {
+      expect((await send(server.port, get(target.replace("?", "/?")))).status).toBe(200);
+      expect(server.events().at(-1)!.type).toBe(type);
+    }
+  });
+
   test("is accepted with raw UTF-8 and quotes", async () => {
     const raw = Buffer.from(`${PAGE}&x=é"<>'\\|^{}`, "utf8").toString("latin1");
     expect((await send(server.port, get(raw))).status).toBe(200);
@@ -258,10 +268,14 @@ test("any page may embed and time a pixel", async () => {
   }
 });
 
-test("read-only paths answer other methods with 405 and Allow", async () => {
-  const answer = await send(server.port, get("/health").replace("GET", "POST"));
-  expect(answer.status).toBe(405);
-  expect(answer.head).toContain("Allow: GET, HEAD, OPTIONS");
+test("read-only paths answer HEAD and preflights, and other methods with 405 and Allow", async () => {
+  for (const path of ["/health", "/robots.txt"]) {
+    const ask = (method: string) => send(server.port, get(path).replace("GET", method));
+    const answer = await ask("POST");
+    expect(answer.status).toBe(405);
+    expect(answer.head).toContain("Allow: GET, HEAD, OPTIONS");
+    expect([(await ask("HEAD")).status, (await ask("OPTIONS")).status]).toEqual([200, 204]);
+  }
 });
 
 test("a health check in HTTP/1.0 without Host is answered", async () => {

@@ -1,4 +1,7 @@
 import { expect, test } from "bun:test";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { Registry } from "prom-client";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
 
 const TARGET = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
@@ -17,5 +20,24 @@ test("a pixel above the rate is answered with 429 and Retry-After", async () => 
   expect(server.records.length).toBe(1);
   // A refused request takes nothing from the allowance, whoever sends it.
   expect((await send(server.port, get("/pixel/v1/page"))).status).toBe(400);
+  await server.stop();
+});
+
+test("changed limits hold for the pixels and the connections that come next", async () => {
+  const metrics = new Registry();
+  const server = openListener({ eventsPerSecondMax: 0.00001, metrics });
+  const evicted = async () => {
+    const { values } = await metrics
+      .getSingleMetric("pixelmill_pixel_connections_ended_total")!
+      .get();
+    return values.map(({ labels }) => labels.reason);
+  };
+  const idle = connect({ port: server.port, host: "127.0.0.1" });
+  await once(idle, "connect");
+  const pixel = async () => (await send(server.port, get(TARGET))).status;
+  expect([await pixel(), await pixel(), await evicted()]).toEqual([200, 429, []]);
+  server.configure({ eventsPerSecondMax: 0, connectionsPerNetworkMax: 1, tls: undefined });
+  expect([await pixel(), await pixel(), await evicted()]).toEqual([200, 200, ["network"]]);
+  idle.destroy();
   await server.stop();
 });
