@@ -256,3 +256,49 @@ test("a batch is given up after 20 attempts, and the next one has another produc
   expect(ids.at(-1)).toBe(2n);
   expect(logs[0]).toEqual(["next"]);
 });
+
+test("a producer asks for the leaders before it refuses a partition that it does not know", async () => {
+  const { client } = createBrokers([]);
+  let leaders: number[] | undefined;
+  const producer = new IdempotentProducer({
+    topic: "t",
+    producer: {
+      ...client,
+      leaders: () => leaders,
+      async refreshLeaders() {
+        leaders = [0, 1];
+      },
+    },
+  });
+  expect(await producer.send(1, () => Buffer.from("x"))).toBe(0n);
+});
+
+test("a batch is sent again once the leaders are known, and after a pause from its second failure on", async () => {
+  const { client } = createBrokers([]);
+  let requests = 0;
+  const pause = Promise.withResolvers<void>();
+  const producer = new IdempotentProducer({
+    topic: "t",
+    producer: {
+      ...client,
+      async produce(leader: number, id: ProducerId, batches: readonly PartitionMessages[]) {
+        if (++requests < 3) throw new kafka.NetworkError("Connection closed");
+        return await client.produce(leader, id, batches);
+      },
+    },
+  });
+  const { sleep } = Bun;
+  const paused = spyOn(Bun, "sleep").mockImplementation((ms) =>
+    Number(ms) > 100 ? pause.promise : sleep(ms),
+  );
+  try {
+    const sent = producer.send(0, () => Buffer.from("x"));
+    await until(() => requests === 2);
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+    expect(requests).toBe(2);
+    pause.resolve();
+    expect(await sent).toBe(0n);
+  } finally {
+    paused.mockRestore();
+  }
+});
