@@ -181,6 +181,19 @@ test("the in-sync replicas are those that the leader itself names", () => {
   expect(topic).toMatchObject({ id: "id", partitions: [{ isr: [2, 3] }, { isr: [2, 3] }] });
 });
 
+test("the in-sync replicas of a former term of the leader are not used", () => {
+  const view = new ClusterView();
+  for (const [id, epoch, isrNodes] of [
+    [1, 1, [1, 2, 3]],
+    [2, 2, [1]],
+  ] as const) {
+    const answer = answerOf(all, [{ leader: 1, epoch }]);
+    answer.topics[0]!.partitions[0]!.isrNodes = [...isrNodes];
+    view.take(addressOf(id), answer);
+  }
+  expect(view.topic("t")).toMatchObject({ partitions: [{ leader: 1, isr: [1] }] });
+});
+
 test("brokers without leader epochs are believed by their number", () => {
   const view = new ClusterView();
   const without = (leader: number) => {
