@@ -12,11 +12,7 @@ export type KafkaProtocol = Awaited<ReturnType<typeof importProtocol>>;
 export type MetadataAnswer = Awaited<ReturnType<KafkaProtocol["metadataV12"]["api"]["async"]>>;
 
 let protocol: Promise<KafkaProtocol> | undefined;
-/**
- * Whether `boundConnections` was applied to the Kafka library. It is applied once, because the
- * process has one copy of the library.
- */
-let hasBoundConnections = false;
+let library: Promise<KafkaLibrary> | undefined;
 
 /**
  * Loads the part of the Kafka library that encodes requests and decodes responses. Bounds its
@@ -51,12 +47,13 @@ async function importProtocol() {
 }
 
 /** Loads the whole Kafka library. Bounds its decoding (see `loadKafkaProtocol`) and connections. */
-export async function loadKafkaLibrary(): Promise<KafkaLibrary> {
-  await loadKafkaProtocol();
-  const kafka = await import("@platformatic/kafka");
-  if (!hasBoundConnections) boundConnections(kafka);
-  hasBoundConnections = true;
-  return kafka;
+export function loadKafkaLibrary(): Promise<KafkaLibrary> {
+  library ??= loadKafkaProtocol().then(async () => {
+    const kafka = await import("@platformatic/kafka");
+    boundConnections(kafka);
+    return kafka;
+  });
+  return library;
 }
 
 type Callback<T> = (error: Error | null, result?: T) => void;

@@ -247,7 +247,11 @@ describe("a record of version 3", () => {
 
   test("that is damaged is refused", () => {
     const whole = encoded3(1 | HAS_MESSAGE_ID, 1, 0, id, messageId);
-    expect(decodeRecord(whole)).toMatchObject({ type: "track", sourceId: "s", clientAddress: "" });
+    expect(decodeRecord(whole)).toMatchObject({
+      ...{ type: "track", sourceId: "s", clientAddress: "" },
+      messageId: Uint8Array.from(messageId),
+    });
+    expect(decodeRecord(encoded3(1, 1, 4, id)).clientAddress).toBe("0.0.0.0");
     for (let end = 0; end < whole.length - json.length; end++) {
       expect(() => decodeRecord(whole.subarray(0, end))).toThrow(RangeError);
     }

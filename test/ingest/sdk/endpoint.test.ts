@@ -366,8 +366,11 @@ describe("other requests of SDKs", () => {
   });
 
   test("with figures of the SDK itself are answered and not stored", async () => {
+    const origin = "https://www.shop.example";
     for (const path of ["/v1/m", "/rsaMetrics"]) {
-      expect(await post(path, "anything", {})).toMatchObject({ status: 200, body: SUCCESS });
+      const { status, body, headers } = await post(path, "anything", { origin });
+      expect({ status, body }).toEqual({ status: 200, body: SUCCESS });
+      expect(headers.get("access-control-allow-origin")).toBe(origin);
     }
     expect(taken()).toEqual([]);
   });
