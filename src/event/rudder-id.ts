@@ -1,6 +1,6 @@
 import { markVersion4, uuidText } from "./uuid.ts";
 
-const latest = { userId: "", anonymousId: "", id: "" };
+const latest = { userId: "", anonymousId: "", id: hashed("", "") };
 
 /**
  * Computes the `rudderId` of a user as rudder-server does: the MD5 hash of `userId:anonymousId`,
@@ -8,11 +8,14 @@ const latest = { userId: "", anonymousId: "", id: "" };
  * cached.
  */
 export function rudderId(userId: string, anonymousId: string): string {
-  if (latest.id === "" || latest.userId !== userId || latest.anonymousId !== anonymousId) {
-    const hash = Bun.CryptoHasher.hash("md5", `${userId}:${anonymousId}`);
+  if (latest.userId !== userId || latest.anonymousId !== anonymousId) {
     latest.userId = userId;
     latest.anonymousId = anonymousId;
-    latest.id = uuidText(markVersion4(hash));
+    latest.id = hashed(userId, anonymousId);
   }
   return latest.id;
+}
+
+function hashed(userId: string, anonymousId: string): string {
+  return uuidText(markVersion4(Bun.CryptoHasher.hash("md5", `${userId}:${anonymousId}`)));
 }

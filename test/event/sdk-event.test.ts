@@ -1,8 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { eventOf } from "../../src/event/event.ts";
 import { type EventType, eventTypes, type JsonRecord } from "../../src/event/record.ts";
 import { userHashOf } from "../../src/event/record-user.ts";
+import { rudderId } from "../../src/event/rudder-id.ts";
 import { scanBody } from "../../src/event/sdk/body.ts";
 import { eventAt } from "../../src/event/sdk/event-facts.ts";
 import { timeAt } from "../../src/event/sdk/iso-time.ts";
@@ -120,6 +121,12 @@ const record = fc
   .map(({ json, ...over }) => recordOf(json, over));
 
 describe("an event of an SDK", () => {
+  // The first test: longer events leave more memory behind.
+  test("may have as many bytes as the memory in which it is written", () => {
+    const value = "x".repeat((64 << 10) - 100);
+    expect(built(`{"messageId":"m","value":"${value}"}`).json).toMatchObject({ value });
+  });
+
   test("is written from its bytes as JSON.parse and objects make it", () => {
     let outlined = 0;
     fc.assert(
@@ -219,8 +226,22 @@ describe("an event of an SDK", () => {
 
   test("that was refused is shown as it was sent", () => {
     for (const json of ["[1]", '"text"', "1", '{"userId":"u","type":"no"}']) {
-      const shown = built(json, { refused: "reason", messageId: new Uint8Array(16) });
-      expect(shown.json).toEqual(JSON.parse(json));
+      const refusal = { refused: "reason", messageId: new Uint8Array(16) };
+      expect(built(json, refusal).json).toEqual(JSON.parse(json));
+      const hasUser = json.startsWith("{");
+      expect(userHashOf(recordOf(json, refusal)) !== 0).toBe(hasUser);
     }
   });
+});
+
+test("the rudderId of a user whose events follow each other is hashed once", () => {
+  rudderId("u", "other");
+  const hash = spyOn(Bun.CryptoHasher, "hash");
+  const ids = Array.from({ length: 3 }, () => rudderId("u", "a"));
+  const hashes = hash.mock.calls.length;
+  hash.mockRestore();
+  expect([new Set(ids).size, hashes]).toEqual([1, 1]);
+  expect(ids[0]).toBe(referenceRudderId({ userId: "u", anonymousId: "a" }));
+  expect(rudderId("u", "b")).not.toBe(ids[0]!);
+  expect(rudderId("v", "b")).toBe(referenceRudderId({ userId: "v", anonymousId: "b" }));
 });
