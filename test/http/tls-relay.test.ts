@@ -93,20 +93,24 @@ testWith(missingPrograms("openssl"))(
   },
 );
 
-/** A relay in front of a server that sends back what it gets. */
-function openRelay(tls: TlsKeys) {
+/** A relay in front of a server that handles what it gets, by default by sending it back. */
+function openRelay(
+  tls: TlsKeys,
+  data: (socket: Socket<undefined>, bytes: Buffer) => void = (it, bytes) => void it.write(bytes),
+) {
   const host = "127.0.0.1";
-  const server = Bun.listen({
-    ...{ hostname: host, port: 0 },
-    socket: { data: (it, bytes) => void it.write(bytes) },
+  const counts = { failed: 0, closed: 0 };
+  const server = Bun.listen<undefined>({
+    ...{ hostname: host, port: 0, allowHalfOpen: true },
+    socket: { data, close: () => void counts.closed++ },
   });
   const socket = openListeningSocket({ host, port: 0 });
-  const counts = { failed: 0 };
   const onFailedHandshake = () => void counts.failed++;
   const relay = relayTls({ socket, serverPort: server.port, tls, onFailedHandshake });
   const to = { host, port: socket.port };
   return {
     counts,
+    to,
     /** Opens a connection that sends nothing. */
     async silent() {
       const client = connect(to);
@@ -182,6 +186,52 @@ testWith(missingPrograms("openssl"))(
     expect(await relay.echo(client)).toBe("ping");
     for (const keys of [stranger, undefined]) expect(await relay.echo(keys)).toBe("");
     expect(relay.counts.failed).toBe(2);
+  },
+);
+
+/** Sends a word over TLS, and waits until the server has ended; keeps its own side open. */
+async function staying(to: { host: string; port: number }) {
+  const options = { ...to, rejectUnauthorized: false, allowHalfOpen: true };
+  const client = connectTls(options);
+  const answers: string[] = [];
+  client.on("error", () => {});
+  client.on("data", (bytes) => answers.push(String(bytes)));
+  client.write("first");
+  await once(client, "end");
+  return { client, answers };
+}
+
+testWith(missingPrograms("openssl"))(
+  "a client of a TLS relay may still send when the server has ended its side",
+  async () => {
+    const received: string[] = [];
+    using relay = openRelay(newKeys(), (socket, bytes) => {
+      received.push(String(bytes));
+      if (received.length > 1) return;
+      socket.write("all");
+      socket.shutdown();
+    });
+    const { client, answers } = await staying(relay.to);
+    client.write("second");
+    await until(() => received.length === 2);
+    expect([received, answers]).toEqual([["first", "second"], ["all"]]);
+    client.destroy();
+  },
+);
+
+testWith(missingPrograms("openssl"))(
+  "a TLS relay closes a connection 10 seconds after the server has ended it, if the client does not",
+  async () => {
+    using relay = openRelay(newKeys(), (socket) => void socket.shutdown());
+    const timers = spyOn(globalThis, "setTimeout");
+    const { client } = await staying(relay.to);
+    const waits = timers.mock.calls.filter(([, ms]) => ms === 1_000 * IDLE_CONNECTION_SECONDS_MAX);
+    timers.mockRestore();
+    await holds(5, () => expect(relay.counts.closed).toBe(0));
+    expect(waits).toHaveLength(1);
+    (waits[0]![0] as () => void)();
+    await until(() => relay.counts.closed === 1);
+    client.destroy();
   },
 );
 
@@ -268,6 +318,19 @@ describe("a side of a relay", () => {
       socket.room = 10;
       side.drained(other);
       expect(taken).not.toContain("late");
+    });
+
+    test("later is left the bytes that it was sent", () => {
+      jest.useFakeTimers();
+      const { socket, taken } = socketOf(10);
+      const [side, other] = [new RelayedSocket(), new RelayedSocket()];
+      side.attach(socket, other);
+      side.finish();
+      side.closeLater();
+      jest.advanceTimersByTime(1_000 * IDLE_CONNECTION_SECONDS_MAX - 1);
+      expect(taken).toEqual(["shutdown"]);
+      jest.advanceTimersByTime(1);
+      expect(taken).toEqual(["shutdown", "end"]);
     });
 
     test("waits no longer once its socket has taken all", () => {

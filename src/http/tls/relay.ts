@@ -107,7 +107,10 @@ export function relayTls(options: TlsRelayOptions) {
         },
         data: (_, bytes) => pair.client.send(bytes, pair.server),
         drain: () => pair.server.drained(pair.client),
-        end: () => pair.client.finish(),
+        end() {
+          pair.client.finish();
+          pair.client.closeLater();
+        },
         error() {},
         close() {
           if (pair.port !== undefined) addresses.delete(pair.port);

@@ -56,6 +56,11 @@ export class RelayedSocket {
     setTimeout(() => this.terminate(), 1_000 * IDLE_CONNECTION_SECONDS_MAX).unref();
   }
 
+  /** Closes the connection after `IDLE_CONNECTION_SECONDS_MAX`, if its client has not done so. */
+  closeLater(): void {
+    setTimeout(() => this.close(), 1_000 * IDLE_CONNECTION_SECONDS_MAX).unref();
+  }
+
   /** Closes the connection at once, and drops waiting bytes. */
   terminate(): void {
     this.#isTerminated = true;
