@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { newId } from "../../src/catalog/ids.ts";
 import { jsonReaderOf } from "../../src/event/record/json-records.ts";
+import { packAddress, unpackAddress } from "../../src/event/record/packed-address.ts";
 import {
   decodeRecord,
   type EventRecord,
@@ -225,6 +226,16 @@ describe("a record of an SDK's event", () => {
     expect((read as JsonRecord).refused).toBe("ä".repeat(127));
     expect(Buffer.from((read as JsonRecord).json).toString()).toBe("{}");
   });
+});
+
+test("an address that begins with the bytes of the address before it has its own text", () => {
+  for (const text of ["192.0.2.1", "c000:201::1", "192.0.2.1", "192.0.2.2", "c000:201::2"]) {
+    const bytes = packAddress(text)!;
+    expect(unpackAddress(Uint8Array.from(bytes))).toBe(text);
+  }
+  const long = packAddress("c000:201::3")!;
+  expect(unpackAddress(long)).toBe("c000:201::3");
+  expect(unpackAddress(long.subarray(0, 4))).toBe("192.0.2.1");
 });
 
 describe("a record of version 3", () => {

@@ -82,7 +82,7 @@ function readDayTime(bytes: Uint8Array): number {
     seconds = readNumber(bytes, 2);
     if (cursor.at >= 0 && bytes[cursor.at] === DOT) ms = readFraction(bytes);
   }
-  if (cursor.at < 0 || hours > 23 || minutes > 59 || seconds > 59) return fail();
+  if (hours > 23 || minutes > 59 || seconds > 59) return fail();
   const time = ((hours * 60 + minutes) * 60 + seconds) * 1_000 + ms;
   return cursor.at === cursor.end ? time : time - readOffset(bytes);
 }
