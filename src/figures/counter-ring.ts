@@ -57,7 +57,7 @@ export class CounterRing {
     let start = now;
     for (const { at, counts } of this.rows(now)) {
       start = Math.min(start, at);
-      for (const [index, count] of counts.entries()) sums[index] = (sums[index] ?? 0) + count;
+      for (const [index, count] of counts.entries()) sums[index]! += count;
     }
     return { sums, ms: Math.max(1, now - start) };
   }
