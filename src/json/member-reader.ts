@@ -44,6 +44,5 @@ function valueAt(bytes: Buffer, start: number, end: number): unknown {
   if (bytes[start] === QUOTE) return stringText(bytes, start, end);
   const text = utf8Text(bytes, start, end);
   const value: unknown = JSON.parse(text);
-  const isRounded = typeof value === "number" && !Number.isSafeInteger(value);
-  return isRounded && /^-?\d+$/.test(text) ? text : value;
+  return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? text : value;
 }

@@ -10,7 +10,7 @@ let text = Buffer.alloc(128 << 10);
  */
 export function textMemory(bytes: number): Buffer {
   if (bytes + ZEROS > text.length) {
-    const larger = Buffer.alloc(2 * bytes + ZEROS);
+    const larger = Buffer.alloc(2 * bytes);
     larger.set(text);
     text = larger;
   }
