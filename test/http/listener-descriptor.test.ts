@@ -5,7 +5,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { openListeningSocket } from "../../src/http/listening-socket.ts";
 import { inheritedSocket } from "../../src/http/sockets/inherited-socket.ts";
-import { descriptorOfListener } from "../../src/http/sockets/listener-descriptor.ts";
+import { descriptorOfListener, replaceSocket } from "../../src/http/sockets/listener-descriptor.ts";
 import { libcFunctions } from "../../src/libc.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 
@@ -62,4 +62,23 @@ test("a file, and a socket that is reached by a path, are no TCP sockets that li
   expect(inheritedSocket(fd)).toBeUndefined();
   listener!.stop(true);
   removeDirectory(directory);
+});
+
+test("a server of Bun whose socket is replaced answers on the other socket alone", async () => {
+  let server: Bun.Server<undefined> | undefined;
+  const fd = descriptorOfListener(() => {
+    server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("here") });
+  });
+  const { port } = server!;
+  const other = openListeningSocket({ host: "127.0.0.1", port: 0 });
+  replaceSocket(fd, other.fd);
+  closeSync(other.fd);
+  for (let n = 0; n < 2; n++) {
+    expect(await (await fetch(`http://127.0.0.1:${other.port}/`)).text()).toBe("here");
+  }
+  await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+  const file = openSync("/dev/null", "r");
+  expect(() => replaceSocket(file, fd)).toThrow("how the event loop waits for descriptor");
+  closeSync(file);
+  await server!.stop(true);
 });

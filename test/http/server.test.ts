@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { InvariantError } from "../../src/assert.ts";
 import type { HttpExchange } from "../../src/http/exchange.ts";
@@ -592,3 +592,16 @@ test("a broken invariant is reported, and closes only its own connection", async
 test("the connection of a client that does not read its response is closed", async () => {
   expect(await deafFor).toBeGreaterThan(IDLE_CONNECTION_SECONDS_MAX - 1);
 }, 300_000);
+
+test("a stopped server has no timer left", async () => {
+  const [begun, ended] = [spyOn(globalThis, "setInterval"), spyOn(globalThis, "clearInterval")];
+  try {
+    const stopped = open();
+    const timer: unknown = begun.mock.results[0]!.value;
+    await stopped.stop();
+    expect(ended.mock.calls.flat() as unknown[]).toContain(timer);
+  } finally {
+    begun.mockRestore();
+    ended.mockRestore();
+  }
+});
