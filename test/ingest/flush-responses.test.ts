@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { createFlushResponses } from "../../src/ingest/flush-responses.ts";
 
 /** Texts stand in for answers. */
@@ -36,4 +36,14 @@ test("a flush that has ended answers each request once", async () => {
   respond(flush, exchange("b"), "2");
   await flush;
   expect(sent).toEqual(["a stored 1", "b stored 2"]);
+});
+
+test("the requests of one flush wait with one callback", async () => {
+  const { sent, respond, exchange } = responses();
+  const flush = Promise.resolve();
+  const waits = spyOn(flush, "then");
+  for (const name of ["a", "b", "c"]) respond(flush, exchange(name), "1");
+  expect(waits).toHaveBeenCalledTimes(1);
+  await flush;
+  expect(sent).toEqual(["a stored 1", "b stored 1", "c stored 1"]);
 });
