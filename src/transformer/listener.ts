@@ -66,15 +66,17 @@ export function startTransformer(options: TransformerOptions) {
   }
 
   function refusalOf(exchange: HttpExchange, isTransform: boolean): HttpResponse | undefined {
+    // After a 401 or a 403, rudder-server would drop its events.
     if (!hasSecret(exchange)) {
-      // After a 401, rudder-server would drop its events.
       return isTransform
         ? againResponse("secret_missing", NO_SECRET)
         : textResponse(401, NO_SECRET);
     }
-    return !isTransform && isFromPage(exchange, isLoopback)
-      ? textResponse(403, "Expected a request of a server, not of a page in a browser")
-      : undefined;
+    // rudder-server may know this machine by any name, and a page that posts sends `Origin`.
+    if (!isFromPage(exchange, isLoopback && !isTransform)) return undefined;
+    return isTransform
+      ? againResponse("page", "Expected a request of a server, not of a page in a browser")
+      : textResponse(403, "Expected a request of a server, not of a page in a browser");
   }
 
   async function answered(handler: Handler, exchange: HttpExchange): Promise<HttpResponse> {

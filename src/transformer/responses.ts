@@ -24,6 +24,7 @@ export function textResponse(status: number, text: string): HttpResponse {
 export type AgainReason =
   | "busy"
   | "failed"
+  | "page"
   | "secret_missing"
   | "stopping"
   | "timeout"

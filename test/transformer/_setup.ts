@@ -34,6 +34,12 @@ export async function freshTransformer(
   });
   opened.push(transformer);
 
+  /** Stops the listener before the test ends. */
+  function stop(): Promise<void> {
+    opened.splice(opened.indexOf(transformer), 1);
+    return transformer.stop();
+  }
+
   /** Stores code and publishes it; resolves with its ids. */
   async function publish(
     kind: "transformation" | "library",
@@ -77,7 +83,7 @@ export async function freshTransformer(
     };
   }
 
-  return { catalog, workspaceId, sandbox, publishing, transformer, publish, send, item };
+  return { catalog, workspaceId, sandbox, publishing, transformer, publish, send, item, stop };
 }
 
 function jsonIn(text: string): any {
