@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { pino } from "pino";
 import { StartError } from "../../src/errors.ts";
 import { integrityFault } from "../../src/store/lmdb/lmdb-integrity.ts";
@@ -231,6 +232,24 @@ describe("a damaged field of a store's file is named", () => {
         it.writeBigUInt64LE(big(lastPage + 9), tree + 40);
       }),
     ).toBeUndefined();
+  });
+
+  test("is a fault or none, and no other error, whatever bytes are damaged", () => {
+    const place = fc.oneof(fc.nat({ max: 2 * PAGE }), fc.nat({ max: bytes.length - 1 }));
+    const damage = fc.array(fc.tuple(place, fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(damage, (changes) => {
+        const fault = faultAfter((it) => {
+          for (const [at, byte] of changes) it.writeUInt8(byte, at);
+        });
+        expect(typeof fault).toBeOneOf(["string", "undefined"]);
+      }),
+    );
+    // The size of a page, which is smaller than its head.
+    for (const size of [0, 8, HEADER + 143]) {
+      const fault = faultAfter((it) => it.writeUInt32LE(size, HEADER + 24));
+      expect(fault).toBe("it does not begin as one");
+    }
   });
 
   test("of a page's head, and of its nodes", () => {

@@ -11,6 +11,7 @@ import { openFile } from "../../disk/open-file.ts";
 
 const HEADER_BYTES = 24;
 const DB_BYTES = 48;
+const META_BYTES = HEADER_BYTES + 144;
 const MAGIC = 0xbeefc0de;
 const BRANCH = 1;
 const LEAF = 2;
@@ -61,8 +62,8 @@ class PageWalk {
   constructor(fd: number) {
     this.#fd = fd;
     this.#size = fstatSync(fd).size;
-    const first = metaOf(this.#bytes(0, HEADER_BYTES + 144));
-    const second = metaOf(this.#bytes(first.pageBytes, HEADER_BYTES + 144));
+    const first = metaOf(this.#bytes(0, META_BYTES));
+    const second = metaOf(this.#bytes(first.pageBytes, META_BYTES));
     this.#meta = second.transaction > first.transaction ? second : first;
   }
 
@@ -162,11 +163,12 @@ class PageWalk {
 const newer = (number: number) => `page ${number} was written later than the others`;
 
 function metaOf(page: Buffer) {
-  if (page.readUInt32LE(HEADER_BYTES) !== MAGIC)
-    throw new IntegrityFault("it does not begin as one");
   const trees = HEADER_BYTES + 24;
+  const pageBytes = page.readUInt32LE(trees);
+  if (page.readUInt32LE(HEADER_BYTES) !== MAGIC || pageBytes < META_BYTES)
+    throw new IntegrityFault("it does not begin as one");
   return {
-    pageBytes: page.readUInt32LE(trees),
+    pageBytes,
     /** The tree of free pages, then the tree of the root table, which lists the named tables. */
     trees: [treeOf(page.subarray(trees)), treeOf(page.subarray(trees + DB_BYTES))],
     lastPage: numberAt(page, HEADER_BYTES + 120),
