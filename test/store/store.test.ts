@@ -82,6 +82,8 @@ describe("a store", () => {
       await expect(refused).rejects.toThrow("Taken");
       expect(store.trouble()).toStartWith("The store cannot be written: the disk of ");
       await until(() => store.trouble() === undefined, "a probe");
+      // The row that a probe writes is no table.
+      expect(store.tables()).toEqual(["numbers"]);
       await store.close();
     },
   );
