@@ -93,7 +93,10 @@ export interface Backend {
   others?: PeerNodes;
 }
 
-/** Storage of figures (such as counts of events), and this server's share of the partitions. */
+/**
+ * Access to the stored figures (such as counts of events), and the share of the event log's
+ * partitions that this server delivers.
+ */
 export interface FigureStorage {
   /** Opens the store of figures. Rejects when it cannot be opened; the caller may try again. */
   open(): Promise<Store>;

@@ -24,7 +24,7 @@ export class Lane implements LaneCommitSource {
   readonly #routes: LaneRoutes;
   /** Reads the logs. While the lane rests, it is a `RestingReader`, which needs less memory. */
   #reader: LaneReader | RestingReader;
-  /** The working parts; undefined until there is something to read or to replay. */
+  /** The parts that deliver events; undefined until there is something to read or to replay. */
   #active: ActiveLane | undefined;
   #isStopped = false;
   #isDiscarded = false;
@@ -32,11 +32,11 @@ export class Lane implements LaneCommitSource {
   #failure: FailureState | undefined;
   /** Log → lowest needed position in the change that the idle lane writes; undefined if none. */
   #lows: ReadonlyMap<string, number> | undefined;
-  /** Facts about the destination that the working parts had when they were closed. */
+  /** What `#active` knew about the receiver when it was closed. */
   #past: DestinationPast | undefined;
-  /** Resolves once the working parts of a lane that became idle are closed. */
+  /** Resolves once `#active` of a lane that became idle is closed. */
   #closing: Promise<void> | undefined;
-  /** Timer that opens the working parts after a failed attempt to open them; else undefined. */
+  /** Timer that opens `#active` after a failed attempt to open it; else undefined. */
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /** `mayReplay` is true if replayed events or requeued dead letters may wait for the lane. */
@@ -245,8 +245,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Makes the working parts look for events, and opens them first if they are closed. If that
-   * fails, tries again after a pause. Until then, the lane keeps its read position.
+   * Makes `#active` look for events, and opens it first if it is closed. If that fails, tries again
+   * after a pause. Until then, the lane keeps its read position.
    */
   #wakeActive(): void {
     if (this.#active !== undefined) this.#active.wake();

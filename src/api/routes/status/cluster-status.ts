@@ -62,10 +62,10 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 }
 
 /**
- * Returns the problems of a cluster, one sentence each. Only certain problems are listed. For
- * example, "Node … does not answer" needs proof that questions leave this node and that nothing
- * arrives from the other. "Partition … runs at no node" needs proof that the node which ran it last
- * has left, and that no other node runs it or has it assigned without saying so.
+ * Returns the problems of a cluster, one sentence each. A problem is listed only if it is proven.
+ * "Node … does not answer" needs proof that questions leave this node, and that nothing arrives
+ * from the other. "Partition … runs at no node" needs proof that the node which ran it last has
+ * left, and that every other node has answered that it neither runs the partition nor is to run it.
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;
