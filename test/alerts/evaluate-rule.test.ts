@@ -179,6 +179,27 @@ test("a source is silent once it has sent events and a destination reads none", 
   expect(evaluate({ id: "b" }, heard)).toEqual([[], [{ ruleId, subjectId: "a" }]]);
 });
 
+test("an alert about the server is about its name, its nodes or one disk", () => {
+  const disks = [
+    { node: "", freeBytes: 100e9, sizeBytes: 100e9 },
+    { node: "b", freeBytes: 0, sizeBytes: 0 },
+  ];
+  const subjectsOf = (kind: AlertKind) =>
+    evaluateRule(rule(kind), { ...nothing, server: { ...server, disks } }, memory).conditions.map(
+      ({ subject, message }) => ({ ...subject, message }),
+    );
+  const whole = { type: "server", id: "server" };
+  expect(subjectsOf("server-warning")).toMatchObject([{ ...whole, name: "Server" }]);
+  expect(subjectsOf("nodes-missing")).toMatchObject([{ ...whole, name: "Cluster" }]);
+  expect(subjectsOf("disk")).toEqual([
+    {
+      ...{ type: "node", id: "server", name: "Server" },
+      message: "The disk of the server has 100.0 GB (100 %) left",
+    },
+    { type: "node", id: "b", name: "b", message: "The disk of b has 0.0 GB (100 %) left" },
+  ]);
+});
+
 test("a long message of an alert is cut off", () => {
   const troubles = ["x".repeat(ALERT_MESSAGE_CHARS_MAX)];
   const facts = { ...nothing, server: { ...server, troubles } };

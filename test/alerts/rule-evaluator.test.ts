@@ -19,7 +19,9 @@ function scene(changes: Partial<AlertRule> = {}) {
   };
   const open: Alert[] = [];
   const alerts = {
-    rules: { list: () => ({ items: [rule] }) },
+    rules: {
+      list: (id: string, page: number) => ({ items: id === "w" && page === 1 ? [rule] : [] }),
+    },
     open: () => open,
     marks: () => new Map(),
   } as unknown as Alerts;

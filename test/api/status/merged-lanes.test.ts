@@ -2,7 +2,12 @@ import { expect, test } from "bun:test";
 import type { PeerNodes } from "../../../src/api/deps.ts";
 import { createLimiters } from "../../../src/api/limiters.ts";
 import type { LaneSummary, StatusDeps } from "../../../src/api/routes/status/local-status.ts";
-import { workspaceStatus } from "../../../src/api/routes/status/node-status.ts";
+import {
+  answerLocally,
+  lastFailures,
+  workspaceStatus,
+  workspaceSuspensions,
+} from "../../../src/api/routes/status/node-status.ts";
 import { STATUS_DESTINATIONS_ASKED_MAX } from "../../../src/settings/limits.ts";
 
 const rates = { received: 1, delivered: 2, dropped: 3, failed: 4 };
@@ -93,4 +98,39 @@ test("the nodes are asked about a limited number of destinations at a time", asy
   asked.length = 0;
   await workspaceStatus(deps, "w", []);
   expect(asked).toEqual([["activity", "w", []]]);
+});
+
+test("the last failures of a destination are those of the nodes that know one", async () => {
+  const failed = { at: 5, reason: "Late" };
+  const answers = new Map<string, unknown>([
+    ["two", null],
+    ["three", failed],
+  ]);
+  const asked: unknown[] = [];
+  const deps = scene(async (question) => {
+    asked.push(question);
+    return { answers, missing: ["four"] };
+  });
+  expect(await lastFailures(deps, "w", "d")).toEqual({
+    ...{ failures: [failed], missingNodes: ["four"] },
+  } as never);
+  expect(asked).toEqual([["failure", "d"]]);
+  expect(answerLocally(deps, ["failure", "d"])).toBeNull();
+  Object.assign(deps.pipeline, { status: () => ({ lastFailure: failed }) });
+  expect(answerLocally(deps, ["failure", "d"])).toEqual(failed);
+  expect(() => answerLocally(deps, ["toString"])).toThrow("a question that this version knows");
+});
+
+test("code that several nodes have suspended is suspended until the last of them ends", async () => {
+  const suspension = (transformationVersionId: string, until: number) => ({
+    ...{ transformationVersionId, until, name: "T", reason: "Error" },
+  });
+  const answers = new Map([
+    ["two", [suspension("a", 5), suspension("b", 1)]],
+    ["three", [suspension("a", 9), suspension("b", 0)]],
+  ]);
+  const deps = scene(async () => ({ answers, missing: [] }));
+  const { suspensions, missingNodes } = await workspaceSuspensions(deps, "w");
+  expect(suspensions).toEqual([suspension("a", 9), suspension("b", 1)]);
+  expect(missingNodes).toEqual([]);
 });

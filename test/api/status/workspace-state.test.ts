@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createLimiters } from "../../../src/api/limiters.ts";
-import type { StatusDeps } from "../../../src/api/routes/status/local-status.ts";
+import { localHealth, type StatusDeps } from "../../../src/api/routes/status/local-status.ts";
 import { measureSources, workspaceState } from "../../../src/api/routes/status/workspace-state.ts";
 import type { Connection, Destination, Source } from "../../../src/catalog/model.ts";
 import { OVERVIEW_LAG_SECONDS_MIN } from "../../../src/settings/limits.ts";
@@ -120,6 +120,7 @@ test("connections are sorted: enabled ones, those of urgent destinations, then b
   ]);
   // Rates have thousandths at most.
   expect(found.connections[3]!.rates).toEqual(noRates);
+  expect(found.connections[4]!.rates).toEqual(noRates);
   expect(found.totals).toEqual({ sources: 1, destinations: 5, connections: 6 });
   // The destination that reads fastest lags least.
   const source = { id: "s", name: "S", enabled: true, receivedPerSecond: 2 };
@@ -129,4 +130,45 @@ test("connections are sorted: enabled ones, those of urgent destinations, then b
     sources: [source],
     missingNodes: [],
   });
+});
+
+test("a destination waits for its own code that is slow, or is blocked while no code can run", async () => {
+  const destinations = [{ id: "slow" }, { id: "other" }, { id: "plain" }];
+  const lanes = { slow: {}, other: {}, plain: {} };
+  const stateWith = async (slow: string[], checks: object = {}) => {
+    const deps = scene({ destinations, lanes });
+    const read: string[] = [];
+    const since = new Map(slow.map((id) => [id, Date.now()]));
+    Object.assign(deps, { slowCode: () => since, ready: () => ({ warnings: [], checks }) });
+    Object.assign(deps.catalog, {
+      code: {
+        linkedTransformation: ({ id }: { id: string }) => (id === "plain" ? undefined : `t-${id}`),
+        publishedRevision: (workspaceId: string, kind: string, id: string) => {
+          read.push(`${workspaceId} ${kind} ${id}`);
+          return { revision: { versionId: `${id}-1`, name: "T", language: "javascript" } };
+        },
+      },
+    });
+    Object.assign(deps.catalog.destinations, { withIds: () => destinations });
+    const found = await workspaceState(deps, "w");
+    expect(new Set(read)).toEqual(new Set(["w transformation t-slow", "w transformation t-other"]));
+    return found.destinations.map(({ state }) => state);
+  };
+  expect(await stateWith([])).toEqual(["ok", "ok", "ok"]);
+  expect(await stateWith(["t-slow-1"])).toEqual(["waiting", "ok", "ok"]);
+  const checks = { sandbox: { ok: false, message: "No guest starts" } };
+  expect(await stateWith([], checks)).toEqual(["blocked", "blocked", "ok"]);
+});
+
+test("the health of a node has its failed checks, and in a cluster its partitions", () => {
+  const diskSpace = () => ({ freeBytes: 1, sizeBytes: 2 });
+  const checks = { log: { ok: false, message: "full" }, odd: { ok: false }, fine: { ok: true } };
+  const ready = () => ({ ready: false, checks, warnings: ["Old"] });
+  const alone = {
+    ...{ troubles: ["log: full", "odd: not ready"], warnings: ["Old"], disk: diskSpace() },
+  };
+  expect(localHealth({ ready, diskSpace })).toEqual(alone);
+  const stopped = [{ partition: 2, reason: "No guest starts" }];
+  const others = { node: "a", running: () => [1], stopped: () => stopped } as never;
+  expect(localHealth({ ready, diskSpace, others })).toEqual({ ...alone, running: [1], stopped });
 });
