@@ -145,8 +145,6 @@ export class NotificationSender {
     if (result.kind === "retry") {
       const delay = backoffMs(notification.attempts + 1, RETRY_MS_MIN, ALERT_RETRY_MS_MAX);
       this.#retryAt.set(text, elapsed() + delay);
-    } else {
-      this.#retryAt.delete(text);
     }
   }
 
@@ -210,15 +208,14 @@ export class NotificationSender {
 /** Returns why a notification must be dropped without an attempt. Undefined if it must be sent. */
 function dropReason(
   alert: Alert,
-  { phase, receiverId }: AlertNotification,
+  { receiverId }: AlertNotification,
   receiver: AlertReceiver | undefined,
 ): string | undefined {
   if (!receiver?.enabled) return "The receiver was removed or disabled";
+  // Only a notification about the end is sent after the one about the beginning has a result.
   const begin = beginningOf(alert, receiverId)?.state;
-  if (phase === "end" && (begin === "failed" || begin === "dropped")) {
-    return "The receiver did not get the beginning";
-  }
-  return undefined;
+  const isMissed = begin === "failed" || begin === "dropped";
+  return isMissed ? "The receiver did not get the beginning" : undefined;
 }
 
 const beginningOf = ({ notifications }: Alert, receiverId: string) =>
