@@ -19,7 +19,7 @@ export function boundedFetch(ca: string | undefined): CustomFetch {
     } as BunFetchRequestInit);
     const bytes = await readBounded(answer);
     const { status, headers: answered } = answer;
-    return new Response(mayHaveBody(status) ? bytes : null, { status, headers: answered });
+    return new Response(bytes, { status, headers: answered });
   };
 }
 
@@ -34,8 +34,4 @@ async function readBounded(answer: Response): Promise<Uint8Array<ArrayBuffer>> {
     parts.push(part);
   }
   return new Uint8Array(Buffer.concat(parts));
-}
-
-function mayHaveBody(status: number): boolean {
-  return status !== 204 && status !== 205 && status !== 304;
 }
