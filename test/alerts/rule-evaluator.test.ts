@@ -28,6 +28,7 @@ function scene(changes: Partial<AlertRule> = {}) {
   let now = 0;
   const evaluator = new RuleEvaluator(alerts, () => now);
   return {
+    evaluator,
     openAlert: (id: string, ruleId = "r") =>
       open.push({ id: `alert-${id}`, ruleId, subject: { type: "destination", id } } as Alert),
     /** Evaluates the rule one step later; returns the ids of items and alerts in the change. */
@@ -86,4 +87,32 @@ test("an alert ends when its rule is disabled or removed", () => {
   const removed = scene();
   removed.openAlert("a", "gone");
   expect(removed.evaluate([down])).toEqual(["alert-a"]);
+});
+
+test("a rule about the server is evaluated with facts about the server", () => {
+  const { evaluator } = scene({ kind: "server-not-ready", forSeconds: 0 });
+  const server = { troubles: ["log: full"], warnings: [], missingNodes: [], disks: [] };
+  const facts = { isComplete: true, destinations: [], transformations: [], sources: [], server };
+  expect(evaluator.evaluate("w", facts).begun).toMatchObject([{ subject: { id: "server" } }]);
+});
+
+test("a change has the numbers that rules store about items", () => {
+  const { evaluator } = scene({ kind: "source-silent" });
+  const source = { id: "s", name: "S", enabled: true, receivedPerSecond: 1, isObserved: true };
+  const facts = { isComplete: true, destinations: [], transformations: [], sources: [source] };
+  const { marks } = evaluator.evaluate("w", facts);
+  expect(marks).toEqual([{ ruleId: "r", subjectId: "s", value: 1 }]);
+});
+
+test("a change is empty if no alert begins or ends, and no number is stored", () => {
+  const subject = { type: "source", id: "s", name: "S" } as const;
+  const begun = [{ ruleId: "r", subject, message: "m" }];
+  const marks = [{ ruleId: "r", subjectId: "s", value: 1 }];
+  const none = { begun: [], ended: [], marks: [] };
+  expect(isEmpty(none)).toBe(true);
+  for (const change of [{ begun }, { ended: ["a"] }, { marks }, { begun, ended: ["a"], marks }]) {
+    expect(isEmpty({ ...none, ...change })).toBe(false);
+  }
+  expect(isEmpty({ ...none, begun, marks })).toBe(false);
+  expect(isEmpty({ begun, ended: ["a"], marks: [] })).toBe(false);
 });

@@ -73,3 +73,10 @@ test("undelivered events of all logs are read in the order in which they were re
     ["p0 4", 60],
   ]);
 });
+
+test("a log whose end cannot be read ends the search, instead of reading it for ever", async () => {
+  const stuck = { ...logOf([0, 10, 20]), read: async (at: number) => ({ records: [], next: at }) };
+  const readers = new Map([["p0", stuck as unknown as LogReader]]);
+  const unsettled: UnsettledKeys = new Map([["one", new Set(["p0 1"])]]);
+  expect(await Array.fromAsync(unsettledEvents(readers, unsettled))).toEqual([]);
+});
