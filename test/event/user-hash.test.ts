@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { eventOf } from "../../src/event/event.ts";
 import { inspectQuery } from "../../src/event/inspect.ts";
+import { userHashOf } from "../../src/event/record-user.ts";
 import { recordOf } from "./agreement.ts";
 
 const hashOf = (ids: string) => inspectQuery(`writeKey=k&${ids}`, "page", true).user;
@@ -75,7 +76,9 @@ describe("the user hash", () => {
         const query = ["writeKey=k", ...pairs].join("&");
         const { problem, user } = inspectQuery(query, "page", true);
         fc.pre(problem === undefined);
-        expect(user).toBe(expectedHash(eventOf(recordOf(query)).user));
+        const record = recordOf(query);
+        expect(user).toBe(expectedHash(eventOf(record).user));
+        expect(userHashOf(record)).toBe(user);
       }),
       { numRuns: 2_000 },
     );
