@@ -259,9 +259,11 @@ test("a POST with a body that is too long is refused and is no event", async () 
   expect(server.records.length).toBe(count);
 });
 
-test("any page may embed and time a pixel", async () => {
+test("any page may embed and time a pixel, and read when to send a refused one again", async () => {
   for (const target of [TRACK, "/pixel/v1/page"]) {
-    const { head } = await send(server.port, get(target));
+    const { head, status } = await send(server.port, get(target));
+    const canRead = head.includes("Access-Control-Expose-Headers: Retry-After\r\n");
+    expect(canRead).toBe(status !== 200);
     expect(head).toContain("Cross-Origin-Resource-Policy: cross-origin");
     expect(head).toContain("Timing-Allow-Origin: *");
     expect(head).toContain("Access-Control-Allow-Origin: *");
