@@ -18,7 +18,7 @@ import {
   RECEIVED,
   rowOf,
 } from "../../src/figures/row.ts";
-import { RECORDED, seriesOf } from "../../src/figures/series.ts";
+import { connectionSeries, RECORDED, seriesKinds, seriesOf } from "../../src/figures/series.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
 import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
@@ -327,4 +327,10 @@ test("rows of a series never mix with those of another whose id begins with the 
   for (const [n, it] of series.entries()) {
     expect([...tables.minutes(it, start, start + HOUR_MS, []).values()]).toEqual([[n + 1]]);
   }
+});
+
+test("series have the keys under which figures are stored", () => {
+  const keys = seriesKinds.map((kind) => seriesOf(kind, "1"));
+  expect([...keys, RECORDED]).toEqual(["w1", "s1", "t1", "d1", "c1", "r"]);
+  expect(connectionSeries({ sourceId: "a", destinationId: "b" })).toBe("cba");
 });
