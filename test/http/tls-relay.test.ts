@@ -189,6 +189,14 @@ testWith(missingPrograms("openssl"))(
   },
 );
 
+testWith(missingPrograms("openssl"))(
+  "a TLS relay closes the connection of a client whose server resets it",
+  async () => {
+    using relay = openRelay(newKeys(), (socket) => void socket.terminate());
+    expect(await relay.echo()).toBe("");
+  },
+);
+
 /** Sends a word over TLS, and waits until the server has ended; keeps its own side open. */
 async function staying(to: { host: string; port: number }) {
   const options = { ...to, rejectUnauthorized: false, allowHalfOpen: true };
