@@ -238,6 +238,12 @@ test("an address that begins with the bytes of the address before it has its own
   expect(unpackAddress(long.subarray(0, 4))).toBe("192.0.2.1");
 });
 
+test("an address that is not in its shortest form has no bytes that would give it back", () => {
+  for (const text of ["2001:DB8::1", "2001:db8:0::1", "010.1.1.1", "text"]) {
+    expect([text, packAddress(text)]).toEqual([text, undefined]);
+  }
+});
+
 describe("a record of version 3", () => {
   const HAS_MESSAGE_ID = 16;
   const messageId = Buffer.from("0123456789abcdef");
