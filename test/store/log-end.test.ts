@@ -139,4 +139,8 @@ test("an entry that takes a position which was read before shows that the log ha
   log.appends[1]!.resolve(9);
   expect(await known).toBe(9);
   await expect(end.expectKnown()).rejects.toThrow("has 9 entries of its log, which ends at 0");
+  for (const known of [9, 10]) {
+    log.knownEnd = async () => known;
+    await end.expectKnown();
+  }
 });

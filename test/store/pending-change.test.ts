@@ -1,11 +1,14 @@
 import { expect, test } from "bun:test";
 import { ApiError } from "../../src/errors.ts";
+import type { OrderedView, ViewPosition } from "../../src/store/ordered/ordered-view.ts";
 import {
+  dryRunChanges,
   type PendingChange,
   pendingChange,
   refuseLate,
   resolveChanges,
 } from "../../src/store/ordered/pending-change.ts";
+import type { LocalStore } from "../../src/store/store.ts";
 
 const pending = (msMax: number, allowStale = false) =>
   pendingChange(() => 1, { allowStale, msMax, name: "The catalog" });
@@ -63,4 +66,19 @@ test("a call whose time has passed is refused with what its attempts took", () =
     expect(inTime.messages).toEqual([]);
     expect(late.messages).toEqual([`The catalog was not changed: ${took}, ${because}`]);
   }
+});
+
+test("calls run on the version of the view, which is unknown while the view lacks rows", async () => {
+  const writes = [{ table: "a", key: "b" }];
+  const dryRun: LocalStore["dryRun"] = async (applies) => ({
+    outcomes: applies.map((apply) => ({ status: "fulfilled", value: apply() })),
+    writes,
+  });
+  const run = (position: Partial<ViewPosition>) => {
+    const view = { position: () => position } as OrderedView;
+    return dryRunChanges({ dryRun } as LocalStore, view, [pending(60_000).change]);
+  };
+  const outcomes = [{ status: "fulfilled", value: 1 }];
+  expect(await run({ version: 7 })).toEqual({ outcomes, writes, base: 7 } as never);
+  expect(await run({ version: 7, lacks: "id" })).toEqual({ outcomes, writes } as never);
 });

@@ -5,6 +5,7 @@ import type { Logger } from "../../src/observe/log.ts";
 import type { Sandbox } from "../../src/sandbox/guest-sandbox.ts";
 import type { Program, ProgramBatch } from "../../src/sandbox/program.ts";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
+import { GUEST_OUTPUT_LEVELS_MAX } from "../../src/settings/limits.ts";
 import { answerOf, type ItemResult } from "../../src/transformer/custom-transform/answer.ts";
 import { createCustomTransform } from "../../src/transformer/custom-transform/endpoint.ts";
 import {
@@ -282,6 +283,26 @@ test("each item is answered by the program of its group, in the order of the req
     "no version!",
     "a",
     [400, "Transformation VersionID not found"],
+  ]);
+});
+
+test("an item that is nested too deep fails without a run, and the others run", async () => {
+  const ran: string[] = [];
+  const send = endpoint({
+    async run(_, { events }) {
+      ran.push(...events.map(String));
+      return events.map((it) => ({ events: [it] }));
+    },
+  });
+  const deep = JSON.parse(
+    `${"[".repeat(GUEST_OUTPUT_LEVELS_MAX)}${"]".repeat(GUEST_OUTPUT_LEVELS_MAX)}`,
+  );
+  const { json } = await send([item("a", { n: 1 }), item("a", { deep }), item("a", { n: 2 })]);
+  expect(ran).toEqual(['{"n":1}', '{"n":2}']);
+  expect(json().map(({ output, error }: any) => output ?? error)).toEqual([
+    { n: 1 },
+    "Expected an event with at most 1000 levels",
+    { n: 2 },
   ]);
 });
 

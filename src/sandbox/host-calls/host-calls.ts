@@ -203,8 +203,7 @@ export class HostCalls {
   #locate(ip: string): { location: object } {
     if (isIP(ip) === 0) throw new Error("invalid ip address");
     try {
-      if (!this.#functions.geolocation) throw new Error("Not configured");
-      return { location: this.#functions.geolocation(ip) ?? {} };
+      return { location: this.#functions.geolocation!(ip) ?? {} };
     } catch {
       throw new Error("geolocation is not available right now");
     }

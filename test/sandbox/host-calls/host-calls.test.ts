@@ -1,5 +1,9 @@
 import { expect, spyOn, test } from "bun:test";
-import { FETCH_REQUESTS_CHARS_MAX, HostCalls } from "../../../src/sandbox/host-calls/host-calls.ts";
+import {
+  FETCH_ANSWERS_CHARS_MAX,
+  FETCH_REQUESTS_CHARS_MAX,
+  HostCalls,
+} from "../../../src/sandbox/host-calls/host-calls.ts";
 import { GuestFrameError } from "../../../src/sandbox/protocol/guest-frames.ts";
 import {
   FETCH_MS_MAX,
@@ -123,4 +127,35 @@ test("a fetch of user code has the time that it asks for, at most FETCH_MS_MAX",
   }
   const all = FETCH_MS_MAX;
   expect(times).toEqual([all, all, all, 1, 50, all, all, all]);
+});
+
+test("responses that the guest has got make room for those of further calls", async () => {
+  const body = "x".repeat(1 << 20);
+  const fetch = async () => ({ status: 200, headers: {}, body, url: "" });
+  const calls = new HostCalls({ fetch }, "w");
+  const most = FETCH_ANSWERS_CHARS_MAX / body.length;
+  let answered = 0;
+  for (let id = 0; id < 2 * most; id += 1) {
+    answered += (await calls.exchange(Buffer.from(JSON.stringify([{ ...call, id }])))).length;
+  }
+  expect(answered).toBe(2 * most);
+  calls.abort();
+});
+
+test("a lookup of an address is answered with what is known of it, or with why there is no answer", async () => {
+  const answerOf = async (ip: string, geolocation?: (ip: string) => object | null) => {
+    const calls = new HostCalls({ ...(geolocation && { geolocation }) }, "w");
+    const [answer] = await calls.exchange(Buffer.from(JSON.stringify([{ id: 7, ip }])));
+    return JSON.parse(String(answer));
+  };
+  const known = (ip: string) => (ip === "192.0.2.1" ? { country: "DE" } : null);
+  const unavailable = { id: 7, error: "geolocation is not available right now" };
+  expect(await answerOf("192.0.2.1", known)).toEqual({ id: 7, location: { country: "DE" } });
+  expect(await answerOf("192.0.2.2", known)).toEqual({ id: 7, location: {} });
+  expect(await answerOf("192.0.2", known)).toEqual({ id: 7, error: "invalid ip address" });
+  expect(await answerOf("192.0.2.1")).toEqual(unavailable);
+  const broken = () => {
+    throw new Error("damaged");
+  };
+  expect(await answerOf("192.0.2.1", broken)).toEqual(unavailable);
 });

@@ -38,7 +38,7 @@ const forged: [name: string, answer: () => unknown][] = [
   ["an output of two lines", () => ran([1], '{"a":\n1}')],
   ["a deep output that does not end", () => ran([1], '{"a":'.repeat(2_000))],
   ["an output that is no object", () => ran([1], "[]")],
-  ["an output that is not UTF-8", () => ran([1], Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]))],
+  ["an output that is not UTF-8", () => ran([1], Buffer.from('{"a":"\xff"}', "latin1"))],
   ["an output too few", () => ran([2], "{}")],
   ["too many outputs of one event", () => ran([GUEST_OUTPUTS_MAX + 1], "{}\n".repeat(2_000))],
   [
