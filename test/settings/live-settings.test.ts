@@ -3,6 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StartError } from "../../src/errors.ts";
+import { isReloadable, type Key, keys } from "../../src/settings/keys.ts";
 import { LiveSettings } from "../../src/settings/live-settings.ts";
 import { readSettings } from "../../src/settings/reader.ts";
 
@@ -58,4 +59,17 @@ test("a setting that waits for a restart is reported with the source of its valu
   expect(live.reload()).toEqual({ changed: [], needRestart: ["port"] });
   expect(port()).toEqual(before!);
   expect(live.config.port).toBe(9001);
+});
+
+test("the parts of a server take the reloadable settings and no others, until they are removed", () => {
+  const live = new LiveSettings(() => readSettings({}, {}));
+  const part = (...taken: Key[]) => ({ keys: taken, prepare: () => () => {} });
+  const message = "Parts take exactly the settings that are reloadable";
+  expect(() => live.expectComplete()).toThrow(message);
+  live.add(part(...keys.filter(isReloadable)));
+  live.expectComplete();
+  live.removeParts();
+  expect(() => live.expectComplete()).toThrow(message);
+  live.add(part(...keys.filter(isReloadable), "port"));
+  expect(() => live.expectComplete()).toThrow(message);
 });
