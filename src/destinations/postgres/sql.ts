@@ -85,7 +85,10 @@ export function columnOf(sqlType: string, isReadOnly: boolean): TableColumn {
     return { type: "string", sqlType, ...(first && { charsMax: Number(first) }) };
   }
   if (name === "numeric") {
-    const most = 10 ** (Number(first) - Number(second ?? 0)) - 1;
+    const [digits, scale] = [Number(first), Number(second ?? 0)];
+    // The second bound is for numbers of more digits than a double has, which would be rounded up.
+    const exact = (10 ** digits - 1) / 10 ** scale;
+    const most = Math.min(exact, 10 ** (digits - scale) * (1 - Number.EPSILON));
     return { type: "float", sqlType, ...(first && { range: [-most, most] }) };
   }
   return { type: "other", ...columnTypes.get(name), sqlType };
