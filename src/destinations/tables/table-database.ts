@@ -1,6 +1,6 @@
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 import type { FailureScope } from "../destination.ts";
-import type { ColumnType } from "./column-values.ts";
+import type { Cell, ColumnType } from "./column-values.ts";
 import type { TableColumns, TableRecord } from "./table-records.ts";
 
 /** Records to insert into one table. `refused` lists the events for which there is no record. */
@@ -176,5 +176,8 @@ function isEarlier(
   { received_at: one }: TableRecord,
   { received_at: other }: TableRecord,
 ): boolean {
-  return one !== undefined && other !== undefined && String(one) < String(other);
+  return one !== undefined && other !== undefined && digitsOf(one) < digitsOf(other);
 }
+
+// With its `Z`, a time would sort behind one of the same millisecond that also has microseconds.
+const digitsOf = (time: Cell) => String(time).replace("Z", "");

@@ -93,6 +93,11 @@ test("of several records of a user, the one received last counts, in any order",
   expect(merged(load).records).toEqual([{ id: "u0" }, at(2, { plan: "pro", city: "Bonn" })]);
   records.reverse();
   expect(merged(load).records).toEqual([{ id: "u0" }, at(2, { plan: "pro", city: "Bonn" })]);
+  const times = ["2026-01-01T00:00:00.123456Z", "2026-01-01T00:00:00.123Z"];
+  const close = times.map((time) => ({ id: "u1", received_at: time }));
+  for (const records of [close, close.toReversed()]) {
+    expect(merged({ ...load, records }).records).toEqual([close[0]!]);
+  }
 });
 
 describe("names", () => {
