@@ -120,3 +120,145 @@ test("an event with a value that fits no column is refused, and the others are w
   expect([...refused!]).toEqual([[1, reason]]);
   expect(Object.fromEntries(rows)).toEqual({ pages: 2 });
 });
+
+const ended = (messageId = "m") => outgoing({ type: "track", event: "Ended", messageId });
+const answer = { code: "1", body: "no" };
+test.each([
+  [
+    { kind: "later", scope: "event", answer },
+    { kind: "retry", scope: "event", answer },
+  ],
+  [{ kind: "later", scope: "destination" }, { kind: "retry" }],
+  [{ kind: "later" }, { kind: "retry" }],
+  [
+    { kind: "refused", scope: "event", answer },
+    { kind: "rejected", answer },
+  ],
+] as const)("a failure of the database %j ends a delivery with %j", async (failed, result) => {
+  const { database } = memoryDatabase(0);
+  const { kind, ...facts } = failed;
+  database.insert = async () => {
+    throw new DatabaseFailure(kind, "It failed", facts);
+  };
+  const verdict = await eventTables().load([ended()], database);
+  expect(verdict).toEqual({ ...result, reason: "It failed" } as never);
+});
+
+test("an error that is no failure of the database is thrown on", async () => {
+  const { database } = memoryDatabase(0);
+  database.insert = async () => {
+    throw new Error("A fault of the program");
+  };
+  await expect(eventTables().load([ended()], database)).rejects.toThrow("A fault of the program");
+});
+
+test("a batch is written at the third attempt, but not at a fourth, while others change its tables", async () => {
+  for (const [failures, kind] of [
+    [2, "delivered"],
+    [3, "retry"],
+  ] as const) {
+    const { database } = memoryDatabase(0);
+    const loader = eventTables();
+    await loader.load([ended("first")], database);
+    const { describe, insert } = database;
+    const asked: string[] = [];
+    let left: number = failures;
+    database.describe = (table) => {
+      asked.push(table);
+      return describe(table);
+    };
+    database.insert = async (...given) => {
+      if (left-- > 0) throw new DatabaseFailure("later", "Changed", { isStale: true });
+      await insert(...given);
+    };
+    expect((await loader.load([ended()], database)).kind).toBe(kind);
+    // The first attempt uses the columns that are known.
+    expect(asked.filter((table) => table === "tracks")).toHaveLength(2);
+  }
+});
+
+/** A loader whose tables exist and can get no column. */
+function fixedTables(...columns: string[]) {
+  const { database, rows } = memoryDatabase(0);
+  const known = [...columns, "id", "received_at"].map(
+    (name) => [name, { type: "string", sqlType: "text" }] as const,
+  );
+  const asked: string[] = [];
+  database.describe = async () => {
+    return { columns: new Map(known), isMarked: true, hasOwnKey: true };
+  };
+  database.addColumns = async (table) => {
+    asked.push(table);
+    throw new DatabaseFailure("later", "No further column", { isFixed: true, scope: "event" });
+  };
+  return { database, rows, asked, loader: eventTables() };
+}
+
+test("values without a column go to the rest of a table that can get none, which is asked again after a minute", async () => {
+  let now = 0;
+  const clock = spyOn(performance, "now").mockImplementation(() => now);
+  try {
+    const { database, rows, asked, loader } = fixedTables(restColumn);
+    const page = (n: number) => outgoing({ type: "page", messageId: `m${n}`, properties: { n } });
+    for (const [time, count] of [
+      [0, 1],
+      [60_000, 1],
+      [60_001, 2],
+    ] as const) {
+      now = time;
+      expect(await loader.load([page(time)], database)).toEqual({ kind: "delivered" });
+      expect(asked).toHaveLength(count);
+    }
+    expect(Object.fromEntries(rows)).toEqual({ pages: 3 });
+  } finally {
+    clock.mockRestore();
+  }
+});
+
+test("an event for a table that can get no column, and has no rest, is tried again later", async () => {
+  const { database, loader } = fixedTables();
+  const page = outgoing({ type: "page", messageId: "m", properties: { n: 1 } });
+  expect(await loader.load([page], database)).toEqual({
+    ...{ kind: "retry", reason: "No further column", scope: "event" },
+  });
+});
+
+test("an event is not written to the table that another program gave its name", async () => {
+  const { database, rows } = memoryDatabase(0);
+  await database.createTable("ended", "id", new Map([["id", "string"]]), false);
+  const { describe } = database;
+  database.describe = async (table) => {
+    const found = await describe(table);
+    return found && { ...found, isMarked: table !== "ended" };
+  };
+  expect(await eventTables().load([ended()], database)).toEqual({ kind: "delivered" });
+  expect(Object.fromEntries(rows)).toEqual({ tracks: 1 });
+});
+
+test("only `users` of the mode with columns gets rows that later ones update", async () => {
+  for (const [mode, key, merged] of [
+    ["columns", "id", ["users"]],
+    ["raw", "message_id", []],
+  ] as const) {
+    const { database } = memoryDatabase(0);
+    const seen: [string, string, boolean][] = [];
+    const { createTable, insert } = database;
+    database.createTable = (table, key, columns, isMerged) => {
+      seen.push([table, key, isMerged]);
+      return createTable(table, key, columns, isMerged);
+    };
+    database.insert = async (loads, key) => {
+      for (const { table, isMerged = false } of loads) seen.push([table, key, isMerged]);
+      await insert(loads, key);
+    };
+    const loader = new TableLoader({ mode, eventTables: false, rawTable: "users", names });
+    const user = outgoing({ type: "identify", userId: "u", messageId: "i" });
+    expect(await loader.load([user], database)).toEqual({ kind: "delivered" });
+    for (const [table, used, isMerged] of seen) {
+      expect([mode, table, used, isMerged]).toEqual([
+        ...[mode, table, key, (merged as readonly string[]).includes(table)],
+      ]);
+    }
+    expect(new Set(seen.map(([table]) => table)).has("users")).toBe(true);
+  }
+});

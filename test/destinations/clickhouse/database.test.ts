@@ -1,0 +1,172 @@
+import { expect, spyOn, test } from "bun:test";
+import { ClickhouseDatabase } from "../../../src/destinations/clickhouse/database.ts";
+import type { DatabaseFailure } from "../../../src/destinations/tables/table-database.ts";
+import type { EgressRequest } from "../../../src/egress/egress.ts";
+
+const { signal } = new AbortController();
+const answer = (body: string, status = 200) => ({ status, headers: {}, body: Buffer.from(body) });
+const lines = (...rows: unknown[][]) => answer(rows.map((row) => JSON.stringify(row)).join("\n"));
+const failed = (code: number) => answer(`Code: ${code}. DB::Exception: No.`, 500);
+const engine = ["MergeTree", "received_at, id", "pixelmill: events"];
+
+/** A database whose statements get these answers in turn, and then succeed without rows. */
+function setup(answers: (ReturnType<typeof answer> | Error)[] = [], config: object = {}) {
+  const requests: EgressRequest[] = [];
+  const egress = {
+    async request(request: EgressRequest) {
+      requests.push(request);
+      const next = answers.shift() ?? answer("");
+      if (next instanceof Error) throw next;
+      return next;
+    },
+  };
+  const given = { url: "https://ch.test/", ...config };
+  const database = new ClickhouseDatabase(given as never, "w", egress as never);
+  const within = <T>(work: () => Promise<T>) => database.within(signal, work);
+  const statements = () => requests.splice(0).map(({ body }) => Buffer.from(body).toString());
+  return { database, within, requests, statements };
+}
+
+const failureOf = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error: DatabaseFailure) => error,
+  );
+
+test("a table is described by its engine, its comment and its columns", async () => {
+  const columns = lines(
+    ["id", "String", "", "", "", "", "", 0],
+    ["n", "Nullable(Int64)", "", "", "", "", "", 0],
+    ["made", "String", "MATERIALIZED", "", "", "", "", 0],
+    ["_part", "String", "", "", "", "", "", 1],
+  );
+  const { database, within, statements } = setup([lines(engine), columns], { database: "d" });
+  expect(await within(() => database.describe("t"))).toEqual({
+    columns: new Map<string, object>([
+      ["id", { type: "string", sqlType: "String" }],
+      ["n", expect.objectContaining({ type: "int", sqlType: "Nullable(Int64)" })],
+      ["made", { type: "other", sqlType: "String" }],
+      ["_part", { type: "other", sqlType: "String" }],
+    ]) as never,
+    isMarked: true,
+    hasOwnKey: true,
+  });
+  const [table, described] = statements();
+  expect(table).toContain("where database = 'd' and name = 't'");
+  expect(described).toStartWith("describe table `d`.`t` ");
+});
+
+test("a table that is missing has no description, and one of another program has no mark", async () => {
+  const { database, within, statements } = setup([
+    answer(""),
+    lines(["MergeTree", "id", "mine"]),
+    lines(["id", "String", ""]),
+  ]);
+  expect(await within(() => database.describe("t"))).toBeUndefined();
+  expect(statements()).toHaveLength(1);
+  const found = await within(() => database.describe("t"));
+  expect([found!.isMarked, found!.hasOwnKey]).toEqual([false, false]);
+});
+
+test("a server that knows no virtual columns is asked for the others alone", async () => {
+  const columns = lines(["id", "String", ""]);
+  const { database, within, statements } = setup([lines(engine), failed(115), columns]);
+  const found = await within(() => database.describe("t"));
+  expect([...found!.columns.keys()]).toEqual(["id"]);
+  const asked = statements().slice(1);
+  expect(asked.map((text) => text.includes("describe_include_virtual_columns"))).toEqual([
+    ...[true, false],
+  ]);
+  const other = setup([lines(engine), failed(60)]);
+  const failure = await failureOf(other.within(() => other.database.describe("t")));
+  expect(failure?.code).toBe("60");
+});
+
+test("a database that is missing is created before its first table, and after no other failure", async () => {
+  const columns = new Map([["id", "string"]] as const);
+  const missing = setup([failed(81)], { database: "d" });
+  await missing.within(() => missing.database.createTable("t", "id", columns, false));
+  const [first, made, second] = missing.statements();
+  expect(first).toStartWith("create table if not exists `d`.`t` ");
+  expect([made, second]).toEqual(["create database if not exists `d`", first!]);
+  const refused = setup([failed(497)]);
+  const create = () => refused.database.createTable("t", "id", columns, false);
+  expect((await failureOf(refused.within(create)))?.code).toBe("497");
+  expect(refused.statements()).toHaveLength(1);
+});
+
+test("tables are counted, widened, tested and dropped in the database of the config", async () => {
+  const { database, within, statements } = setup([answer("7\n")]);
+  const columns = new Map([["n", "int"]] as const);
+  await within(async () => {
+    expect(await database.countTables()).toBe(7);
+    await database.addColumns("t", columns, false);
+    await database.testWrite("probe");
+    await database.drop("probe");
+  });
+  expect(statements()).toEqual([
+    "select count() from system.tables where database = 'default'",
+    "alter table `default`.`t` add column if not exists `n` Nullable(Int64)",
+    expect.stringMatching(/^create table if not exists `default`.`probe` \(`id` String, /),
+    'insert into `default`.`probe` (id) format JSONEachRow\n{"id":"test"}',
+    "drop table `default`.`probe`",
+  ]);
+});
+
+test("each table of a delivery gets one insert, and the first failure ends them", async () => {
+  const load = (table: string) => ({
+    ...{ table, records: [{ id: "1" }] },
+    columns: new Map([["id", { type: "string", sqlType: "String" } as const]]),
+  });
+  const { database, within, statements } = setup([answer(""), failed(241)]);
+  const insert = () => database.insert([load("a"), load("b"), load("c")]);
+  expect((await failureOf(within(insert)))?.message).toContain("too little memory");
+  expect(statements().map((text) => text.split(" (")[0])).toEqual([
+    ...["insert into `default`.`a`", "insert into `default`.`b`"],
+  ]);
+});
+
+test("a statement has the rest of its delivery's time, and at least a millisecond", async () => {
+  let now = 1_000;
+  const clock = spyOn(performance, "now").mockImplementation(() => now);
+  try {
+    const { database, within, requests } = setup([], { timeoutMs: 500 });
+    await within(async () => {
+      await database.countTables();
+      now += 100.5;
+      await database.countTables();
+      now += 1_000;
+      await database.countTables();
+    });
+    expect(requests.map(({ timeoutMs }) => timeoutMs)).toEqual([500, 400, 1]);
+    expect(requests.every((request) => request.signal === signal)).toBe(true);
+  } finally {
+    clock.mockRestore();
+  }
+});
+
+test("a delivery that is stopped sends no statement", async () => {
+  const { database, requests } = setup();
+  const stopped = AbortSignal.abort(new Error("Stopped"));
+  const counted = database.within(stopped, () => database.countTables());
+  expect((await failureOf(counted))?.message).toBe("Stopped");
+  expect(requests).toEqual([]);
+});
+
+test.each([
+  ["no JSON", "{"],
+  ["no array", '{"engine":"Log"}\n["a","b","c"]'],
+  ["a row that is too short", '["Log","id"]'],
+])("a server that describes a table by %s is no ClickHouse", async (_, body) => {
+  const { database, within } = setup([answer(body)]);
+  const failure = await failureOf(within(() => database.describe("t")));
+  expect([failure?.kind, failure?.message]).toEqual([
+    ...["later", "The server does not answer as ClickHouse does"],
+  ]);
+});
+
+test("a failure of the network ends a statement, to be tried again", async () => {
+  const { database, within } = setup([new Error("The response ended early")]);
+  const failure = await failureOf(within(() => database.countTables()));
+  expect([failure?.kind, failure?.message]).toEqual(["later", "The response ended early"]);
+});

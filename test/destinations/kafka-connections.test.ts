@@ -1,0 +1,176 @@
+import { afterEach, expect, setDefaultTimeout, spyOn, test } from "bun:test";
+import type { BrokerConnection } from "../../src/destinations/kafka/broker-connection.ts";
+import { BrokerConnections } from "../../src/destinations/kafka/broker-connections.ts";
+import { type BrokerAddress, KafkaFailure } from "../../src/destinations/kafka/failures.ts";
+import { KAFKA_CONNECTIONS_MAX } from "../../src/destinations/kafka/limits.ts";
+import { DATABASE_IDLE_MS_MAX } from "../../src/destinations/limits.ts";
+import { ScramDerivations } from "../../src/destinations/scram-keys.ts";
+import { createEgress, type Egress } from "../../src/egress/egress.ts";
+import { listen, METADATA, metadataAnswer, producerIdAnswer } from "./kafka-fake-broker.ts";
+
+setDefaultTimeout(300_000);
+
+const { signal } = new AbortController();
+const egress = createEgress({ allow: ["127.0.0.0/8"] });
+const opened: BrokerConnections[] = [];
+afterEach(() => {
+  for (const connections of opened.splice(0)) connections.closeAll(new Error("The test has ended"));
+});
+
+function connectionsTo(brokers: string, over: Partial<Egress> = {}): BrokerConnections {
+  const connections = new BrokerConnections({
+    egress: { ...egress, ...over },
+    config: { brokers, topic: "events", tls: "off" },
+    workspaceId: "workspace",
+    scramKeys: new ScramDerivations().keysOf("workspace"),
+  });
+  opened.push(connections);
+  return connections;
+}
+
+function addressOf(broker: string): BrokerAddress {
+  const [host = "", port] = broker.split(":");
+  return { host, port: Number(port) };
+}
+
+const startBroker = () => {
+  const broker: Promise<string> = listen((key) =>
+    key === METADATA ? metadataAnswer([], { leader: 1, epoch: 0 }) : producerIdAnswer,
+  );
+  return broker;
+};
+
+const failureOf = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+
+test("a connection is used until it or its session ends, and is then replaced", async () => {
+  const broker = await startBroker();
+  const connections = connectionsTo(broker);
+  const connect = () => connections.connect(addressOf(broker), signal);
+  const first = await connect();
+  expect(await connect()).toBe(first);
+  expect(await connections.connectAny(signal)).toBe(first);
+  first.expiresAt = performance.now();
+  expect(first.isOpen).toBe(false);
+  const second = await connections.connectAny(signal);
+  expect(second).not.toBe(first);
+  expect(await connect()).toBe(second);
+  second.destroy(new KafkaFailure("soon", "It broke"));
+  expect(await connect()).not.toBe(second);
+});
+
+test("a request over a session that has ended fails with that reason", async () => {
+  const broker = await startBroker();
+  const connections = connectionsTo(broker);
+  const connect = () => connections.connect(addressOf(broker), signal);
+  const first = await connect();
+  first.expiresAt = performance.now();
+  const waiting = failureOf(first.request("metadata", ["events"], false, false));
+  await connect();
+  expect(await waiting).toBe(`Broker ${broker}: The session with the broker has ended`);
+});
+
+test("of several brokers that fail, one that may come back is named and not one that is refused", async () => {
+  for (let turn = 0; turn < 8; turn++) {
+    const connections = connectionsTo("10.1.2.3:9092,127.0.0.1:1");
+    expect(await failureOf(connections.connectAny(signal))).toStartWith("Broker 127.0.0.1:1: ");
+  }
+  expect(await failureOf(connectionsTo("10.1.2.3:9092").connectAny(signal))).toStartWith(
+    "Broker 10.1.2.3:9092: Requests must not reach this address",
+  );
+});
+
+test("a delivery that is stopped connects to no broker", async () => {
+  const reason = new Error("Stopped");
+  const connections = connectionsTo("127.0.0.1:1");
+  const connect = spyOn(connections, "connect");
+  expect(await failureOf(connections.connectAny(AbortSignal.abort(reason)))).toBe("Stopped");
+  expect(connect).not.toHaveBeenCalled();
+});
+
+test("connections are closed once they are not used for their time, unless a delivery begins", async () => {
+  const broker = await startBroker();
+  const connections = connectionsTo(broker);
+  const connection = await connections.connectAny(signal);
+  const timers = spyOn(globalThis, "setTimeout");
+  const cleared = spyOn(globalThis, "clearTimeout");
+  try {
+    connections.closeWhenIdle();
+    const [close, ms] = timers.mock.calls.at(-1)!;
+    expect(ms).toBe(DATABASE_IDLE_MS_MAX);
+    const timer = timers.mock.results.at(-1)!.value;
+    connections.cancelIdleClose();
+    expect(cleared).toHaveBeenLastCalledWith(timer);
+    expect(connection.isOpen).toBe(true);
+    (close as () => void)();
+    await Promise.resolve();
+    expect(connection.isOpen).toBe(false);
+  } finally {
+    timers.mockRestore();
+    cleared.mockRestore();
+  }
+});
+
+test("a cluster that names ever more brokers gets a bounded number of connections", async () => {
+  const hanging = connectionsTo("a:1", { connect: () => new Promise<never>(() => {}) });
+  const connect = (n: number) => hanging.connect({ host: `b${n}`, port: 1 }, signal);
+  for (let n = 0; n < KAFKA_CONNECTIONS_MAX; n++) void connect(n);
+  expect(await failureOf(connect(KAFKA_CONNECTIONS_MAX))).toBe(
+    `The cluster has more than ${KAFKA_CONNECTIONS_MAX} brokers`,
+  );
+});
+
+test("a port that no server can have is not connected to", async () => {
+  const refusing = connectionsTo("a:1", {
+    connect: () => Promise.reject(new Error("It was connected to")),
+  });
+  for (const port of [0, 65_536]) {
+    expect(await failureOf(refusing.connect({ host: "b", port }, signal))).toBe(
+      `Broker b:${port}: The port does not exist`,
+    );
+  }
+  for (const port of [1, 65_535]) {
+    expect(await failureOf(refusing.connect({ host: "b", port }, signal))).toBe(
+      `Broker b:${port}: It was connected to`,
+    );
+  }
+});
+
+test("three brokers are asked at once, in turn among those that are known, each once", async () => {
+  const connections = connectionsTo("a:1,b:1");
+  spyOn(connections, "connect").mockImplementation(async ({ host }) => host as never);
+  const preferred = ["c:1", "d:1", "b:1"].map(addressOf);
+  const asked: string[] = [];
+  for (let turn = 0; turn < 4; turn++) {
+    const ask = async (host: BrokerConnection) => String(host);
+    const answers = await connections.askSeveral(preferred, ask, signal);
+    expect(new Set(answers).size).toBe(3);
+    asked.push(...answers);
+  }
+  expect(asked.sort().join("")).toBe("aaabbbcccddd");
+});
+
+test("the answers of some brokers are enough, and of failures the one that may pass is told", async () => {
+  const connections = connectionsTo("a:1,b:1,c:1");
+  spyOn(connections, "connect").mockImplementation(async ({ host }) => host as never);
+  const failing = (failures: Record<string, KafkaFailure>) =>
+    connections.askSeveral(
+      [],
+      async (connection) => {
+        const failure = failures[String(connection)];
+        if (failure !== undefined) throw failure;
+        return String(connection);
+      },
+      signal,
+    );
+  const refused = new KafkaFailure("refused", "It is not allowed");
+  const passing = new KafkaFailure("soon", "It is silent");
+  expect((await failing({ a: refused })).sort()).toEqual(["b", "c"]);
+  expect(await failureOf(failing({ a: refused, b: passing, c: refused }))).toBe("It is silent");
+  expect(await failureOf(failing({ a: refused, b: refused, c: refused }))).toBe(
+    "It is not allowed",
+  );
+});
