@@ -62,6 +62,13 @@ test("a connection is used until it or its session ends, and is then replaced", 
   expect(await connect()).not.toBe(second);
 });
 
+test("any open connection serves, also one to a broker that the config does not name", async () => {
+  const broker = await startBroker();
+  const connections = connectionsTo("127.0.0.1:1");
+  const named = await connections.connect(addressOf(broker), signal);
+  expect(await connections.connectAny(signal)).toBe(named);
+});
+
 test("a request over a session that has ended fails with that reason", async () => {
   const broker = await startBroker();
   const connections = connectionsTo(broker);

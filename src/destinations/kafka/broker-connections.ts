@@ -121,7 +121,6 @@ export class BrokerConnections {
       if (open?.isOpen) return open;
       open?.destroy(new KafkaFailure("later", "The session with the broker has ended"));
       if (this.#connections.get(key) === kept) this.#connections.delete(key);
-      signal.throwIfAborted();
     }
     if (this.#connections.size >= KAFKA_CONNECTIONS_MAX) {
       throw new KafkaFailure("later", `The cluster has more than ${KAFKA_CONNECTIONS_MAX} brokers`);

@@ -69,6 +69,7 @@ describe("a file's last line", () => {
     { name: "without its newline", before: '{"n":0}', after: '{"n":0}\n{"n":1}\n' },
     { name: "cut by a crash", before: '{"n":0}\n{"n":', after: '{"n":0}\n{"n":1}\n' },
     { name: "cut by a crash, and the only one", before: '{"n', after: '{"n":1}\n' },
+    { name: "of one byte", before: "{", after: '{"n":1}\n' },
     { name: "a text of another program", before: "note", after: 'note\n{"n":1}\n' },
     {
       name: "of 3 MB, whole but for its newline",

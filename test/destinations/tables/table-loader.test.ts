@@ -235,6 +235,28 @@ test("an event is not written to the table that another program gave its name", 
   expect(Object.fromEntries(rows)).toEqual({ tracks: 1 });
 });
 
+test("once others have changed tables, one that was left alone is described again", async () => {
+  const { database, rows } = memoryDatabase(0);
+  await database.createTable("ended", "id", new Map([["id", "string"]]), false);
+  const { describe, insert } = database;
+  let isMarked = false;
+  database.describe = async (table) => {
+    const found = await describe(table);
+    return found && { ...found, isMarked: isMarked || table !== "ended" };
+  };
+  const loader = eventTables();
+  await loader.load([ended("first")], database);
+  isMarked = true;
+  await loader.load([ended("second")], database);
+  expect(Object.fromEntries(rows)).toEqual({ tracks: 2 });
+  database.insert = async () => {
+    database.insert = insert;
+    throw new DatabaseFailure("later", "Changed", { isStale: true });
+  };
+  expect(await loader.load([ended("third")], database)).toEqual({ kind: "delivered" });
+  expect(Object.fromEntries(rows)).toEqual({ tracks: 3, ended: 1 });
+});
+
 test("only `users` of the mode with columns gets rows that later ones update", async () => {
   for (const [mode, key, merged] of [
     ["columns", "id", ["users"]],

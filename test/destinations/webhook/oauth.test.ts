@@ -162,11 +162,18 @@ describe("OAuth 2 client credentials", () => {
     expect(askedFor("/token").length).toBe(4);
   });
 
-  test("a receiver's response other than 401 keeps the token", async () => {
-    hookStatus = () => 403;
+  test("a receiver's response other than 401 keeps the token, and is as final as without one", async () => {
     const open = opened();
-    for (let n = 0; n < 3; n += 1) expect((await deliver(open)).kind).toBe("rejected");
-    expect([askedFor("/token").length, askedFor("/hook").length]).toEqual([1, 3]);
+    for (const [status, kind] of [
+      [403, "rejected"],
+      [200, "delivered"],
+      [403, "rejected"],
+      [503, "retry"],
+    ] as const) {
+      hookStatus = () => status;
+      expect((await deliver(open)).kind).toBe(kind);
+    }
+    expect([askedFor("/token").length, askedFor("/hook").length]).toEqual([1, 4]);
   });
 
   test("code cannot put another authorization in its place", async () => {

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
+import { BodyBuffers } from "../../../src/destinations/webhook/body-buffers.ts";
 import {
   WEBHOOK_HEADER_VALUE_CHARS_MAX,
   WEBHOOK_HEADERS_MAX,
@@ -31,6 +32,22 @@ async function deliver(events: unknown[], over: Record<string, unknown> = {}, by
 }
 const last = () => receiver.got.at(-1)!;
 const body = () => JSON.parse(last().body.toString());
+
+test("the memory of a list is given back once it is answered, and that of one event is its own", async () => {
+  const give = spyOn(BodyBuffers.prototype, "give");
+  try {
+    for (const [batchSize, count] of [
+      [10, 1],
+      [1, 0],
+    ] as const) {
+      give.mockClear();
+      expect((await deliver([{ n: 1 }], { batchSize })).kind).toBe("delivered");
+      expect(give).toHaveBeenCalledTimes(count);
+    }
+  } finally {
+    give.mockRestore();
+  }
+});
 
 test("deliveries at the same time send their own lists, with short and long heads", async () => {
   const lists = Array.from({ length: 24 }, (_, n) => {
