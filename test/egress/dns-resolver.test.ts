@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createResolver, ResolutionFailed } from "../../src/egress/dns/dns-resolver.ts";
+import { parseHosts } from "../../src/egress/dns/resolver-files.ts";
 import { NameServer, type Zone } from "./name-server.ts";
 import { ask, failureOf, ok } from "./request-client.ts";
 import { RawSink } from "./sink.ts";
@@ -94,6 +95,15 @@ describe("a name is resolved", () => {
     names.push("nowhere.corp.test", "nowhere.other.test", "nowhere", "no.where");
     expect(server.asked.filter((asked) => asked.endsWith("four"))).toEqual(
       names.map((name) => `${name} four`),
+    );
+  });
+
+  test("from the hosts file of this machine where no other is given", async () => {
+    const listed = [...parseHosts(readFileSync("/etc/hosts", "latin1"))];
+    const [name, addresses] = listed.find(([name]) => !name.endsWith("localhost")) ?? [];
+    if (name === undefined) return;
+    expect((await createResolver({ servers: ["127.0.0.1:1"] })(name)).addresses).toEqual(
+      addresses!,
     );
   });
 
