@@ -7,6 +7,7 @@ import { Deadline } from "../../src/egress/deadline.ts";
 import { createEgress, type EgressOptions, EgressRefused } from "../../src/egress/egress.ts";
 import { EGRESS_IDLE_CONNECTIONS_MAX } from "../../src/egress/idle-connections.ts";
 import { EGRESS_REQUESTS_MAX } from "../../src/egress/limits.ts";
+import { until } from "../until.ts";
 import { forbiddenHosts, publicAddresses } from "./addresses.ts";
 import { ask, failureOf, finding, ok, requestTo } from "./request-client.ts";
 import { RawSink } from "./sink.ts";
@@ -384,6 +385,17 @@ test("a request is not sent to a second address after the receiver closed the co
   const asked = ask(`http://two.test:${port}/`, { allow: ["127.0.0.0/8"], resolve });
   expect(await failureOf(asked)).toBeInstanceOf(Error);
   expect(sink.requests.length).toBe(1);
+  sink.close();
+});
+
+test("a request that waits for its answer ends when the egress closes", async () => {
+  const sink = new RawSink();
+  const url = `http://127.0.0.1:${await sink.listen()}/`;
+  const egress = createEgress({ allow: ["127.0.0.0/8"] });
+  const asked = failureOf(egress.request({ ...requestTo(url), timeoutMs: 30_000 }));
+  await until(() => sink.requests.length === 1);
+  egress.close();
+  expect(await asked).toEqual(new Error("The server is closing"));
   sink.close();
 });
 

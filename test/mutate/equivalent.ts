@@ -51,6 +51,12 @@ export const equivalents: Equivalent[] = [
   })),
   {
     file: "src/event/inspect.ts",
+    line: "if (gaps > PIXEL_ARRAY_GAPS_MAX && gapsOf(query, type) > PIXEL_ARRAY_GAPS_MAX) {",
+    change: "gaps > PIXEL_ARRAY_GAPS_MAX → gaps >= PIXEL_ARRAY_GAPS_MAX",
+    why: "The exact number is at most the estimate, so that the second condition is not met",
+  },
+  {
+    file: "src/event/inspect.ts",
     line: "const userId = { start: 0, end: 0 };",
     change: "0 → (0 + 1)",
     why: "Both are set before they are read",

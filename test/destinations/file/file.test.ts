@@ -62,6 +62,17 @@ async function deliver(path: string, ...numbers: number[]) {
   return verdict;
 }
 
+test("a connection test writes beside the file of the destination alone, and leaves nothing", async () => {
+  const steps = await fileKind(files).test({ path: "a/b/f.jsonl" }, "team", idle);
+  expect(steps.map(({ step, ok }) => [step, ok])).toEqual([
+    ["write", true],
+    ["clean-up", true],
+  ]);
+  expect(readdirSync(files, { recursive: true }).map(String).sort()).toEqual([
+    ...["team", "team/a", "team/a/b"],
+  ]);
+});
+
 describe("a file's last line", () => {
   const long = "x".repeat(3 << 20);
   const cases = [
