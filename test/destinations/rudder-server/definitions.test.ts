@@ -7,6 +7,11 @@ import {
   builtInSources,
 } from "../../../src/destinations/rudder-server/built-in-definitions.ts";
 import { configForSource } from "../../../src/destinations/rudder-server/config-for-source.ts";
+import {
+  OPAQUE_CONFIG_BYTES_MAX,
+  OPAQUE_SECRETS_MAX,
+} from "../../../src/destinations/rudder-server/limits.ts";
+import { opaqueForm } from "../../../src/destinations/rudder-server/opaque-config.ts";
 import { readDefinitions } from "../../../src/destinations/rudder-server/read-definitions.ts";
 import { StartError } from "../../../src/errors.ts";
 
@@ -172,3 +177,63 @@ describe("a start ends with the name of the file", () => {
     );
   });
 });
+
+describe("the form of a destination that rudder-server delivers", () => {
+  const secretKeys = ["password", "headers.to", "oauth.client.secret", "password"];
+  const form = opaqueForm({ ...redis, category: null, defaults: {}, config: { secretKeys } });
+
+  test("has the secrets of its definition, each a whole setting or a key in a list", () => {
+    expect(form.secretKeys.map(({ path }) => path)).toEqual(["password", "headers.to", "oauth"]);
+    expect(form.configSchema.additionalProperties).toBe(true);
+    const types = Object.entries(form.configSchema.properties as Record<string, { type?: string }>);
+    expect(types.map(([key, { type }]) => [key, type])).toEqual([
+      ...[
+        ["password", "string"],
+        ["headers", undefined],
+        ["oauth", "string"],
+      ],
+    ]);
+    expect(opaqueForm({ ...redis, category: null, defaults: {}, config: {} }).secretKeys).toEqual(
+      [],
+    );
+  });
+
+  test("lets a secret stay only while no setting that may name its receiver changes", () => {
+    const [secret] = form.secretKeys;
+    const config = { password: "p", headers: [{ to: "h" }], address: "a", port: 1 };
+    const of = (more: object) => JSON.stringify(secret!.audiences({ ...config, ...more }));
+    const before = of({});
+    for (const same of [
+      ...[{ password: "q" }, { headers: [] }, { oauth: "o" }, { address: "a" }],
+      ...["blacklistedEvents", "connectionMode", "consentManagement", "eventDelivery"].map(given),
+      ...["eventDeliveryTS", "eventFilteringOption", "excludeWindow", "jsonPaths"].map(given),
+      ...["ketchConsentPurposes", "oneTrustCookieCategories", "preferAppend"].map(given),
+      ...["skipTracksTable", "skipUsersTable", "syncFrequency", "syncStartAt"].map(given),
+      ...["useNativeSDK", "whitelistedEvents"].map(given),
+    ]) {
+      expect([same, of(same)]).toEqual([same, before]);
+    }
+    for (const other of [{ address: "b" }, { port: undefined }, { host: "h" }]) {
+      expect(of(other)).not.toBe(before);
+    }
+    const reversed = Object.fromEntries(Object.entries(config).reverse());
+    expect(JSON.stringify(secret!.audiences(reversed))).toBe(before);
+  });
+
+  test("refuses a config of too many bytes, and a list of too many secrets", () => {
+    const sized = (bytes: number) => ({ text: "x".repeat(bytes - '{"text":""}'.length) });
+    expect(form.validate(sized(OPAQUE_CONFIG_BYTES_MAX))).toEqual([]);
+    expect(form.validate(sized(OPAQUE_CONFIG_BYTES_MAX + 1))).toEqual([
+      { path: "", message: `Expected at most ${OPAQUE_CONFIG_BYTES_MAX} bytes, got more` },
+    ]);
+    const listed = (key: string, length: number) => ({ [key]: Array(length).fill(0) });
+    expect(form.validate(listed("headers", OPAQUE_SECRETS_MAX))).toEqual([]);
+    expect(form.validate(listed("headers", OPAQUE_SECRETS_MAX + 1))).toEqual([
+      { path: "/headers", message: `Expected at most ${OPAQUE_SECRETS_MAX} items, got more` },
+    ]);
+    expect(form.validate(listed("others", OPAQUE_SECRETS_MAX + 1))).toEqual([]);
+    expect(form.validate({ headers: "x".repeat(OPAQUE_SECRETS_MAX + 1) })).toEqual([]);
+  });
+});
+
+const given = (key: string) => ({ [key]: "given" });
