@@ -284,3 +284,53 @@ test("only `users` of the mode with columns gets rows that later ones update", a
     expect(new Set(seen.map(([table]) => table)).has("users")).toBe(true);
   }
 });
+
+test("a value fits the text column where another writer adds its column with another type", async () => {
+  const { database, rows } = memoryDatabase(0);
+  const { addColumns, insert } = database;
+  database.addColumns = async (table, columns, isMerged) => {
+    const raced = [...columns].map(
+      ([name, type]) => [name, name === "size" ? "int" : type] as const,
+    );
+    await addColumns(table, new Map(raced), isMerged);
+  };
+  const written: object[] = [];
+  database.insert = async (loads, key) => {
+    for (const { records } of loads) written.push(...records);
+    await insert(loads, key);
+  };
+  const page = outgoing({ type: "page", messageId: "m", properties: { size: "large" } });
+  expect(await eventTables().load([page], database)).toEqual({ kind: "delivered" });
+  expect(Object.fromEntries(rows)).toEqual({ pages: 1 });
+  expect(written).toEqual([expect.objectContaining({ size__text: "large" })]);
+  expect(written[0]).not.toHaveProperty("size");
+});
+
+test("a table that vanishes while a batch is written is created again", async () => {
+  const { database, rows } = memoryDatabase(0);
+  const { addColumns, describe } = database;
+  let isGone = false;
+  database.addColumns = async (...given) => {
+    await addColumns(...given);
+    // The columns of the new table are added first, those of the event second.
+    isGone = given[1].has("size");
+  };
+  database.describe = async (table) => {
+    const found = isGone ? undefined : await describe(table);
+    isGone = false;
+    return found;
+  };
+  const page = outgoing({ type: "page", messageId: "m", properties: { size: 1 } });
+  expect(await eventTables().load([page], database)).toEqual({ kind: "delivered" });
+  expect(Object.fromEntries(rows)).toEqual({ pages: 1 });
+});
+
+test("a name that belongs to no table is tried again later, and may be the event's fault", async () => {
+  const { database } = memoryDatabase(0);
+  database.describe = async () => ({ columns: new Map(), isMarked: false, hasOwnKey: false });
+  const page = outgoing({ type: "page", messageId: "m" });
+  expect(await eventTables().load([page], database)).toEqual({
+    ...{ kind: "retry", scope: "event" },
+    reason: "Expected a table or view of the name pages",
+  });
+});
