@@ -410,6 +410,22 @@ test("a Parquet file is flushed before it has its name, and its name before it i
   }
 });
 
+test("the name of a new file of lines is durable before its events are acknowledged", async () => {
+  const handle = await openFile(files);
+  const named: boolean[] = [];
+  async function sync(this: FileHandle) {
+    if ((await this.stat()).isDirectory()) named.push(existsSync(join(root, "f")));
+  }
+  const spy = spyOn(Object.getPrototypeOf(handle), "sync").mockImplementation(sync);
+  try {
+    expect(await deliver("f", 1)).toEqual({ kind: "delivered" });
+    expect(named.at(-1)).toBe(true);
+  } finally {
+    spy.mockRestore();
+    await handle.close();
+  }
+});
+
 describe("a disk that is full", () => {
   testWith(mountMissing)("leaves nothing of a Parquet file that does not fit", async () => {
     const mount = join(files, "mount");

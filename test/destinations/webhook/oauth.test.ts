@@ -162,6 +162,13 @@ describe("OAuth 2 client credentials", () => {
     expect(askedFor("/token").length).toBe(4);
   });
 
+  test("the longest token that is allowed is sent", async () => {
+    const longest = "x".repeat(OAUTH_TOKEN_CHARS_MAX);
+    tokenAnswer = () => Response.json({ access_token: longest });
+    expect((await deliver()).kind).toBe("delivered");
+    expect(authorizations()).toEqual([`Bearer ${longest}`]);
+  });
+
   test("a receiver's response other than 401 keeps the token, and is as final as without one", async () => {
     const open = opened();
     for (const [status, kind] of [
@@ -257,11 +264,13 @@ describe("a token's server that does not give one", () => {
   ])("%s", async (_, answer, kind, reason) => {
     tokenAnswer = answer;
     const verdict = await deliver();
+    // `toMatchObject` puts its matchers in the place of the values that they match.
+    const shown = JSON.stringify(verdict);
     expect(verdict).toMatchObject({
       kind,
       reason: expect.stringContaining(`No access token: ${reason}`),
     });
-    expect(JSON.stringify(verdict)).not.toContain("s3cret");
+    expect(shown).not.toContain("s3cret");
     expect(askedFor("/hook")).toEqual([]);
   });
 
