@@ -10,7 +10,7 @@ import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/lette
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
 import { LetterTables } from "../../src/pipeline/ledger/letter-tables.ts";
-import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
+import type { LetterFilter, StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { type LetterJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
 import { createLaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import { commitLetters } from "./doubles.ts";
@@ -412,6 +412,34 @@ test("dead letters are grouped by reason, whatever numbers and ids the reason co
   const owner = { workspaceId: "w", destinationId: "d" };
   const groupIds = [...ledger.letters.groups.of(owner)].map(({ id }) => id);
   expect(ledger.letters.countOf("w", { groupIds: [...groupIds, "unknown"] })).toBe(2);
+  await ledger.close();
+});
+
+test("a filter of dead letters by groups finds only those of its destination and its group", async () => {
+  const ledger = openLedger(freshDirectory(), logger);
+  const of = (destinationId: string, reason: string, n: number) =>
+    letter(n, { destinationId, reason });
+  const letters = [of("d", "one", 1), of("d", "two", 2), of("e", "one", 3)];
+  await commitLetters(ledger, letters);
+  const ids = letters.map(({ id }) => id);
+  const owner = (destinationId: string) => ({ workspaceId: "w", destinationId });
+  const groups = ["d", "e"].flatMap((id) => [...ledger.letters.groups.of(owner(id))]);
+  const idOf = (destinationId: string, reason: string) =>
+    groups.find((it) => it.destinationId === destinationId && it.reason === reason)!.id;
+  const [one, two, other] = [idOf("d", "one"), idOf("d", "two"), idOf("e", "one")];
+  const found: [LetterFilter, string[]][] = [
+    [{ groupId: one }, [ids[0]!]],
+    [{ groupIds: [other, one, one] }, [ids[0]!, ids[2]!]],
+    [{ destinationId: "d", groupId: other }, []],
+    [{ destinationId: "d", groupIds: [one, two, other] }, [ids[0]!, ids[1]!]],
+    [{ groupId: two, groupIds: [one, two] }, [ids[1]!]],
+    [{ groupId: two, groupIds: [one] }, []],
+  ];
+  for (const [filter, expected] of found) {
+    const scan = { after: "", before: "~", count: 10 };
+    expect(ledger.letters.scan("w", filter, scan).ids).toEqual(expected);
+    expect(ledger.letters.countOf("w", filter)).toBe(expected.length);
+  }
   await ledger.close();
 });
 

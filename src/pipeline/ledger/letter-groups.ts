@@ -140,9 +140,12 @@ export class LetterGroups {
     }
   }
 
-  /** Yields the ids of letters in the given groups that sort after the id `after`, oldest first. */
+  /**
+   * Yields the ids of letters in the given groups that sort after the id `after`, oldest first. No
+   * group may be given twice.
+   */
   *lettersOfAll(workspaceId: string, ids: readonly string[], after: string): Generator<string> {
-    const heads = [...new Set(ids)].flatMap((id) => {
+    const heads = ids.flatMap((id) => {
       const letters = this.lettersOf(workspaceId, id, after);
       const { value } = letters.next();
       return value === undefined ? [] : [{ letters, value }];

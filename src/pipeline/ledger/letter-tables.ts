@@ -163,9 +163,9 @@ export class LetterTables {
   }
 
   #idsOf(workspaceId: string, filter: LetterFilter, after: string): Iterable<string> {
-    const { destinationId, groupId, groupIds } = filter;
-    if (groupIds !== undefined) return this.groups.lettersOfAll(workspaceId, groupIds, after);
-    if (groupId !== undefined) return this.groups.lettersOf(workspaceId, groupId, after);
+    const { destinationId } = filter;
+    const groups = groupsOf(filter);
+    if (groups !== undefined) return this.groups.lettersOfAll(workspaceId, groups, after);
     if (destinationId === undefined) {
       return Iterator.from(this.#letters.getKeys(keyRange(workspaceId, after))).map(([, id]) => id);
     }
@@ -188,15 +188,13 @@ export class LetterTables {
   }
 
   /**
-   * Returns the number of letters in the groups, the group or the destination of a filter, or of
-   * the workspace if the filter has none of them. Ignores the other fields of the filter.
+   * Returns the number of letters of the destination and the groups that a filter names, or of the
+   * workspace if it names none. Ignores the other fields of the filter.
    */
-  countOf(workspaceId: string, { destinationId, groupId, groupIds }: LetterFilter = {}): number {
-    if (groupIds !== undefined) {
-      const counts = groupIds.map((id) => this.groups.get(workspaceId, id)?.count ?? 0);
-      return counts.reduce((sum, count) => sum + count, 0);
-    }
-    if (groupId !== undefined) return this.groups.get(workspaceId, groupId)?.count ?? 0;
+  countOf(workspaceId: string, filter: LetterFilter = {}): number {
+    const { destinationId } = filter;
+    const counts = groupsOf(filter)?.map((id) => this.groups.get(workspaceId, id)?.count ?? 0);
+    if (counts !== undefined) return counts.reduce((sum, count) => sum + count, 0);
     if (destinationId !== undefined) return this.#counts.get([workspaceId, destinationId]) ?? 0;
     let sum = 0;
     for (const { value } of this.#counts.getRange(keyRange(workspaceId))) sum += value;
@@ -261,6 +259,20 @@ export function takeChars<T>(
 }
 
 const later = (one: string, other: string) => (one > other ? one : other);
+
+/**
+ * Returns the ids of the groups in which a filter finds letters; undefined if it names no group.
+ * The id of a group begins with the id of its destination.
+ */
+function groupsOf({ destinationId, groupId, groupIds }: LetterFilter): string[] | undefined {
+  const named = groupIds ?? (groupId === undefined ? undefined : [groupId]);
+  const ids = named && [...new Set(named)];
+  return ids?.filter(
+    (id) =>
+      (groupId === undefined || id === groupId) &&
+      (destinationId === undefined || id.startsWith(`${destinationId}.`)),
+  );
+}
 
 function isMeant(letter: StoredLetter | undefined, filter: LetterFilter): boolean {
   if (letter === undefined) return false;

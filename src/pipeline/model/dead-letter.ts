@@ -92,7 +92,7 @@ export interface LetterOwner {
 export interface LetterFilter {
   destinationId?: string;
   groupId?: string;
-  /** Ids of groups; a letter matches if it is in any of them. Never set along with `groupId`. */
+  /** Ids of groups. A letter matches if it is in any of them. */
   groupIds?: readonly string[];
   /** Text that the letter's reason must contain; upper and lower case count as equal. */
   reason?: string;
