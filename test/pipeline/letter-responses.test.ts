@@ -92,6 +92,23 @@ test("equal responses are kept once, and a new one replaces the oldest after a m
   await ledger.close();
 });
 
+test("a dead letter of the group for other reasons shows a response with its own status", async () => {
+  const { ledger, shown } = open();
+  const reasonOf = (n: number) => `No ${String.fromCharCode(97 + (n % 26), 97 + n / 26)}`;
+  const others = Array.from({ length: 200 }, (_, n) => letter({ reason: reasonOf(n) }));
+  const answers = [422, 500, 500, 500, 422, 404].map((status, n) => {
+    const response = { status, body: reasonOf(n) };
+    return letter({ reason: `Other ${reasonOf(n)}`, status, response });
+  });
+  await commitLetters(ledger, [...others, ...answers]);
+  const responseOf = (n: number) => shown.get("w", answers[n]!.id)!.response;
+  expect(responseOf(3)).toEqual({ status: 500, body: reasonOf(3) });
+  // Four responses are stored.
+  expect(responseOf(4)).toEqual({ status: 422, body: reasonOf(0), isSample: true });
+  expect(responseOf(5)).toEqual({ status: 404 });
+  await ledger.close();
+});
+
 test("the responses of a destination, and of all, are bounded, and go with their dead letters", async () => {
   const { ledger, shown, bytes, responses } = open();
   const text = "y".repeat(2_000);

@@ -90,9 +90,9 @@ export class LetterGroups {
 
   /**
    * Returns the id of the group that holds a dead letter, and the receiver's response to its event.
-   * If this response is not stored, returns the latest one of the group instead, if it has the same
-   * status and error code, and otherwise only the status and the code. Returns an empty object if
-   * no group holds the letter.
+   * If this response is not stored, returns the latest stored one of the group with the same status
+   * and error code, else only the status and the code. Returns an empty object if no group holds
+   * the letter.
    */
   detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
     const { destinationId, status, code, responseId } = letter;
@@ -103,9 +103,10 @@ export class LetterGroups {
     if (own !== undefined) return { groupId: id, response: own };
     if (status === undefined && code === undefined) return { groupId: id };
     const facts = { ...(status !== undefined && { status }), ...(code !== undefined && { code }) };
-    const sample = this.#responsesOf(id, this.#groups.get([destinationId, name]))[0]?.response;
-    const isAlike = sample?.status === status && sample?.code === code;
-    return { groupId: id, response: isAlike ? { ...sample, isSample: true } : facts };
+    const sample = this.#responsesOf(id, this.#groups.get([destinationId, name])).find(
+      ({ response }) => response.status === status && response.code === code,
+    );
+    return { groupId: id, response: sample ? { ...sample.response, isSample: true } : facts };
   }
 
   /** Yields the groups of one destination's dead letters. */
