@@ -20,8 +20,11 @@ interface SceneOptions {
   isRecovering?: boolean;
 }
 
-/** A loop that takes these batches of numbered events, or fails to; `calls` is what it did. */
-function startLoop(takings: (number[] | Error)[], options: SceneOptions = {}) {
+/**
+ * A loop that takes these batches of numbered events, fails to, or lacks the memory to; `calls` is
+ * what it did.
+ */
+function startLoop(takings: (number[] | Error | "no memory")[], options: SceneOptions = {}) {
   const calls: string[] = [];
   const call = (text: string) => void calls.push(text);
   const { rooms = [], roomEvents = 10 * TRANSFORM_BATCH_EVENTS } = options;
@@ -48,12 +51,15 @@ function startLoop(takings: (number[] | Error)[], options: SceneOptions = {}) {
   const parts = {
     memory: { room: { events: roomEvents }, isFull: options.isMemoryFull ?? false },
     scheduler: {
+      lacksMemory: false,
       get hasUnrun() {
         return unrun.length > 0;
       },
       async take() {
         const next = unrun.length > 0 ? unrun.splice(0) : takings.shift();
         if (next instanceof Error) throw next;
+        this.lacksMemory = next === "no memory";
+        if (next === "no memory") return [];
         const events = next?.map((it) => (typeof it === "number" ? created(it) : it)) ?? [];
         call(`take ${numbersOf(events)}`);
         return events;
@@ -213,6 +219,31 @@ test.each([
   first.resolve();
   const done = [...before, ...(await scene.proceed())];
   expect(done.filter(isOf(/dispatch|flush batch|recovery/))).toEqual(expected);
+  await scene.stop();
+});
+
+test("a recovery that lacks memory ends only when its other events are taken", async () => {
+  const scene = startLoop([[1], "no memory", [2]], { isBatching: true, isRecovering: true });
+  const before = await scene.proceed();
+  scene.work.notify();
+  const done = [...before, ...(await scene.proceed())];
+  expect(done.filter(isOf(/dispatch|flush batch|recovery/))).toEqual([
+    ...["dispatch 1", "flush batch", "dispatch 2", "flush batch", "end recovery"],
+  ]);
+  await scene.stop();
+});
+
+test("a recovery ends only when events whose outputs did not fit were run again", async () => {
+  const options = { isBatching: true, isRecovering: true, rooms: [1] };
+  const scene = startLoop([[1, 2]], options);
+  const first = Promise.withResolvers<void>();
+  scene.sandbox.held.push(first.promise);
+  const before = await scene.proceed();
+  first.resolve();
+  const done = [...before, ...(await scene.proceed())];
+  expect(done.filter(isOf(/dispatch|flush batch|recovery/))).toEqual([
+    ...["dispatch 1", "flush batch", "dispatch 2", "flush batch", "end recovery"],
+  ]);
   await scene.stop();
 });
 

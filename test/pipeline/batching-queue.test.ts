@@ -225,12 +225,23 @@ test("an interrupted delivery is repeated with its name and its events alone, wh
 
 test("an interrupted delivery of which no event is left is forgotten", async () => {
   const { queue, push, pass, names, written, counts } = startQueue({}, "interrupted");
-  queue.flush();
-  queue.flush();
+  queue.endRecovery();
+  queue.endRecovery();
   expect(counts.cleared).toBe(1);
   await push("a");
   await pass(100);
   expect(names).toEqual(written);
+});
+
+test("an interrupted delivery keeps its name when memory is needed before its events are queued", async () => {
+  const { queue, push, names, written, counts } = startQueue({}, "interrupted");
+  queue.flush();
+  expect(counts.cleared).toBe(0);
+  await push("a");
+  queue.flush();
+  queue.endRecovery();
+  await push("b");
+  expect([names, written]).toEqual([["interrupted"], []]);
 });
 
 /** Answers attempts one after the other; the last answer repeats. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import type {
   DestinationKind,
   OutgoingEvent,
 } from "../../src/destinations/destination.ts";
+import { MemoryBudget } from "../../src/pipeline/memory-budget.ts";
 import { runs } from "../tier.ts";
 import { holds } from "../until.ts";
 import { record } from "./doubles.ts";
@@ -212,6 +213,31 @@ describe("failed batched delivery", () => {
     await rig.stop();
     store.before = () => undefined;
     start(store, { batchSize: 40 });
+    await until(() => store.objects.size > 0);
+    expect(store.numbers()).toEqual(numbersTo(40));
+    expect(new Set(store.names).size).toBe(1);
+  });
+
+  test("an interrupted delivery is repeated as a whole while other lanes need memory", async () => {
+    const store = new Store();
+    store.before = () => ({ kind: "retry", reason: "Later" });
+    rig.sandbox.codes.set("same", ({ n }) => ({ n }));
+    start(store, { batchSize: 40 });
+    rig.live.publish("one", "same", "v");
+    append(0, 40);
+    await until(() => store.names.length > 0);
+    await rig.stop();
+    const code = Promise.withResolvers<void>();
+    rig.sandbox.held.push(code.promise);
+    const runs = rig.sandbox.batches.length;
+    const registered = spyOn(MemoryBudget.prototype, "onPressure");
+    store.before = () => undefined;
+    start(store, { batchSize: 40 });
+    await until(() => rig.sandbox.batches.length > runs);
+    const [, flush] = registered.mock.lastCall!;
+    registered.mockRestore();
+    flush();
+    code.resolve();
     await until(() => store.objects.size > 0);
     expect(store.numbers()).toEqual(numbersTo(40));
     expect(new Set(store.names).size).toBe(1);

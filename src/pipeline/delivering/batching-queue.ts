@@ -85,17 +85,22 @@ export class BatchingQueue {
   }
 
   /**
-   * Delivers all queued events without waiting for more. Called when memory is needed, or when all
+   * Delivers all queued events without waiting for more. Called when memory is needed, and when all
    * events of the delivery that a crash interrupted are in the queue again.
    */
   flush(): void {
-    if (this.#recovered !== undefined && this.#queue.length === 0) {
-      // In the repeated delivery, all events ended without an output.
-      this.#recovered = undefined;
-      this.#context.clearIntent();
-    }
     this.#flushed = this.#queue.length;
     if (!this.#isPaused) this.#wake.notify();
+  }
+
+  /**
+   * Forgets the delivery that a crash interrupted if none of its events is in the queue. Called
+   * when all of them were taken again: then they have all ended without an output.
+   */
+  endRecovery(): void {
+    if (this.#recovered === undefined || this.#queue.length > 0) return;
+    this.#recovered = undefined;
+    this.#context.clearIntent();
   }
 
   /** Ends a wait early, because settings changed or the delivery to this destination stops. */

@@ -163,6 +163,11 @@ export class LaneDelivery {
     this.#batching?.flush();
   }
 
+  /** Ends the recovery of an interrupted batched delivery: all of its events were taken again. */
+  endRecovery(): void {
+    this.#batching?.endRecovery();
+  }
+
   /** Ends all waits of the queues early, because settings changed or the delivery stops. */
   interruptWaits(): void {
     for (const queue of this.#queues) queue.interruptWait();

@@ -81,7 +81,9 @@ export class ActiveLane {
     this.#replays.start(recovered, () => this.#committer.schedule());
     this.#scheduler = this.#createScheduler();
     this.#delivery = this.#createDelivery(parts);
-    if (holdsMuch) this.#memory.onPressure(() => this.#delivery.flushBatch());
+    // An interrupted delivery is repeated as a whole, unless this lane itself lacks memory.
+    const flush = () => reader.recovering === undefined && this.#delivery.flushBatch();
+    if (holdsMuch) this.#memory.onPressure(flush);
     this.#loop = this.#createLoop(kind);
     this.#ended = this.#loop.run().catch(fail);
   }
@@ -108,7 +110,6 @@ export class ActiveLane {
     return this.#scheduler.hasRested(LANE_IDLE_MS);
   }
 
-  /** Facts about the destination that the lane keeps after its working parts are closed. */
   get past(): DestinationPast {
     return this.#delivery.past;
   }
@@ -147,8 +148,8 @@ export class ActiveLane {
   }
 
   /**
-   * Stops the delivery. Abandons a running batch, whose events are read again after a restart.
-   * Resolves when running deliveries have ended and a last commit of progress is scheduled.
+   * Stops the delivery and abandons a running batch, whose events a restart reads again. Resolves
+   * when running deliveries have ended and a last commit of progress is scheduled.
    */
   async stop(): Promise<void> {
     this.#isRunning = false;
@@ -265,6 +266,7 @@ export class ActiveLane {
       endRecovery: () => {
         this.#reader.endRecovery();
         this.#replays.endRecovery();
+        this.#delivery.endRecovery();
         this.#scheduler.noteRequeued();
       },
       isWaitingForSandbox: () => this.#isWaitingForSandbox,

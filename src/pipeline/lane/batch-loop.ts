@@ -81,7 +81,8 @@ export class BatchLoop {
           last = dispatchedAll;
           delivery.flushBatch();
         }
-        if (this.#parts.isRecovering()) this.#parts.endRecovery();
+        const mayBeLeft = scheduler.lacksMemory || scheduler.hasUnrun;
+        if (this.#parts.isRecovering() && !mayBeLeft) this.#parts.endRecovery();
         else if (this.#isRunning) {
           this.isWaiting = true;
           await notified;

@@ -67,6 +67,8 @@ export class BatchScheduler {
    */
   #unrun: LaneEvent[] = [];
   readonly size = new BatchSize();
+  /** Whether the last batch is empty because memory is missing, so that events may be left. */
+  lacksMemory = false;
   /** Whether the last batch was empty. */
   #wasIdle = false;
   /** Time, by `elapsed()`, at which the last batch after an empty one began. */
@@ -151,6 +153,7 @@ export class BatchScheduler {
     const count = Math.max(1, Math.min(fitting, most));
     const [first] = this.#unrun;
     const mayTake = first === undefined ? room.events > 0 : memory.canDispatch(first);
+    this.lacksMemory = !mayTake;
     if (!mayTake) {
       memory.wait(work);
       return [];
