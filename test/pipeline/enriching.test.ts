@@ -68,11 +68,11 @@ describe("an event of a bot", () => {
     }
   });
 
-  test("stays JSON when its context ends with spaces", () => {
+  test("stays JSON when its context ends with white space", () => {
     const json = `{"context":{"userAgent":"${GOOGLEBOT}"  }}`;
     const { text } = enriched(json, { bots: "mark" });
     expect(JSON.parse(text).context).toMatchObject({ userAgent: GOOGLEBOT, isBot: true });
-    const empty = enriched('{"context":{  },"request_ip":"203.0.113.1"}', {
+    const empty = enriched('{"context":{ \t},"request_ip":"203.0.113.1"}', {
       geoEnrichment: true,
     });
     expect(JSON.parse(empty.text).context).toEqual({ geo: geo("203.0.113.1") });

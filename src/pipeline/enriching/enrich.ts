@@ -1,6 +1,6 @@
 import type { Live } from "../../catalog/live.ts";
 import { type SourceSettings, settingsOfSource } from "../../catalog/source-settings.ts";
-import { asBuffer } from "../../json/bytes.ts";
+import { asBuffer, SPACE } from "../../json/bytes.ts";
 import { loadText, stringText } from "../../json/json-scanner.ts";
 import { ABSENT, memberSpans } from "../../json/member-names.ts";
 import type { BuiltEvent } from "../model/input-event.ts";
@@ -108,7 +108,7 @@ function textOf(json: Buffer, spans: typeof inEvent, member: number): string {
 /** Returns a copy of the JSON with members added to the object whose closing brace is at `at`. */
 function inserted(json: Buffer, at: number, members: string): Uint8Array {
   let before = at - 1;
-  while (json[before] === 0x20) before--;
+  while (json[before]! <= SPACE) before--;
   const text = json[before] === BRACE_OPEN ? members : `,${members}`;
   return Buffer.concat([json.subarray(0, at), Buffer.from(text), json.subarray(at)]);
 }
