@@ -142,6 +142,9 @@ test("many dead letters are replayed, purged and removed completely in several t
     () => 0,
   );
   const ids = letters.map(({ id }) => id);
+  const scan = { after: "", before: "~", count: 10 };
+  const first = ledger.letters.scan("w", { reason: "another" }, scan);
+  expect(first).toEqual({ ids: [], seen: 1_000, reached: ids[999]! });
   expect(await dead.replay("w", ids.slice(0, 1_500))).toEqual({ replayed: 1_500 });
   expect(woken).toEqual([1_000, 500]);
   expect(await dead.purge("w", [...ids.slice(0, 1_600), ...ids.slice(1_500, 1_700)])).toEqual({

@@ -112,12 +112,12 @@ test("records of sources without lanes start no working parts of any lane", asyn
   await until(() => sink.taken.length === 2 * LANES);
 }, 300_000);
 
-test("a lane that rests shows its last failure", async () => {
+test("a lane that rests shows its last failure until its config changes", async () => {
   let status = 400;
   const sink = connectLanes();
   sink.answer = () => new Response("", { status });
   const pipeline = rig.start({ clock });
-  const lastFailure = () => pipeline.status("one 7")?.lastFailure?.reason ?? "";
+  const lastFailure = (id = "one 7") => pipeline.status(id)?.lastFailure?.reason ?? "";
   rig.log.append(record(0));
   await until(() => sink.requests === LANES && lastFailure() !== "");
   status = 200;
@@ -125,5 +125,11 @@ test("a lane that rests shows its last failure", async () => {
   await until(() => sink.taken.length === LANES);
   aheadMs += LANE_IDLE_MS;
   await restingParts();
+  expect(lastFailure()).toContain("400");
+  rig.live.putDestination("one 7", { name: "Renamed" });
+  rig.live.putDestination("one 8", { config: { webhookUrl: `${sink.url}other` } });
+  // Any new record makes the pipeline read the catalog.
+  rig.log.append(record(2, "ann", { sourceId: "other" }));
+  await until(() => lastFailure("one 8") === "");
   expect(lastFailure()).toContain("400");
 }, 300_000);
