@@ -109,6 +109,25 @@ test("the records of a request lie in one block when they fit one", () => {
   expect(batcher.next).toBe(2 + BLOCK_RECORDS_MAX + 5);
 });
 
+const twoRequests: [lacking: string, number[], number[]][] = [
+  ["bytes", [LOG_BLOCK_BYTES_MAX / 2], [100, LOG_BLOCK_BYTES_MAX / 2]],
+  ["records", Array<number>(BLOCK_RECORDS_MAX - 1).fill(0), [0, 0]],
+];
+test.each(twoRequests)(
+  "a request that fits one block is not divided where the last block lacks %s",
+  (_, first, second) => {
+    const codec = {
+      bytesMax: (size: number) => size,
+      encode: (size: number, _: Buffer, at: number) => at + size,
+    };
+    const batcher = new Batcher(codec, 0);
+    batcher.add(first);
+    batcher.add(second);
+    const counts = batcher.waiting.blocks.map(({ count }) => count);
+    expect(counts).toEqual([first.length, second.length]);
+  },
+);
+
 test("a batch that begins with a page has pages as blocks, another one ends with a page", () => {
   const codec = {
     bytesMax: (size: number) => size,
