@@ -147,6 +147,7 @@ test("a new event is sent at once while an event that failed alone waits for its
   expect(sleeps).toEqual([RETRY_DELAY_MS_MIN]);
   await push("b1");
   expect(delivered).toEqual(["a1", "b1"]);
+  expect(queue.load).toBe(0);
   await pass(RETRY_DELAY_MS_MIN);
   expect(delivered).toEqual(["a1", "b1", "a1"]);
   expect(queue.load).toBe(0);
