@@ -92,10 +92,11 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
         : undefined;
     },
     /**
-     * Returns the destinations of all workspaces that have connections and whose events pixelmill
-     * delivers, each with its connections. A connection whose source or destination was replaced
-     * has a new id here, so that delivery treats it as a new one. Reads the whole catalog, but
-     * returns the last result again while it is in memory and the topology has not changed.
+     * Returns the connected destinations of all workspaces, each with its connections, without
+     * destinations to which rudder-server delivers. In the result, a connection has a new id after
+     * its source or destination was replaced by another, so that delivery treats it as a new one.
+     * Reads the whole catalog, but returns the last result again while it is in memory and the
+     * topology has not changed.
      */
     lanes,
     destination: destinations.find,

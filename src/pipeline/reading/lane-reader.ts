@@ -52,7 +52,7 @@ export class LaneReader {
     return this.#recovering;
   }
 
-  /** Ends the recovery of an interrupted delivery: the reader takes all events again. */
+  /** Ends the recovery: from then on, `take` also returns events of no interrupted delivery. */
   endRecovery(): void {
     this.#recovering = undefined;
   }

@@ -105,8 +105,8 @@ export async function eventOutcomes(
 }
 
 /**
- * Returns the stored repetition of an event; undefined if the event is not known to repeat an
- * earlier one.
+ * Returns the stored row which says that an event repeats an earlier one, and which one; undefined
+ * if there is no such row.
  */
 function findRepetition(
   { log, sequence }: FoundEvent,
