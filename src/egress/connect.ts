@@ -19,8 +19,6 @@ export interface EgressTls {
 }
 
 interface ConnectTls extends EgressTls {
-  /** ALPN protocol names that the client offers in the TLS handshake. */
-  protocols?: string[];
   /**
    * An exchange before TLS, for protocols that need one (PostgreSQL's SSLRequest). `request` is
    * sent unencrypted, and TLS begins when the peer responds with exactly `accept`. Any other
@@ -92,13 +90,12 @@ export function connectTo(
       socket.setKeepAlive(true, keepAliveMs);
       resolve(socket);
     };
-    const protocols = tls?.protocols;
     const upgrade = tls?.upgrade;
     if (upgrade === undefined) {
-      watch(openSocket({ ...endpoint, onStage }, protocols, ready));
+      watch(openSocket({ ...endpoint, onStage }, undefined, ready));
     } else {
       const { address, rules, port } = endpoint;
-      const secure = () => watch(secureSocket(socket, endpoint, protocols, ready));
+      const secure = () => watch(secureSocket(socket, endpoint, ready));
       watch(
         openSocket({ address, rules, port, onStage }, undefined, () =>
           requestTls(socket, upgrade, secure, fail),

@@ -75,14 +75,13 @@ export function trueErrorOf(error: Error): Error {
 export function secureSocket(
   socket: Socket,
   endpoint: Endpoint,
-  protocols: string[] | undefined,
   ready: (error?: Error) => void,
 ): Socket {
-  const over = { socket, host: endpoint.tlsHost, ...tlsOptions(endpoint, protocols) };
+  const over = { socket, host: endpoint.tlsHost, ...tlsOptions(endpoint) };
   return whenSecure(connectTls(over), endpoint, ready);
 }
 
-function tlsOptions({ address, tlsHost, ca }: Endpoint, protocols: string[] | undefined) {
+function tlsOptions({ address, tlsHost, ca }: Endpoint, protocols?: string[]) {
   return {
     servername: tlsHost === address ? "" : tlsHost,
     // Without this option, NODE_TLS_REJECT_UNAUTHORIZED could disable the check of the certificate.
