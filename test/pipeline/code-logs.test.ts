@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { LiveProgram } from "../../src/catalog/live.ts";
 import { CodeLogs } from "../../src/pipeline/monitoring/code-logs.ts";
 import {
@@ -135,9 +135,34 @@ test("a workspace's credentials are masked in lines", () => {
   expect(texts(logs)).toEqual(["a *** and ***!"]);
 });
 
-test("a credential that begins with another one is masked as a whole", () => {
-  const { logs } = setup();
-  const program = live("w", "t", { first: "token", second: "token-of-the-warehouse" });
-  logs.add(program, "d", [{ text: "token-of-the-warehouse, token" }], () => undefined);
-  expect(texts(logs)).toEqual(["***, ***"]);
+describe("credentials are masked as a whole", () => {
+  const masked = (text: string, ...values: string[]) => {
+    const { logs } = setup();
+    logs.add(live("w", "t", { ...values }), "d", [{ text }], () => undefined);
+    return texts(logs)[0];
+  };
+
+  test("if one begins with another, or begins within another", () => {
+    const names = ["token", "token-of-the-warehouse"];
+    expect(masked("token-of-the-warehouse, token", ...names)).toBe("***, ***");
+    expect(masked("<first-second>", "first-sec", "-second")).toBe("<***>");
+    expect(masked("<token-of-the-warehouse>", ...names, "of-the")).toBe("<***>");
+    expect(masked("aaaaab", "aaaab")).toBe("a***");
+  });
+
+  test("from four characters on", () => {
+    expect(masked("abcd abc", "abcd", "abc")).toBe("*** abc");
+  });
+
+  test("in JSON too, where some characters are escaped", () => {
+    const key = '-----BEGIN "KEY"-----\nMIIE\\\n-----END KEY-----\n';
+    expect(masked(`Log: ${JSON.stringify({ key })}`, key)).toBe('Log: {"key":"***"}');
+  });
+
+  test("where a line was cut, and only there", () => {
+    const start = "x".repeat(GUEST_LOG_CHARS_MAX - 6);
+    expect(masked(`${start}s3cret`, "s3cret-of-the-warehouse")).toBe(`${start}***`);
+    expect(masked(`${start}a s3cr`, "s3cret-of-the-warehouse")).toBe(`${start}a ***`);
+    expect(masked("Log: s3cret", "s3cret-of-the-warehouse")).toBe("Log: s3cret");
+  });
 });

@@ -80,16 +80,18 @@ export class CodeLogs {
 
   /** Adds a batch's lines. `messageIdOf` returns the id of the event at an index in the batch. */
   add(
-    { workspaceId, transformation, credentials }: LiveProgram,
+    live: LiveProgram,
     destinationId: string,
     lines: readonly LogLine[],
     messageIdOf: (event: number) => string | undefined,
   ): void {
+    const { workspaceId, transformation } = live;
     // Other batches of the transformation may have written lines meanwhile.
     const taken = lines.slice(0, this.#rates.available(transformation.id));
     if (taken.length === 0) return;
     this.#rates.take(transformation.id, taken.length);
     const at = this.#now();
+    const secrets = secretsOf(live);
     const kept = this.#byWorkspace.get(workspaceId) ?? { lines: [], bytes: 0 };
     for (const { event, text, ...place } of taken) {
       const messageId = event === undefined ? undefined : messageIdOf(event);
@@ -97,7 +99,7 @@ export class CodeLogs {
         ...place,
         id: newId(at),
         at,
-        text: withoutSecrets(text, credentials),
+        text: withoutSecrets(text, secrets),
         transformationId: transformation.id,
         transformationVersionId: transformation.versionId,
         destinationId,
@@ -158,15 +160,39 @@ function sizeOf({ text }: CodeLogLine): number {
 const SECRET_CHARS_MIN = 4;
 
 /**
- * Returns the line `text` with the workspace's credentials masked, because some API tokens are
- * allowed to read log lines but not credentials. Masks longer credentials first, since a shorter
- * one may be part of a longer one.
+ * Returns a workspace's credentials as code logs them: as they are, and as in JSON. They are masked
+ * in log lines, because some API tokens are allowed to read log lines but not credentials.
  */
-function withoutSecrets(text: string, credentials: Readonly<Record<string, string>>): string {
+function secretsOf({ credentials }: LiveProgram): string[] {
   return Object.values(credentials)
     .filter((secret) => secret.length >= SECRET_CHARS_MIN)
-    .sort((one, other) => other.length - one.length)
-    .reduce((line, secret) => line.replaceAll(secret, "***"), text);
+    .map((secret) => secret.slice(0, GUEST_LOG_CHARS_MAX))
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
+}
+
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  const places = secrets
+    .flatMap((secret) => placesOf(secret, text))
+    .sort(([one], [other]) => one - other);
+  let shown = "";
+  let end = 0;
+  for (const [from, to] of places) {
+    if (from >= end) shown += `${text.slice(end, from)}***`;
+    end = Math.max(end, to);
+  }
+  return shown + text.slice(end);
+}
+
+/** Returns where a line has a secret. A line that was cut may end within the secret. */
+function placesOf(secret: string, text: string): [from: number, to: number][] {
+  const isCut = text.length >= GUEST_LOG_CHARS_MAX;
+  const head = secret.slice(0, SECRET_CHARS_MIN);
+  const places: [number, number][] = [];
+  for (let at = text.indexOf(head); at >= 0; at = text.indexOf(head, at + 1)) {
+    const isHere = text.startsWith(secret, at) || (isCut && secret.startsWith(text.slice(at)));
+    if (isHere) places.push([at, at + secret.length]);
+  }
+  return places;
 }
 
 /** Returns a function that tells whether a line matches `filter`. */
