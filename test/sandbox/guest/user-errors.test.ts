@@ -183,6 +183,11 @@ describe("messages of JavaScriptCore", () => {
   ])("the position in %j at column %p is that of V8 at %p", (line, column, expected) => {
     expect(toV8Column(line, column)).toBe(expected);
   });
+
+  test("a position behind a long text in the same line is found without trying each part of it", () => {
+    const line = `const data = "${"0123456789abcdef".repeat(20_000)}"; call(1)`;
+    expect(toV8Column(line, line.indexOf("(") + 1)).toBe(line.indexOf("call") + 1);
+  });
 });
 
 test("the column of a syntax error is found in the line that is known", () => {

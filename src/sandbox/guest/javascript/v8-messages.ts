@@ -48,6 +48,11 @@ function propertyMessage(value: string, expression: string): string | undefined 
     : `Cannot set properties of ${value} (setting '${property}')`;
 }
 
+/**
+ * Maximum number of characters before a parenthesis in which the name of the called function is
+ * searched. The time of a search is quadratic in the length of a name, such as of a long text.
+ */
+const CALLED_CHARS_MAX = 1_000;
 const CALLED = /(?:new\s+[\w$.]+|await\s+import|[\w$#]+)\s*$/;
 
 /**
@@ -59,6 +64,7 @@ export function toV8Column(line: string, column: number): number {
   const at = line[column - 1];
   if (at === ".") return column + 1;
   if (at !== "(") return column;
-  const called = CALLED.exec(line.slice(0, column - 1));
-  return called ? called.index + 1 : column;
+  const start = Math.max(0, column - 1 - CALLED_CHARS_MAX);
+  const called = CALLED.exec(line.slice(start, column - 1));
+  return called ? start + called.index + 1 : column;
 }
