@@ -1,5 +1,9 @@
 import { expect, test } from "bun:test";
+import type { Clock } from "../../src/pipeline/clock.ts";
+import { DOWN_MS_MIN } from "../../src/pipeline/limits.ts";
 import { type LaneGauges, mergeGauges } from "../../src/pipeline/monitoring/lane-gauges.ts";
+import { laneStatus } from "../../src/pipeline/monitoring/lane-status.ts";
+import { laneMetrics } from "./doubles.ts";
 
 function lane(lag: number, more: Partial<LaneGauges> = {}): LaneGauges {
   return {
@@ -46,4 +50,23 @@ test("the earliest failure and refusal are shown, and the latest failed attempt"
   });
   const none = { failure: undefined, refusal: undefined, lastFailure: undefined };
   expect(mergeGauges([lane(1), lane(1)])).toMatchObject(none);
+});
+
+test("a status has the failure before the refusal, and the receiver is down after a while", () => {
+  const statusOf = (more: Partial<LaneGauges>, elapsed = 0) => {
+    const clock = { now: () => 0, elapsed: () => elapsed } as Clock;
+    return laneStatus(lane(2, more), { clock, metrics: laneMetrics() });
+  };
+  const told = (at: number, isDown: boolean) => ({ since: at, reason: `Since ${at}`, isDown });
+  expect(statusOf({})).toEqual({
+    ...{ lagEvents: 2, lagSeconds: 20, isWaiting: false, isRejecting: false, rates: [] },
+  });
+  const both = { failure: since(5), refusal: since(4) };
+  expect(statusOf(both, 4 + DOWN_MS_MIN).failure).toEqual(told(5, false));
+  expect(statusOf(both, 5 + DOWN_MS_MIN).failure).toEqual(told(5, true));
+  const refused = { refusal: since(4), lastFailure: { at: 3, reason: "A" } };
+  expect(statusOf(refused, 4 + DOWN_MS_MIN)).toMatchObject({
+    failure: told(4, false),
+    lastFailure: { at: 3, reason: "A" },
+  });
 });

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { Registry } from "prom-client";
+import type { LiveProgram } from "../../src/catalog/live.ts";
 import type { LaneGauges } from "../../src/pipeline/monitoring/lane-gauges.ts";
 import { createLaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import { TenantLabels } from "../../src/pipeline/monitoring/tenant-labels.ts";
+import { createTransformationMetrics } from "../../src/pipeline/monitoring/transformation-metrics.ts";
 import { METRICS_DESTINATIONS_MAX } from "../../src/settings/limits.ts";
 import { record } from "./doubles.ts";
 import { numbersTo, Rig, until } from "./rig.ts";
@@ -193,4 +195,29 @@ test("metrics with tenants label a bounded number of destinations, and add up th
   metrics.removeLane({ ...lanes.shift()!.labels });
   const next = `name="Secret ${METRICS_DESTINATIONS_MAX}"`;
   expect([text.includes(next), (await registry.metrics()).includes(next)]).toEqual([false, true]);
+});
+
+test("metrics show a bounded number of transformations, those that ran last", async () => {
+  const registry = new Registry();
+  const { recordRun } = createTransformationMetrics(registry, new TenantLabels(true));
+  const run = (n: number) => {
+    const transformation = { id: `t${n}`, versionId: `v${n}` };
+    const outcomes = [{ events: [Buffer.from("{}")] }, { events: [] }, { error: { message: "" } }];
+    return recordRun({ workspaceId: "w", transformation } as LiveProgram, outcomes, 2);
+  };
+  const shown = async () => {
+    const text = await registry.metrics();
+    const events = text.matchAll(/_events_total\{.*transformation="(\w+)",.*outcome="passed"\}/g);
+    const seconds = text.matchAll(/_seconds_total\{.*transformation="(\w+)",.*\} \d/g);
+    return [events, seconds].map((lines) => Array.from(lines, ([, id]) => id));
+  };
+  expect(run(0)).toEqual({ passed: 1, dropped: 1, failed: 1 });
+  for (const n of numbersTo(2_000).slice(1)) run(n);
+  expect((await shown()).map((ids) => ids.length)).toEqual([2_000, 2_000]);
+  run(0);
+  run(2_000);
+  for (const ids of await shown()) {
+    expect(ids).not.toContain("t1");
+    expect(ids).toEqual(expect.arrayContaining(["t0", "t2", "t2000"]));
+  }
 });

@@ -4,6 +4,7 @@ import { eventOf } from "../../src/event/event.ts";
 import { readRecord, timeOfRecord } from "../../src/event/record.ts";
 import type { EventJob } from "../../src/pipeline/model/replay-job.ts";
 import type { PipelineParts } from "../../src/pipeline/pipeline.ts";
+import { HeldRecords, newerVersionWarning } from "../../src/pipeline/reading/held-records.ts";
 import { RestingReader } from "../../src/pipeline/reading/resting-reader.ts";
 import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
 import { FakeLive, laneMetrics, MemoryLog } from "./doubles.ts";
@@ -255,4 +256,20 @@ describe("a record of a newer version", () => {
   test("has a time, also if it is shorter than a pixel's record", () => {
     expect(timeOfRecord(unknown(7).subarray(0, 16))).toBe(started + 7);
   });
+});
+
+test("a log is held while a delivery has not passed its furthest record of a newer version", () => {
+  const held = new HeldRecords();
+  for (const sequence of [4, 9, 7]) held.note("0", sequence);
+  held.note("2", 3);
+  const above = (lows: Record<string, number>) => held.logsAbove((log) => lows[log]);
+  expect(above({ "0": 9, "2": 3 })).toEqual(["0", "2"]);
+  expect(above({ "0": 10, "2": 0 })).toEqual(["2"]);
+  expect(above({ "0": 8 })).toEqual(["0"]);
+  expect(above({})).toEqual([]);
+  expect(newerVersionWarning([])).toEqual([]);
+  expect(newerVersionWarning(["2"])[0]).toContain("in the event log 2:");
+  expect(newerVersionWarning(["0", "2"])).toEqual([
+    expect.stringContaining("in the event logs 0, 2:"),
+  ]);
 });

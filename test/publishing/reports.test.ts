@@ -5,6 +5,7 @@ import { planDraftRun, toDraftRunResult } from "../../src/publishing/draft-run.t
 import { warningsOf } from "../../src/publishing/publish-warnings.ts";
 import { toTestResult } from "../../src/publishing/test-result.ts";
 import { detailsOf, failuresOf } from "../../src/publishing/testing/test-failures.ts";
+import { toValidationResult } from "../../src/publishing/validation-result.ts";
 import type { ProgramOutcome } from "../../src/sandbox/program.ts";
 import { DETAILS_MAX } from "../../src/settings/limits.ts";
 
@@ -226,4 +227,72 @@ test("two libraries have one import name only in languages that do not import ea
   const differ = [lib("javascript", "a"), lib("python", "a"), lib("python", "b")];
   expect(() => checkImportNames(differ)).not.toThrow();
   expect(() => checkImportNames([...differ, lib("pythonfaas", "a")])).toThrow();
+});
+
+describe("a validation", () => {
+  const catalog = {
+    code: {
+      resource: (_workspaceId: string, _kind: string, id: string) =>
+        id === "id of named" ? { externalId: "x" } : {},
+    },
+  } as unknown as Catalog;
+  const passing = runOf({}, outputs({}));
+  const wrong = runOf({ expectedOutput: [{ a: 1 }] }, outputs({}));
+  const validated = (...parts: Parameters<typeof reportOf>) => {
+    const { pass, message, validationOutput } = toValidationResult(catalog, reportOf(...parts));
+    const { libraries, transformations } = validationOutput;
+    const statuses = transformations.map((it) => [it.name, it.testResult.status, it.pass]);
+    return { pass, message, libraries, statuses, transformations };
+  };
+
+  test("passes if all code loads, runs without an error, and makes the expected outputs", () => {
+    const named = transformation("named", { runs: [passing], imports: ["lib"] });
+    const { transformations, ...rest } = validated([named], [library("lib")]);
+    expect<unknown>(rest).toEqual({
+      pass: true,
+      libraries: [
+        { id: "id of lib", name: "lib", versionId: "lib", handleName: "lib", pass: true },
+      ],
+      statuses: [["named", "pass", true]],
+    });
+    expect(transformations[0]).toMatchObject({
+      ...{ id: "id of named", externalId: "x", versionId: "named", imports: ["lib"] },
+      testResult: { results: [{ status: "pass", actualOutput: [{}] }] },
+    });
+  });
+
+  test("has the status of each transformation, an error before a wrong output", () => {
+    const { pass, message, statuses } = validated([
+      transformation("passes", { runs: [passing] }),
+      transformation("differs", { runs: [passing, wrong] }),
+      transformation("fails", { runs: [wrong, runOf({}, failed("no"))] }),
+      transformation("unloaded", { error: { message: "no" } }),
+    ]);
+    expect({ pass, message }).toEqual({
+      pass: false,
+      message: "Some of the code does not pass its tests",
+    });
+    expect<unknown>(statuses).toEqual([
+      ["passes", "pass", true],
+      ["differs", "fail", false],
+      ["fails", "error", false],
+      ["unloaded", "error", false],
+    ]);
+  });
+
+  test("leaves out importers that pass, and says why code does not load", () => {
+    const error = { message: "no", line: 1 };
+    const { pass, libraries, transformations } = validated(
+      [transformation("quiet", { runs: [passing] }), transformation("loud", { error })],
+      [library("good"), library("bad", { error }), library("importer")],
+      ["quiet", "loud", "importer"].map((versionId) => ({ versionId })),
+    );
+    expect(pass).toBe(false);
+    const shown = [...libraries, ...transformations].map(({ name, message }) => [name, message]);
+    expect(shown).toEqual([
+      ["good", undefined],
+      ["bad", "no"],
+      ["loud", "no"],
+    ]);
+  });
 });
