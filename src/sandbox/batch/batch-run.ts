@@ -142,7 +142,7 @@ export class BatchRun {
   finish(): BatchRunResult {
     const error = this.#loadError ?? this.#refusal ?? this.#failure?.error;
     const end = this.#outcomes.indexOf(undefined);
-    const isPart = end >= 0 && this.#isFull && !this.#loadError;
+    const isPart = end >= 0 && this.#isFull;
     const all = isPart ? this.#outcomes.slice(0, end) : this.#outcomes;
     const result: BatchRunResult = {
       outcomes: all.map((outcome) => {

@@ -80,6 +80,7 @@ test("a program that was stopped is dropped, and loaded again with the time of a
     { program: 2, drop: [1] },
     { program: 3, drop: [2] },
   ]);
+  expect(guests.guest().softTimeouts).toBe(2);
 });
 
 test("a busy machine is found out once for each batch", async () => {
@@ -121,6 +122,7 @@ test("code that loops while it is loaded uses little more than the CPU time, and
       mixed(() => false, 0.1, 2),
     );
     expect([share, shown(result.outcomes)]).toEqual([share, [TIMED_OUT, TIMED_OUT]]);
+    expect([share, result.error]).toEqual([share, { message: TIMED_OUT }]);
     expect([share, guests.loads.length, guests.starts]).toEqual([share, loads, 1]);
     expect(guests.loadsUsedMs).toBeLessThan(2 * GUEST_CPU_MS_MAX);
     expect([share, result.culprits, result.isDoubtful]).toEqual([share, [], isDoubtful]);
