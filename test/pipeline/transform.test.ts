@@ -3,6 +3,8 @@ import { pino } from "pino";
 import { systemClock } from "../../src/pipeline/clock.ts";
 import { CodeLogs } from "../../src/pipeline/monitoring/code-logs.ts";
 import { transform } from "../../src/pipeline/transforming/transform.ts";
+import type { ProgramOutcome } from "../../src/sandbox/program.ts";
+import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import { FakeLive, FakeSandbox, laneEvent } from "./doubles.ts";
 
 test("an event is not for a destination that it excludes, except as its dead letter", async () => {
@@ -86,4 +88,50 @@ test("code that is published once a larger batch was taken gets the first 100 of
   const results = (await transform(context, events))!;
   expect(sizes).toEqual([100]);
   expect(results.map((it) => it === undefined).indexOf(true)).toBe(100);
+});
+
+test("a batch waits for the sandbox, and runs the code that is published then", async () => {
+  const live = new FakeLive();
+  live.putDestination("one");
+  live.publish("one", "code", "v1");
+  const sandbox = new FakeSandbox();
+  const made: ProgramOutcome[] = [
+    { events: [Buffer.from("{}")] },
+    { events: [] },
+    { error: { message: "no", line: 2, column: 3 } },
+  ];
+  const failures = [new SandboxUnavailable("none"), new Error("broken")];
+  sandbox.run = async () => {
+    const failure = failures.shift();
+    if (failure !== undefined) throw failure;
+    return made;
+  };
+  const told: unknown[] = [];
+  const context = {
+    ...contextOf(live, sandbox),
+    logger: { warn: () => told.push("warn"), error: () => told.push("error") } as never,
+    pause: async () => {
+      told.push("pause");
+      live.publish("one", "code", "v2");
+    },
+    setWaiting: (isWaiting: boolean) => told.push(isWaiting),
+    onRun(program: { id: string }, outcomes: readonly ProgramOutcome[], seconds: number) {
+      const ran = seconds >= 0 && seconds <= performance.now() / 1_000;
+      told.push([program.id, outcomes.length, ran]);
+    },
+  };
+  const results = await transform(context, [laneEvent(), laneEvent(), laneEvent()]);
+  expect(told).toEqual([
+    ...[true, "warn", "pause", true, "error", "pause"],
+    ...[["v2", 3, true], false],
+  ]);
+  const published = expect.objectContaining({ id: "v2" });
+  expect(results).toEqual([
+    { outputs: [expect.objectContaining({ bytes: new Uint8Array(Buffer.from("{}")) })] },
+    { outcome: { kind: "dropped" }, live: published },
+    {
+      outcome: { kind: "dead-letter", stage: "transform", reason: "no", line: 2, column: 3 },
+      live: published,
+    },
+  ]);
 });
