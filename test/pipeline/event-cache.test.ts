@@ -46,3 +46,19 @@ test("small events of small records all stay", () => {
   read(0, 1_000);
   expect(built).toHaveLength(1_000);
 });
+
+test("an input has the facts of its record, and the messageId of the record or else of its event", () => {
+  const cache = new EventCache(() => ({ json: new Uint8Array(0), messageId: "own" }) as never);
+  const facts = { receivedAt: 5, sourceId: "s", type: "track", after: [{ log: 1, sequence: 2 }] };
+  const inputOf = (more: object) =>
+    new RecordInput(7, { ...facts, format: "json", json: [], ...more } as never, cache);
+  const input = inputOf({});
+  const { sequence, receivedAt, sourceId, type, after } = input;
+  expect<unknown>({ sequence, receivedAt, sourceId, type, after }).toEqual({
+    sequence: 7,
+    ...facts,
+  });
+  expect(input.messageId).toBe("own");
+  const messageId = new Uint8Array(16).fill(1);
+  expect(inputOf({ messageId }).messageId).toBe("01010101-0101-0101-0101-010101010101");
+});

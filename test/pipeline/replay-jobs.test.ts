@@ -13,7 +13,7 @@ import {
 import { expireJobs } from "../../src/pipeline/replays/expire.ts";
 import { mergeJobs } from "../../src/pipeline/replays/merge-jobs.ts";
 import { fractionDone } from "../../src/pipeline/replays/progress.ts";
-import { createLetterJob } from "../../src/pipeline/replays/replay-jobs.ts";
+import { createLetterJob, createReplayJobs } from "../../src/pipeline/replays/replay-jobs.ts";
 import {
   REPLAY_MS_MAX,
   REPLAY_RATE_DEFAULT,
@@ -22,7 +22,7 @@ import {
   REPLAYS_MAX,
   REPLAYS_OF_WORKSPACE_MAX,
 } from "../../src/settings/limits.ts";
-import { FakeLive } from "./doubles.ts";
+import { decode, FakeLive, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
 const logger = pino({ level: "silent" });
@@ -181,5 +181,120 @@ describe("job over several ledgers", () => {
   test("a job over no ledger is none, and over one ledger is that one's", () => {
     expect(mergeJobs([])).toBeUndefined();
     expect(mergeJobs([eventJob(1)])).toEqual(eventJob(1));
+  });
+});
+
+describe("a request for a replay", () => {
+  const NOW = 10_000_000;
+  let live: FakeLive;
+  let woken: string[];
+  let now: number;
+  beforeEach(() => {
+    live = new FakeLive();
+    woken = [];
+    now = NOW;
+    live.addSource();
+    live.putDestination("d");
+    live.connect("d");
+  });
+
+  const jobsOf = (logs: MemoryLog[] = []) =>
+    createReplayJobs({
+      ...{ live, ledgers: () => [ledger], clock: { now: () => now } },
+      readers: new Map(logs.map((log) => [log.name, log])),
+      timeOf: (bytes) => decode(bytes).receivedAt,
+      logEnds: async () => Object.fromEntries(logs.map((log) => [log.name, log.end()])),
+      wake: (ids) => woken.push(...ids),
+    });
+  const asked = { destinationId: "d", from: 1 };
+  const start = (over = {}) => jobsOf().start("workspace", { ...asked, ...over });
+
+  test("is one for the sources of its destination, up to now", async () => {
+    const startedBy = { kind: "member", id: "m" } as never;
+    const job = await start({ to: NOW + 1, startedBy });
+    expect(job).toMatchObject({
+      ...{ kind: "events", state: "running", destinationId: "d", sources: ["source"] },
+      ...{ from: 1, to: NOW, rate: REPLAY_RATE_DEFAULT, createdAt: NOW, startedBy },
+    });
+    for (const key of ["sourceId", "filter", "missingBefore"]) expect(job).not.toHaveProperty(key);
+    expect(job.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(woken).toEqual(["d"]);
+    expect(jobsOf().get("workspace", job.id)).toMatchObject({ sources: ["source"] });
+  });
+
+  test("may name a source that is not connected, a time, a rate and a filter", async () => {
+    live.addSource("other");
+    live.putDestination("alone");
+    const filter = { type: "track" };
+    const over = { destinationId: "alone", sourceId: "other", to: 5, rate: 7, filter };
+    expect(await start(over)).toMatchObject({ ...over, sources: ["other"] });
+  });
+
+  test.each([
+    ["to a disabled destination", { enabled: false }, "that is enabled, got a disabled one"],
+    ["to one of rudder-server", { deliveredBy: "rudder-server" }, "that pixelmill delivers"],
+  ] as const)("%s is refused", async (_, over, message) => {
+    live.putDestination("d", over as never);
+    await expect(start()).rejects.toThrow(message);
+    expect(woken).toEqual([]);
+  });
+
+  test("without a source, and of too many sources, is refused", async () => {
+    live.putDestination("alone");
+    await expect(start({ destinationId: "alone" })).rejects.toThrow("connected to a source");
+    for (const n of numbersTo(1_000)) live.connect("alone", {}, { id: `c${n}`, sourceId: `s${n}` });
+    expect((await start({ destinationId: "alone" })).sources).toHaveLength(1_000);
+    live.connect("d", {}, { id: "more" });
+    for (const n of numbersTo(999)) live.connect("d", {}, { id: `e${n}`, sourceId: `s${n}` });
+    await expect(start()).rejects.toThrow("has more than 1000 sources");
+  });
+
+  test("has the time before which a log has been trimmed, within the range", async () => {
+    const [whole, trimmed] = [new MemoryLog("0"), new MemoryLog("1")];
+    for (const log of [whole, trimmed]) {
+      for (const at of [100, 200, 300]) log.append(record(1, "ann", { receivedAt: at }));
+    }
+    await trimmed.trim(1);
+    const missing = async (from: number, to: number, ...logs: MemoryLog[]) => {
+      const replays = jobsOf(logs);
+      const job = await replays.start("workspace", { destinationId: "d", from, to });
+      await replays.cancel("workspace", job.id);
+      return job.missingBefore;
+    };
+    expect(await missing(50, 400, whole)).toBeUndefined();
+    expect(await missing(60, 400, whole, trimmed)).toBe(200);
+    expect(await missing(60, 150, whole, trimmed)).toBe(150);
+    expect(await missing(200, 400, whole, trimmed)).toBeUndefined();
+    await trimmed.trim(3);
+    expect(await missing(201, 400, whole, trimmed)).toBe(400);
+  });
+
+  test("has the positions of its time range, and of ten minutes around it", async () => {
+    const log = new MemoryLog("0");
+    for (const minute of [0, 11, 22, 33, 44]) {
+      log.append(record(1, "ann", { receivedAt: 60_000 * minute }));
+    }
+    const range = { destinationId: "d", from: 60_000 * 21, to: 60_000 * 23 };
+    expect(await jobsOf([log]).start("workspace", range)).toMatchObject({
+      ...{ starts: { "0": 1 }, ends: { "0": 3 }, logs: { "0": { next: 1, pending: [] } } },
+    });
+  });
+
+  test("is listed with others, the newest first", async () => {
+    const first = await start();
+    now += 1;
+    live.putDestination("e");
+    const second = await start({ destinationId: "e", sourceId: "source" });
+    now += 1;
+    const third = await jobsOf().startLetters("workspace", { kind: "purge", filter: {} });
+    const listed = jobsOf().list("workspace");
+    expect(listed.map(({ id }) => id)).toEqual([third.id, second.id, first.id]);
+    expect(jobsOf().list("other")).toEqual([]);
+    expect(await jobsOf().cancel("workspace", first.id)).toMatchObject({ state: "cancelled" });
+    expect(await jobsOf().cancel("workspace", "unknown")).toBeUndefined();
+    const states = jobsOf()
+      .list("workspace")
+      .map(({ state }) => state);
+    expect(states).toEqual(["running", "running", "cancelled"]);
   });
 });

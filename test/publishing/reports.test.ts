@@ -7,7 +7,7 @@ import { toTestResult } from "../../src/publishing/test-result.ts";
 import { detailsOf, failuresOf } from "../../src/publishing/testing/test-failures.ts";
 import { toValidationResult } from "../../src/publishing/validation-result.ts";
 import type { ProgramOutcome } from "../../src/sandbox/program.ts";
-import { DETAILS_MAX } from "../../src/settings/limits.ts";
+import { DETAILS_MAX, GUEST_ERROR_CHARS_MAX } from "../../src/settings/limits.ts";
 
 const revisionOf = (name: string) => ({ name, id: `id of ${name}`, versionId: name }) as never;
 const outputs = (...events: object[]): ProgramOutcome => {
@@ -281,18 +281,21 @@ describe("a validation", () => {
   });
 
   test("leaves out importers that pass, and says why code does not load", () => {
-    const error = { message: "no", line: 1 };
+    const error = { message: "x".repeat(GUEST_ERROR_CHARS_MAX + 1), line: 1 };
     const { pass, libraries, transformations } = validated(
       [transformation("quiet", { runs: [passing] }), transformation("loud", { error })],
-      [library("good"), library("bad", { error }), library("importer")],
+      [transformation("good"), library("bad", { error }), library("importer")],
       ["quiet", "loud", "importer"].map((versionId) => ({ versionId })),
     );
     expect(pass).toBe(false);
-    const shown = [...libraries, ...transformations].map(({ name, message }) => [name, message]);
-    expect(shown).toEqual([
-      ["good", undefined],
-      ["bad", "no"],
-      ["loud", "no"],
+    const message = `${"x".repeat(GUEST_ERROR_CHARS_MAX - 1)}…`;
+    expect([...libraries, ...transformations]).toEqual([
+      { id: "id of good", name: "good", versionId: "good", handleName: "", pass: true },
+      { id: "id of bad", name: "bad", versionId: "bad", handleName: "bad", pass: false, message },
+      {
+        ...{ id: "id of loud", name: "loud", versionId: "loud", imports: [], pass: false, message },
+        testResult: { status: "error", results: [] },
+      },
     ]);
   });
 });
