@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { DIFFERENCES_MAX } from "../../src/publishing/reports.ts";
 import { toTestResult } from "../../src/publishing/test-result.ts";
-import { differencesOf } from "../../src/publishing/testing/differences.ts";
+import { differencesOf, differenceText } from "../../src/publishing/testing/differences.ts";
 import { code, freshPublishing, refusalOf } from "./_setup.ts";
 
 const track = { type: "track" };
@@ -164,8 +164,22 @@ test("differences are JSON pointers to what is missing, added and changed", () =
   expect(differencesOf(own, JSON.parse(JSON.stringify(own)))).toEqual([]);
   expect(differencesOf([], {})).toHaveLength(1);
   expect(differencesOf(new Array(1_000).fill(1), [])).toHaveLength(DIFFERENCES_MAX);
-  const [cut] = differencesOf("x".repeat(10_000), 1);
-  expect(cut!.expected!.length).toBeLessThan(300);
+  const [whole, cut] = [254, 255].map((length) => differencesOf("x".repeat(length), 1)[0]!);
+  expect(whole!.expected).toBe(`"${"x".repeat(254)}"`);
+  expect(cut!.expected).toBe(`"${"x".repeat(254)}…`);
+});
+
+test("a difference is told with its place, and with what is missing", () => {
+  const told = [
+    { path: "", expected: "1", actual: "2" },
+    { path: "/0", actual: "2" },
+    { path: "/0", expected: "1" },
+  ].map(differenceText);
+  expect(told).toEqual([
+    "expected 1, got 2",
+    "at /0 expected nothing, got 2",
+    "at /0 expected 1, got nothing",
+  ]);
 });
 
 test("code that does not load fails before any test case", () => {
