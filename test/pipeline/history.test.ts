@@ -67,6 +67,14 @@ describe("lane history", () => {
     expect(history.minute(start)).toBeUndefined();
   });
 
+  test("a lane's history has a minute in which it has only read events", () => {
+    const history = new LaneHistories().get("d");
+    history.recordReceived("s", start, 3);
+    const { counters, sources } = history.minute(start)!;
+    expect(rowOf(counters)).toEqual([]);
+    expect(sources.map(([id, counted]) => [id, rowOf(counted)])).toEqual([["s", [3]]]);
+  });
+
   test("a lane's history has the rates of each connection over the last minute", () => {
     const history = new LaneHistories().get("d");
     for (let second = 0; second < 60; second += 1) {
