@@ -8,6 +8,7 @@ import {
   decideReplay,
   decideRoute,
   firstCovered,
+  firstToRead,
 } from "../../src/pipeline/model/routes.ts";
 import type { LaneReplays } from "../../src/pipeline/replays/lane-replays.ts";
 
@@ -149,4 +150,14 @@ describe("the routes of a lane", () => {
     expect(routes.update(off, [{ ...connection, id: "e" }])).toEqual([]);
     expect([routes.destination, routes.connections[0]!.id]).toEqual([off, "e"]);
   });
+});
+
+test("a lane reads a log from the first record of any connection, or without one from its end", () => {
+  const first = (...froms: number[]) =>
+    firstToRead(
+      "0",
+      froms.map((from) => ({ ...connection, from: { "0": from } })),
+      { end: () => 99 },
+    );
+  expect([first(), first(7), first(7, 5, 8), first(200)]).toEqual([99, 7, 5, 200]);
 });

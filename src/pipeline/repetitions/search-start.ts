@@ -110,5 +110,5 @@ function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
     if (bytes > bytesMax && first !== undefined) return first;
     if (part.bytes > 0) first = part.first;
   }
-  return first ?? reader.first();
+  return reader.first();
 }
