@@ -32,7 +32,7 @@ export class Lane implements LaneCommitSource {
   #failure: FailureState | undefined;
   /** Log → lowest needed position in the change that the idle lane writes; undefined if none. */
   #lows: ReadonlyMap<string, number> | undefined;
-  /** What `#active` knew about the receiver when it was closed. */
+  /** Facts about the receiver that `#active` had when it was closed. */
   #past: DestinationPast | undefined;
   /** Resolves once `#active` of a lane that became idle is closed. */
   #closing: Promise<void> | undefined;
