@@ -180,6 +180,18 @@ test("changes of code are created, updated and deleted, unless they publish", ()
   expect(verb?.({ deleted: true }, { published })).toBe("publish");
 });
 
+test("a change that keeps all values has an entry, and names a token that is gone by its id", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const { id } = await catalog.sources.create(workspaceId, { name: "Shop" });
+  const tokenId = newId();
+  await runAs({ ...caller, tokenId }, () =>
+    catalog.sources.update(workspaceId, id, { name: "Shop" }),
+  );
+  const [entry] = all(catalog, workspaceId);
+  expect(entry).toMatchObject({ action: "source.update", changes: [] });
+  expect(entry?.actor).toStrictEqual({ tokenId });
+});
+
 test("the consents that a destination needs are recorded", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const id = await destination(catalog, workspaceId);
