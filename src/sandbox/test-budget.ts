@@ -67,10 +67,7 @@ export class TestBudget implements Disposable {
     return this.#caller?.aborted ?? false;
   }
 
-  /**
-   * Cause of the end that is given for the guest processes that are killed when the budget has
-   * ended.
-   */
+  /** Cause that errors name for guest processes that are killed because this budget has ended. */
   get guestEnd(): GuestEndCause {
     return this.cpuSpent ? "timeout" : "retired";
   }

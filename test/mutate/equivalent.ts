@@ -136,8 +136,8 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/catalog/management/sessions.ts",
-    line: "const isOver = other.expiresAt <= earliestNow();",
-    change: "other.expiresAt <= earliestNow() → other.expiresAt < earliestNow()",
+    line: "const live = others.filter(({ expiresAt }) => expiresAt > earliestNow());",
+    change: "expiresAt > earliestNow() → expiresAt >= earliestNow()",
     why: "A session that expires in this millisecond is removed by the next one",
   },
   {

@@ -161,9 +161,9 @@ function convertParam(schema: TSchema, text: string): unknown {
 }
 
 /**
- * Converts an error of the validation library into a path and a message for the caller. `at` is `?`
- * for query parameters. The path never has a key that the caller chose: objects that accept any key
- * are not validated inside.
+ * Converts an error of the validation library into a path and a message for the caller. `at` is the
+ * path of the validated value, or `?` for query parameters. The path in the result never has a key
+ * that the caller chose: objects that accept any key are not validated inside.
  */
 function toDetail(error: ValueError, at: string): Detail {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {

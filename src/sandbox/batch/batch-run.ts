@@ -54,7 +54,7 @@ export class BatchRun {
   readonly #meter = { cpuMs: 0 };
   /** CPU time in ms that the guest processes had used before the current attempt. */
   #usedBeforeMs = 0;
-  /** Number of events and loads that ran out of clock time, but not of CPU time. */
+  /** Number of runs of events, and loads of the program, that only ran out of clock time. */
   #doubtful = 0;
   #bytes = 0;
   /** Number of guest processes that have died since an event was last blamed for a death. */
