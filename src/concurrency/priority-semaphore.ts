@@ -38,6 +38,7 @@ export class PrioritySemaphore {
   #takeNext() {
     const lowest = Math.min(...this.#waiting.map(({ priority }) => priority));
     const index = this.#waiting.findIndex(({ priority }) => priority === lowest);
-    return index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
+    // Without callers, the index is -1, at which there is nothing to take.
+    return this.#waiting.splice(index, 1)[0];
   }
 }

@@ -69,3 +69,12 @@ test("a result is computed again when it is too old, or failed, and not while it
   begun[2]!.end(4);
   expect(await again).toBe(4);
 });
+
+test("a caller that has left before begins no computation", async () => {
+  const results = new SharedResults(60_000);
+  const { begun, compute } = computations();
+  const left = AbortSignal.abort(new Error("Gone before"));
+  const get = results.get({ key: "a", version: "1" }, compute, left);
+  await expect(get).rejects.toThrow("Gone before");
+  expect(begun).toHaveLength(0);
+});

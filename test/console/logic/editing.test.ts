@@ -119,6 +119,7 @@ describe("a merge of two texts", () => {
   const base = "1\n2\n3\n4\n5\n6";
   test.each([
     ["1\n2\n3\n4\n5\n6", "1\nB\n3\n4\n5\n6", "1\nB\n3\n4\n5\n6", 0],
+    ["1\nB\n3\n4\n5\n6", "1\n2\n3\n4\n5\n6", "1\nB\n3\n4\n5\n6", 0],
     ["A\n2\n3\n4\n5\n6", "1\n2\n3\n4\nE\n6", "A\n2\n3\n4\nE\n6", 0],
     ["1\nX\n3\n4\n5\n6", "1\nY\n3\n4\n5\n6", "1\nX\n3\n4\n5\n6", 1],
     ["1\nX\n3\n4\n5\n6", "1\nX\n3\n4\n5\n6", "1\nX\n3\n4\n5\n6", 0],
