@@ -420,3 +420,14 @@ describe("values that were typed and not saved", () => {
     await typed.close();
   });
 });
+
+test("values of a form that a sign-out has deleted do not come back when they are saved", async () => {
+  const shown = renderHook(() => useKeptValues("signed out", { base: { a: 1 }, tag: "t" }));
+  shown.current.edit({ a: 2 });
+  await settled();
+  for (const forget of onSignOut) forget();
+  shown.current.settle({ a: 2 });
+  await settled();
+  expect([shown.current.isEdited, shown.current.values]).toEqual([false, { a: 1 }]);
+  await shown.close();
+});

@@ -5,7 +5,7 @@ import { renderHook, settled, startPage } from "./page.ts";
 const page = startPage();
 const { useResource } = await import("../../../src/console/data/use-resource.ts");
 const { usePages } = await import("../../../src/console/data/use-pages.ts");
-const { asksToWait, retryDelayMs } = await import("../../../src/console/data/retry.ts");
+const { asksToWait, retryDelayMs, useRetry } = await import("../../../src/console/data/retry.ts");
 
 const refused = (status: number, retryAfter?: number) =>
   new RequestRefused(status, "no", [], retryAfter);
@@ -50,6 +50,29 @@ describe("the pause after a failed load", () => {
     expect(asksToWait(refused(404, 7))).toBe(false);
     expect(asksToWait(refused(499, 7))).toBe(false);
   });
+});
+
+test("a load is repeated as it was rendered last, and only after a failure that may pass", async () => {
+  const loaded: string[] = [];
+  const retry = (error: unknown, name: string) => () => useRetry(error, () => loaded.push(name));
+  const busy = refused(503);
+  const shown = renderHook(retry(busy, "first"));
+  await settled();
+  shown.show(retry(busy, "second"));
+  await after(2_999);
+  expect(loaded).toEqual([]);
+  await after(1);
+  expect(loaded).toEqual(["second"]);
+  shown.show(retry(refused(404), "third"));
+  await settled();
+  await after(60_000);
+  shown.show(retry(busy, "fourth"));
+  await settled();
+  shown.show(retry(undefined, "fifth"));
+  await settled();
+  await after(60_000);
+  expect(loaded).toEqual(["second"]);
+  await shown.close();
 });
 
 describe("a resource", () => {
