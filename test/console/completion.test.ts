@@ -66,6 +66,8 @@ describe("completion", () => {
     expect(offered("import prices\nprices.|", python)).toEqual(["euros", "cents"]);
     expect(offered("prices.|", python)).toEqual([]);
     expect(offered("import |", python)).toEqual(["prices"]);
+    expect(offered("other.|", python)).toEqual([]);
+    expect(completion("import prices\nprices.|", python).options[0]?.detail).toBe("export");
   });
 
   test("matches only the end of a long line", () => {
@@ -133,7 +135,11 @@ describe("completion", () => {
     ]);
     const many = Array.from({ length: 501 }, (_, at) => [`f${at}`, at]);
     expect(offered("event.|", { events: [Object.fromEntries(many)] })).toHaveLength(500);
-    expect(offered("event.list.|", { events: [{ list: [1] }] })).toEqual([]);
+    const other = [{ list: [1], none: null, text: "t", number: 1 }];
+    for (const path of ["list", "none", "none.a", "text", "text.length", "number", "constructor"]) {
+      const { options, validFor } = completion(`event.${path}.|`, { events: other });
+      expect([path, options, validFor]).toEqual([path, [], undefined]);
+    }
   });
 
   test("says what each name stands for", () => {
@@ -147,7 +153,9 @@ describe("completion", () => {
       ],
       ...[detailOf("metadata(event).|"), detailOf("|")],
     ]).toEqual(["credential", "library", "export", "metadata", "provided"]);
-    expect(detailOf('getCredential("|', { credentials: [] })).not.toBe("credential");
+    // Without names of its own, a place offers what every place offers.
+    expect(detailOf('getCredential("|', { credentials: [] })).toBe("provided");
+    expect(completion("|").options.map(({ type }) => type)).toContain("variable");
   });
 
   test("offers the exports of all libraries while none is named, each once", () => {
@@ -158,7 +166,7 @@ describe("completion", () => {
 
   test("offers the functions that the sandbox has for the language", () => {
     expect(offered("|")).toEqual(
-      expect.arrayContaining(["log", "metadata", "fetch", "geolocation"]),
+      expect.arrayContaining(["log", "metadata", "fetch", "geolocation", "event"]),
     );
     expect(offered("|", { language: "python" })).toContain("geolocation");
     expect(offered("|", { language: "python" })).not.toContain("fetch");

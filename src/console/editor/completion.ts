@@ -73,7 +73,7 @@ function completeExport(input: CompletionInput): CompletionResult | null {
   const { code, line, before, pos, data } = input;
   const named = /\bimport\s*\{[^}]*?([\w$]*)$/.exec(before);
   const [, from] = /\bfrom\s*["'](\w+)["']/.exec(line) ?? [];
-  if (named && data.language === "javascript") {
+  if (named) {
     const imported = data.libraries.filter(({ importName }) => !from || importName === from);
     const names = imported.flatMap((it) => it.exports);
     // Only exports are valid here. An empty result suppresses the other completions.
@@ -131,7 +131,7 @@ function valueAt(event: unknown, steps: readonly string[]): object | undefined {
 const SAMPLE_CHARS = 30;
 
 function sampleText(value: unknown): string {
-  const text = JSON.stringify(value) ?? "";
+  const text = JSON.stringify(value);
   return text.length > SAMPLE_CHARS ? `${text.slice(0, SAMPLE_CHARS - 1)}…` : text;
 }
 
