@@ -392,6 +392,20 @@ describe("a fetch", () => {
     expect(topic.others).toEqual(["clear", "metadata"]);
   });
 
+  test("has the values of a partition although another one failed in the same request", async () => {
+    const topic = new FakeTopic();
+    const { fetch } = topic;
+    topic.fetch = async (asked) => {
+      const response = await fetch.call(topic, asked);
+      response.responses[0]!.partitions.push({ partitionIndex: 1, errorCode: 6 } as never);
+      throw Object.assign(new Error("Fetch failed"), { response });
+    };
+    const fetcher = topic.fetcher();
+    const failing = fetcher.fetch(1, 4n).catch((error) => error.message);
+    expect((await fetcher.fetch(0, 4n)).values).toHaveLength(3);
+    expect(await failing).toBe("answers with error 6");
+  });
+
   test("counts offsets from the base of its partition", async () => {
     const topic = new FakeTopic();
     const fetcher = topic.fetcher({ offsetBases: basesOf("1") });
