@@ -253,11 +253,13 @@ class FakeTopic {
   answers: object[][] = [];
   first = 3n;
   end = 7n;
-  readonly topics = { track() {} };
+  readonly tracked: string[] = [];
+  readonly topics = { track: (name: string) => void this.tracked.push(name) };
+  leaders = [5, 5];
 
   async metadata({ forceUpdate = false }) {
     if (forceUpdate) this.others.push("metadata");
-    const partitions = [{ leader: 5 }, { leader: 5 }];
+    const partitions = this.leaders.map((leader) => ({ leader }));
     return {
       topics: new Map([["t", { id: this.id, partitions }]]),
       brokers: new Map([[5, { host: "b", port: 9092 }]]),
@@ -458,6 +460,18 @@ describe("the offsets of a topic", () => {
     expect(await topic.fetcher().endOffsetOfOneTopic(0)).toEqual({ topicId: "2", offset: 7n });
     expect(topic.others.filter((it) => it === "offsets")).toHaveLength(2);
     expect(looks).toBe(4);
+  });
+
+  test("and its values come from the leader of each partition, if it has one", async () => {
+    const topic = new FakeTopic();
+    topic.leaders = [-1, 0];
+    const fetcher = topic.fetcher();
+    expect(topic.tracked).toEqual(["t"]);
+    const none = "a partition of t has no leader";
+    await expect(fetcher.fetch(0, 4n)).rejects.toThrow(none);
+    topic.answers.push([{ partitionIndex: 1, errorCode: 6 }]);
+    await expect(fetcher.fetch(1, 4n)).rejects.toMatchObject({ broker: "0" });
+    expect(topic.asked.map(({ node }) => node)).toEqual([0]);
   });
 
   test("are not read of a topic that the brokers do not know", async () => {
