@@ -11,9 +11,13 @@ const page = startPage();
 page.location.hash = "#/sources/a%20b/%zz?tab=snippet&x=1?2";
 page.localStorage.setItem("pixelmill.theme", "dark");
 const router = await import("../../../src/console/router.ts");
-const firstRoute = router.currentRoute.value;
 const theme = await import("../../../src/console/data/theme.ts");
-const firstTheme = [theme.theme.value, page.document.documentElement.dataset.theme];
+/** Loads a module as for a new page: another file of this process may have loaded it before. */
+const loadAnew = <Module>(path: string): Promise<Module> => import(`${path}?anew`);
+const { currentRoute } = await loadAnew<typeof router>("../../../src/console/router.ts");
+const firstRoute = currentRoute.value;
+const { theme: loadedTheme } = await loadAnew<typeof theme>("../../../src/console/data/theme.ts");
+const firstTheme = [loadedTheme.value, page.document.documentElement.dataset.theme];
 const { session } = await import("../../../src/console/data/session.ts");
 const { screens } = await import("../../../src/console/screens.ts");
 const palette = await import("../../../src/console/shell/palette-search.ts");
