@@ -42,8 +42,8 @@ export class ApiError extends Error {
 }
 
 /**
- * Returns the result of `read`, or undefined when `read` throws the `ApiError` for something
- * missing.
+ * Returns the result of `read`, or undefined when `read` throws an `ApiError` with the refusal
+ * `missing`.
  */
 export function unlessMissing<T>(read: () => T): T | undefined {
   try {

@@ -149,9 +149,9 @@ export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metric
 }
 
 /**
- * Returns the slow revisions of a workspace's transformations, by id. A revision is slow when it
- * runs and no event has succeeded for `CODE_SLOW_MS`. The value is the time since which no event
- * has succeeded, in milliseconds since the epoch.
+ * Returns the slow revisions of a workspace's transformations. A revision is slow when it runs and
+ * no event has succeeded for `CODE_SLOW_MS`. The result has, by revision id, the time since which
+ * no event has succeeded, in milliseconds since the epoch.
  */
 export function slowRevisions(sandbox: Pick<GuestSandbox, "slow">, workspaceId: string) {
   const slow = sandbox.slow().filter((it) => it.workspaceId === workspaceId);

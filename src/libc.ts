@@ -22,8 +22,8 @@ export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
 }
 
 /**
- * Returns a function that returns bound functions of the C library. The library is loaded at the
- * first call, so that a process which needs none of them does not load it.
+ * Returns a function whose result is the C library's functions in `symbols`, ready to call. Its
+ * first call loads the library, so a process that never calls it does not load the library.
  */
 export function libcFunctions<const T extends Record<string, FFIFunction>>(symbols: T) {
   let libc: ReturnType<typeof openLibc<T>> | undefined;

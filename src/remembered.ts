@@ -1,6 +1,6 @@
 /**
  * Returns a function that returns the result of `make` for a key, and keeps it for later calls with
- * the same key. It keeps at most `max` results; before one more, it forgets all of them.
+ * the same key. When it has `max` results and needs a new one, it first forgets all of them.
  */
 export function remembered<Key, Result>(
   max: number,

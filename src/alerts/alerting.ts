@@ -25,7 +25,10 @@ interface AlertingParts {
   send: SendNotification;
   /** Returns the console's URL for links in notifications, without a slash at its end. */
   consoleUrl(): string;
-  /** Whether other nodes share the catalog. If so, this process must renew its lease regularly. */
+  /**
+   * Whether other nodes share the catalog. If so, the process that evaluates the rules must
+   * regularly renew its lease of the alert evaluator.
+   */
   isShared: boolean;
   /** Returns whether the operator has set a mail server. */
   hasMailServer(): boolean;
@@ -46,8 +49,9 @@ export function createAlerting(parts: AlertingParts) {
   const { alerts } = catalog;
   const elapsed = parts.elapsed ?? (() => performance.now());
   /**
-   * Aborting `closing` ends the loops and prevents further attempts to send. Aborting `cutting`
-   * also ends the requests to receivers that are in progress.
+   * Aborting `closing` ends the evaluation of rules and the renewal of the lease, and prevents
+   * further attempts to send notifications. Aborting `cutting` also ends the requests to receivers
+   * that are in progress.
    */
   const closing = new AbortController();
   const cutting = new AbortController();

@@ -42,8 +42,8 @@ export interface SourceFacts {
   enabled: boolean;
   receivedPerSecond: number;
   /**
-   * Whether some destination has read nearly all of the source's events. If none has, a rate of 0
-   * does not prove that the source sends no events.
+   * Whether at least one destination has read nearly all of the source's events. Otherwise, a
+   * `receivedPerSecond` of 0 does not prove that the source sends no events.
    */
   isObserved: boolean;
 }
@@ -55,7 +55,10 @@ export interface ServerFacts {
   /** Number of nodes that answer. Absent while this node cannot ask the other nodes. */
   nodes?: number;
   missingNodes: readonly string[];
-  /** Disk of each node's data directory. `node` is the node's id; empty on a standalone server. */
+  /**
+   * Disk of each node's data directory. `node` is the node's id, or an empty string on a standalone
+   * server.
+   */
   disks: readonly DiskFacts[];
 }
 

@@ -34,7 +34,10 @@ interface SenderContext {
 interface SendSignals {
   /** Aborts when the server stops: the sender begins no further attempts. */
   closing: AbortSignal;
-  /** Aborts when a stopping server waits no longer: the sender ends its requests in progress. */
+  /**
+   * Aborts when a stopping server no longer waits for notifications: the sender then ends the
+   * requests that are in progress.
+   */
   cutting: AbortSignal;
 }
 

@@ -3,8 +3,8 @@ import type { Principal } from "../catalog/model.ts";
 import { unlessMissing } from "../errors.ts";
 
 /**
- * Returns the id and the name of the member or token that made a request. The name is empty if it
- * was deleted.
+ * Returns the id and the name of the member or token that made a request. The name is empty if the
+ * member or token was deleted.
  */
 export function authorOf(
   { catalog }: { catalog: Pick<Catalog, "members" | "tokens"> },

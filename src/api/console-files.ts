@@ -4,7 +4,10 @@ import { expectHost } from "./request/cross-site.ts";
 import { contentPolicy } from "./response/content-policy.ts";
 import { responseHeaders } from "./response/errors.ts";
 
-/** Files of the console: JSON compressed with Zstandard, written by `src/console/bundle.ts`. */
+/**
+ * Content of the file that `src/console/bundle.ts` writes: the files of the console as JSON,
+ * compressed with Zstandard.
+ */
 export interface ConsoleBundle {
   /** HTML of the console's only page. */
   html: string;

@@ -18,8 +18,8 @@ export interface Readiness {
   ready: boolean;
   checks: Record<string, { ok: boolean; message?: string }>;
   /**
-   * Sentences about states in which the server works but should not stay, such as
-   * `--insecure-sandbox`.
+   * Sentences about states in which the server works, but which the operator should change, such as
+   * running with `--insecure-sandbox`.
    */
   warnings: string[];
 }
@@ -73,7 +73,10 @@ export interface ClusterFigures {
     version: string;
     controlPlaneUrl: string;
     partitions: number[];
-    /** Partitions that the node refused to run when it last joined the cluster, with the reason. */
+    /**
+     * Partitions that the listed node refused to run when it last joined the cluster, with the
+     * reasons.
+     */
     refused?: { reason: string; partitions: number[] }[];
   }[];
   partitions: {

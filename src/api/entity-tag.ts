@@ -18,8 +18,9 @@ export class Tagged<T> {
 }
 
 /**
- * Returns an answer with its entity tag, which is computed from `state`. Pass a `state` of your own
- * if the answer has parts that may change although the resource does not.
+ * Returns an answer with its entity tag, which is computed from `state` (default: the answer). The
+ * caller must pass another `state` if the answer has parts that may change although the resource
+ * does not.
  */
 export function tagged<T>(answer: T, state: unknown = answer): Tagged<T> {
   return new Tagged(answer, hashOfState(state));

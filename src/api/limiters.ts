@@ -87,8 +87,8 @@ export function createLimiters(requestsPerSecondMax: number) {
         `Expected at most ${FAILED_SIGN_INS_PER_SECOND_MAX} failed sign-ins of an address a second, got more`,
       ),
     /**
-     * Runs the writing of long lists in short slices, one slice at a time. Other requests run in
-     * between.
+     * Divides the writing of long lists into short slices and runs one slice at a time. Other
+     * requests run between two slices.
      */
     listSlices: new TimeSlicer(),
     /**

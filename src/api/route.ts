@@ -53,7 +53,10 @@ export interface ConditionalPermission<Input> {
   holds(input: Input): boolean;
 }
 
-/** The part of a request by which `current` finds the resources that the request is about. */
+/**
+ * The part of a request by which a route's function `current` finds the resources that the request
+ * names.
+ */
 export type ResourceCall<Key extends string, Body> = Pick<
   RequestContext<Key, unknown, Body>,
   "deps" | "workspaceId" | "params" | "body"

@@ -94,8 +94,8 @@ export interface Backend {
 }
 
 /**
- * Access to the stored figures (such as counts of events), and the share of the event log's
- * partitions that this server delivers.
+ * Opens the stored figures (such as counts of events), and returns which share of the event log's
+ * partitions this server delivers.
  */
 export interface FigureStorage {
   /** Opens the store of figures. Rejects when it cannot be opened; the caller may try again. */

@@ -192,7 +192,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
 
 /**
  * Checks the settings of the cluster's topics regularly, for risks of data loss. `size` is the
- * number of partitions of events.
+ * number of partitions that the event log has.
  */
 function watchTopics({ config, logger, stack }: StartContext, clients: KafkaClients, size: number) {
   const { "cluster.name": group, "cluster.replicas": replicas } = config;
@@ -205,7 +205,7 @@ function watchTopics({ config, logger, stack }: StartContext, clients: KafkaClie
   return watch;
 }
 
-/** Returns sentences about partitions that are assigned to this node and do not run here. */
+/** Returns sentences about partitions that are assigned to this node and do not run on it. */
 function describeStopped(stopped: readonly StoppedPartition[]): string[] {
   return [...Map.groupBy(stopped, ({ reason }) => reason)].map(([reason, of]) => {
     const numbers = nameNumbers(of.map(({ partition }) => partition));
@@ -222,7 +222,7 @@ async function openClients(brokers: BrokerSettings, stack: AsyncDisposableStack)
   return clients;
 }
 
-/** Advice to the operator for a deleted topic of which each node has a local copy. */
+/** Advice to the operator if a topic was deleted of which each node still has a local copy. */
 const RESTORE =
   "restore it, or stop all nodes, remove the directory `cluster` from the data directory of every node and start them, to begin with what the topics hold";
 

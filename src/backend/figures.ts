@@ -12,8 +12,8 @@ const RETRY_MS = 30_000;
 
 /**
  * Opens the store of figures in the background, because deliveries do not need it. Returns a
- * function that begins to record figures of a pipeline. When the server stops, its stack ends the
- * recording and closes the store; a pipeline opened after this call is closed before that.
+ * function that begins to record a pipeline's figures. A stopping server first closes the pipeline,
+ * if the pipeline was opened after this call, then ends the recording and closes the store.
  */
 export function openFigures(
   { logger, stack }: Pick<StartContext, "logger" | "stack">,

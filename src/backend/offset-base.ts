@@ -4,7 +4,7 @@ import type { Store } from "../store/store.ts";
 import type { Table } from "../store/table.ts";
 
 const OFFSET_BASE_TABLE = "places";
-/** Key of the only row of the table: a partition's offset base. */
+/** Key of the only row in the table that stores a partition's offset base. */
 export const OFFSET_BASE_KEY = "place";
 
 /**
@@ -20,7 +20,7 @@ export const storedOffsetBase = (store: Store): OffsetBase | undefined =>
 
 /**
  * Makes a log use the offset base (number that is added to the brokers' offsets) that is stored
- * with the partition's delivery progress, now and after each change of the stored one.
+ * with the partition's delivery progress: now, and again whenever the stored offset base changes.
  */
 export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
   const sync = () => {
@@ -34,9 +34,10 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
 }
 
 /**
- * Returns the end of a partition, read by `ask`. If blocks seem lost, asks again and returns at
- * least the end that the present leader proves (`prove`), because a broker that is no longer leader
- * may report an old end, and an offset base that was raised for a loss is never lowered.
+ * Returns the end of a partition, which `ask` reads from a broker. If the answer means that blocks
+ * are lost, asks again, and returns at least the end that the present leader confirms (`prove`). A
+ * broker that is no longer leader may report an old end, and an offset base that was raised for a
+ * loss is never lowered.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

@@ -15,8 +15,8 @@ import { syncOffsetBase } from "./offset-base.ts";
 export interface PartitionLedgersOptions {
   clients: KafkaClients;
   /**
-   * Name of the topic of the ledgers (delivery progress). Each partition of the event log has a
-   * ledger in the partition with the same number.
+   * Name of the Kafka topic of the ledgers (delivery progress). Each partition of this topic has
+   * the ledger of the event log's partition with the same number.
    */
   topic: string;
   replicas: number;

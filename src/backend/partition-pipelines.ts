@@ -118,7 +118,10 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
   return {
     /** Starts and stops the partitions that are assigned to this node. */
     runner,
-    /** Returns a sentence if this partition, which is assigned to this node, does not work here. */
+    /**
+     * Returns a sentence if this partition, which is assigned to this node, cannot be started or
+     * its ledger (delivery progress) cannot be written. Otherwise undefined.
+     */
     trouble(partition: number) {
       if (runner.cannotStart(partition)) return `Partition ${partition} cannot be started`;
       const isFailing = running.get(partition)?.ledger.isFailing === true;

@@ -37,7 +37,8 @@ export interface BackupTarget {
 }
 
 /**
- * Throws a `StartError` if the settings demand regular backups, but these cannot be made with them.
+ * Throws a `StartError` if the settings demand regular backups, but the server is a cluster node,
+ * or the settings do not name exactly one valid place for the backups.
  */
 export function expectBackupSettings(config: Config): void {
   const { "backup.directory": directory, "backup.s3.bucket": bucket } = config;
@@ -168,8 +169,8 @@ export function removeLeftovers(directory: string): void {
 }
 
 /**
- * Creates the directory for backups, and deletes what ended backup processes left in it. Throws
- * `StartError` if the directory cannot be used.
+ * Creates the directory for backups, and deletes the unfinished backups of processes that have
+ * ended. Throws `StartError` if the directory cannot be used.
  */
 function prepareBackupDirectory(directory: string): void {
   orStartError(`Cannot use backup.directory ${directory}`, () => {

@@ -95,8 +95,8 @@ export async function copyCatalog(from: LocalStore, to: Store, ends: Positions):
 }
 
 /**
- * Throws `StartError` if the new catalog has a workspace that the old one (`from`) lacks. A node
- * must have created it during the import.
+ * Throws `StartError` if the new catalog has a workspace that the old one (`from`) lacks: a node
+ * that ran during the import has created it.
  */
 function expectOnlyCopies(workspaces: Table<unknown, Key>, from: LocalStore): void {
   const known = from.table<unknown, Key>(WORKSPACES);

@@ -138,8 +138,8 @@ export async function exportStandalone(config: Config, logger: Logger): Promise<
 }
 
 /**
- * Returns a search for events that were sent before. It finds only those that the ledger lists, and
- * reads no logs.
+ * Returns a search that finds out whether a client had sent an event before. It knows only the
+ * repetitions that the ledger lists, and reads no logs.
  */
 function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
   return {

@@ -161,9 +161,9 @@ export async function openStoppedCluster(
       );
     },
     /**
-     * Throws `StartError` if a node runs, or has run partitions since the cluster's topics were
-     * opened here. Such a node deletes imported delivery progress and dead letters, because the
-     * cluster's catalog does not have their destinations yet.
+     * Throws `StartError` if a node runs, or has run partitions since this command opened the
+     * cluster's topics. Such a node deletes imported delivery progress and dead letters, because
+     * the cluster's catalog does not have their destinations yet.
      */
     async expectNoNodeSince() {
       await expectNoNodes(clients, config["cluster.name"]);
@@ -173,7 +173,9 @@ export async function openStoppedCluster(
         `Expected no node to run meanwhile, but a node of ${config["cluster.name"]} did; stop all nodes and repeat the command`,
       );
     },
-    /** Opens the catalog: this node's copy, which has all changes in the Kafka topic. */
+    /**
+     * Opens the local copy of the cluster's catalog. The copy has all changes in the Kafka topic.
+     */
     async openCatalog() {
       const opened = await openCatalog({ directory, logger });
       stack.defer(() => opened.close());

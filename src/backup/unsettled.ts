@@ -30,8 +30,8 @@ const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 
 /**
  * Adds, for each destination, the keys of the events in `logs` that are not delivered to it
- * according to its stored position. Throws `StartError` if a newer version of pixelmill has stored
- * some of them.
+ * according to its stored position. Throws `StartError` if some of the events were stored by a
+ * newer version of pixelmill, which this version cannot read.
  */
 export async function addUnsettledKeys(
   unsettled: UnsettledKeys,

@@ -2,8 +2,8 @@ import { dirname, join } from "node:path";
 import type { BunPlugin } from "bun";
 
 /**
- * The modules of a library that the code imports, by a short name. A module is a package, or a path
- * relative to `src`.
+ * The modules of one library that pixelmill's code imports, each with a short name. A module is a
+ * package, or a path relative to `src`.
  */
 type Library = Readonly<Record<string, string>>;
 
@@ -11,8 +11,8 @@ const KAFKA = "../node_modules/@platformatic/kafka/dist";
 
 /**
  * Libraries that few processes load. The executable contains them compressed and without bytecode,
- * which takes a tenth of the space. Each part is evaluated when it is imported. The parts of a
- * library share the modules that they import.
+ * which takes a tenth of the space. Each listed module is evaluated when it is imported. Modules
+ * that several modules of a library import are included once.
  */
 const libraries: Readonly<Record<string, Library>> = {
   kafka: {
@@ -48,7 +48,7 @@ export async function packedLibraries(
   return packed;
 }
 
-/** Plugin that replaces imports of these libraries with modules that unpack and evaluate them. */
+/** Plugin that replaces imports of packed libraries with modules that unpack and evaluate them. */
 export const embedPackedLibraries: BunPlugin = {
   name: "embed compressed libraries",
   setup(build) {

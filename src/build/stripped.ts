@@ -5,8 +5,8 @@ const SECTION_HEADERS = { offset: 40, count: 60, names: 62 };
 const SEGMENT = { offset: 8, size: 32 };
 
 /**
- * Returns a shared library (ELF, 64 bits, little-endian) without what the dynamic loader does not
- * read: symbols for debuggers and the table of sections, which follow the last segment.
+ * Returns a shared library (ELF, 64 bits, little-endian) without the parts that the dynamic loader
+ * never reads: the symbols for debuggers and the table of sections. They follow the last segment.
  */
 export function stripped(library: Uint8Array): Uint8Array {
   const view = new DataView(library.buffer, library.byteOffset, library.byteLength);

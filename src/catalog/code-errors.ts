@@ -2,8 +2,8 @@ import { ApiError } from "../errors.ts";
 import type { CodeKind } from "./model.ts";
 
 /**
- * Error of a publication when other code was published between its tests and its commit. The caller
- * then runs the tests again.
+ * Error of a publication when libraries or code that imports them were published after its tests
+ * and before its commit. The caller then runs the tests again.
  */
 export class PublicationConflict extends ApiError {
   readonly stale = true;

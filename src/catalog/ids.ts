@@ -34,7 +34,7 @@ export function timeOf(id: string): number {
   return Number(value >> RANDOM_BITS);
 }
 
-/** Returns a string that sorts before all ids of this millisecond and after all earlier ids. */
+/** Returns a string that sorts before all ids created at or after `time`, and after earlier ids. */
 export function firstIdAt(time: number): string {
   return encode(BigInt(Math.max(0, Math.floor(time))) << RANDOM_BITS);
 }

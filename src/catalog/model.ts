@@ -70,8 +70,8 @@ export interface Member extends ChangeableItem {
   name: string;
   email: string;
   /**
-   * Legacy role. The role `admin` together with `editTransformations` gives all five permissions
-   * for transformations and libraries.
+   * Legacy role. A member with the role `admin` and with `editTransformations` set has all five
+   * permissions for transformations and libraries.
    */
   role: "admin" | "member";
   editTransformations: boolean;
@@ -245,8 +245,8 @@ export interface Revision extends WorkspaceItem {
 }
 
 /**
- * The part of a transformation or library that can change. Its name and code belong to its
- * revisions, which never change.
+ * State of a transformation or library that can change, such as whether it is published. The name
+ * and the code are in its revisions, which never change.
  */
 export interface Resource extends WorkspaceItem {
   kind: CodeKind;

@@ -1,7 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { BASE62 } from "./base62.ts";
 
-/** Random bits of a token's or session's secret. The catalog stores only its hash. */
+/**
+ * Number of random bits in the secret of a token or session. The catalog stores only a hash of the
+ * secret.
+ */
 export const TOKEN_RANDOM_BITS = 192;
 
 /**

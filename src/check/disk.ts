@@ -98,9 +98,9 @@ function checkFreeSpace(data: string): CheckResult {
 }
 
 /**
- * Returns the type of the file system that contains a path, such as `ext4`. It is the one that was
- * mounted last at the longest mount point above the path. `mounts` is the text of
- * `/proc/self/mounts`.
+ * Returns the type of the file system that contains a path, such as `ext4`. When several are
+ * mounted above the path, the one with the longest mount point counts, and at the same mount point
+ * the one mounted last. `mounts` is the text of `/proc/self/mounts`.
  */
 export function fileSystemOf(path: string, mounts: string): string {
   const above = mounts

@@ -24,7 +24,10 @@ export function* checkPorts(config: Config): Generator<CheckResult> {
   }
 }
 
-/** Checks that a port is free by listening on it, until the caller disposes of `open`. */
+/**
+ * Checks that a port is free by listening on it. The port stays open until the caller disposes of
+ * `open`, so that a second check of the same port finds it taken.
+ */
 function checkPort(
   subject: string,
   host: string,

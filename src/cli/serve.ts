@@ -58,7 +58,9 @@ export const serve = defineCommand({
   },
 });
 
-/** Log line when the running server keeps its sockets, so that this server waits for its end. */
+/**
+ * Log line when a running server does not hand over its sockets, so this one waits until it ends.
+ */
 const NO_OFFER =
   "the running server does not hand its sockets over, such as one of an older version; stop it, this one waits for its end";
 

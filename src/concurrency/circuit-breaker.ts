@@ -1,7 +1,7 @@
 import { InvariantError } from "../assert.ts";
 
 export interface CircuitBreakerOptions {
-  /** Checks whether a call of the server would succeed again. Rejects if it would fail. */
+  /** Checks whether calls to the server would succeed again. Rejects if they would fail. */
   probe(): Promise<unknown>;
   /** Whether further calls are expected. Once this function returns false, probes stop. */
   isNeeded(): boolean;
@@ -11,9 +11,9 @@ export interface CircuitBreakerOptions {
 const PROBE_MS = 250;
 
 /**
- * Runs calls of another server (`attempt`). After one call fails, all further calls are rejected at
- * once with the same reason, until a probe succeeds. So callers do not each wait for the timeout of
- * a server that is known to be unreachable.
+ * Runs calls to another server. After one call fails, all further calls are rejected at once with
+ * the same reason, until a probe succeeds. So callers do not each wait for the timeout of a server
+ * that is known to be unreachable.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;

@@ -25,7 +25,7 @@ export const atMost =
 
 /**
  * A semaphore for several owners. A rule limits the permits of each owner. Owners that wait form a
- * queue, and an owner that gets a permit goes to its end.
+ * queue. An owner that gets a permit, but waits for more, goes to the end of the queue.
  */
 export class FairSemaphore {
   readonly #count: number;

@@ -7,7 +7,7 @@ import { RATE_BURST_SECONDS } from "../settings/limits.ts";
 export const RATE_KEYS_MAX = 10_000;
 
 /**
- * Tokens of one key at the time `at`. Their number is negative after a request that cost more
+ * Number of tokens that one key has at the time `at`. It is negative after a request that cost more
  * tokens than the key had.
  */
 interface Bucket {

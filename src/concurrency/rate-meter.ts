@@ -1,4 +1,4 @@
-/** Minimum milliseconds of a window, in which occurrences are counted. */
+/** Minimum length in milliseconds of the windows of time in which occurrences are counted. */
 const WINDOW_MS = 100;
 
 /** Measures how often something happens, as the rate in the last complete window of `WINDOW_MS`. */

@@ -20,8 +20,9 @@ export class SharedResults {
 
   /**
    * Returns the result of `compute`. If another caller has already begun a computation for the same
-   * key and `version`, returns the result of that one. Rejects with the reason of `signal` when it
-   * is aborted; other callers still get the result.
+   * key and `version` (a text that differs once earlier results are outdated), returns the result
+   * of that one. Rejects with the reason of `signal` when it is aborted; other callers still get
+   * the result.
    */
   async get<T>(
     { key, version }: { key: string; version: string },

@@ -1,6 +1,7 @@
 /**
- * Settles as `promise` does, or rejects with the error from `late` after `ms` milliseconds. An
- * answer that arrived while this process stood still is read first, and counts.
+ * Settles as `promise` does, or rejects with the error from `late` after `ms` milliseconds. If this
+ * process was paused, a result that arrived during the pause still counts, even if the time is
+ * over.
  */
 export async function withTimeLimit<T>(
   promise: Promise<T>,

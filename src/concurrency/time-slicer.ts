@@ -5,9 +5,9 @@ const SLICE_MS = 2;
 const ITEMS_PER_CLOCK_READ = 64;
 
 /**
- * Runs long synchronous work in short slices. All work given to one slicer shares it: only one
- * slice runs at a time. After each slice, the event loop is free for other work for as long as the
- * slice took.
+ * Runs long synchronous work in short slices. The slices of all work given to one slicer run one
+ * after another. After each slice, the event loop is free for other work for as long as the slice
+ * took.
  */
 export class TimeSlicer {
   #last: Promise<void> = Promise.resolve();

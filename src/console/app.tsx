@@ -20,7 +20,8 @@ import { shellTexts } from "./texts/shell.ts";
 
 /**
  * The root component of the console. It shows the sidebar and the current screen, or the sign-in
- * screen if no user is signed in. After a session has expired, the sign-in form covers its screen.
+ * screen if no user is signed in. After the session has expired, a sign-in form covers the current
+ * screen.
  */
 export function App() {
   const { error } = useResource(restoreSession, []);

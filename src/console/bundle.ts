@@ -33,8 +33,8 @@ function keyOfSources(): string {
 }
 
 /**
- * Returns the paths of the files in this folder, and of the files of other folders that they import
- * directly or indirectly. Imports of types do not count.
+ * Returns the paths of the files in `src/console`, and of the files of other folders that they
+ * import directly or indirectly. Imports of types do not count.
  */
 export function sourcesOfConsole(): string[] {
   const own = readdirSync(import.meta.dir, { recursive: true, encoding: "utf8" })

@@ -21,7 +21,7 @@ export type DeliveryResult =
       kind: "retry";
       reason: string;
       answer?: ReceiverAnswer;
-      /** Whether an event may be the cause, or only the destination. Default: `destination`. */
+      /** Possible cause of the failure: an event or only the destination (the default). */
       scope?: FailureScope;
       /** Delay in milliseconds before the next attempt, if the receiver asked for a delay. */
       afterMs?: number;
@@ -85,8 +85,8 @@ export interface OutgoingEvent {
 /** Limits of a batch, for kinds of destinations that accumulate events into large deliveries. */
 export interface BatchLimits {
   /**
-   * Maximum bytes of JSON of a delivery. All outputs of one event are in the same delivery, even if
-   * they exceed this maximum.
+   * Maximum bytes of JSON of a delivery. All events that user code makes from one ingested event
+   * are in the same delivery, even if they exceed this maximum.
    */
   bytes: number;
   /**
@@ -106,7 +106,7 @@ export interface OpenDestination {
    * failure is a result too. When `signal` is aborted, the delivery ends early with `retry`.
    *
    * An event may be delivered again. After a crash, it may be delivered again together with other
-   * events than before. Its `input` (`EventOrigin`) is always the same.
+   * events than before. The event's `input` (`EventOrigin`) is the same in each delivery.
    *
    * `name` is absent for kinds without `batchLimits`, and if `ageMs` is 0. These rules hold for
    * kinds with `batchLimits`:
@@ -170,8 +170,8 @@ export interface SecretAudience {
    */
   certificate?: string;
   /**
-   * Purpose for which the server uses the secret, if a config has several receivers. The same
-   * server with another purpose counts as another receiver.
+   * Purpose for which the server uses the secret, such as `token` for an OAuth token server. The
+   * same server with another purpose counts as another receiver.
    */
   use?: string;
 }
@@ -217,8 +217,9 @@ export interface ConfigForm<Config = Record<string, unknown>> {
 export interface DestinationKind<Config = Record<string, unknown>> extends ConfigForm<Config> {
   kind: string;
   /**
-   * Returns the form for a config that uses RudderStack's names of keys, and undefined for a config
-   * that uses the kind's own names. The functions of the kind accept both.
+   * Returns the description of the keys in a config that uses RudderStack's names of keys. Returns
+   * undefined for a config that uses the kind's own names. The kind's other functions accept both
+   * sorts of configs.
    */
   formOf?(config: Record<string, unknown>): ConfigForm | undefined;
   /**
@@ -228,7 +229,7 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
   endpoint?(config: Partial<Config>): string | undefined;
   /** Largest number of events in one delivery, at least 1. */
   batchSize(config: Config): number;
-  /** Largest number of deliveries at a time, from 1 to `LANE_DELIVERIES_MAX`, with any config. */
+  /** Largest number of deliveries of one destination at a time: 1 to `LANE_DELIVERIES_MAX`. */
   concurrency: number;
   /**
    * Keys of an event with which user code overrides the request that delivers the event. Pixelmill

@@ -20,7 +20,7 @@ export interface TestStep {
   message?: string;
   /** Duration of the step in whole milliseconds. */
   durationMs: number;
-  /** The receiver's answer in the step. It is masked before it is shown. */
+  /** The receiver's answer in the step. Secrets in it are masked before a user sees it. */
   answer?: ReceiverAnswer;
 }
 

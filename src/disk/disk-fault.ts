@@ -4,8 +4,8 @@ import { messageOf, systemReason } from "../errors.ts";
 /** Error codes of a full disk: names and numbers from system calls, and numbers from LMDB. */
 const FULL: readonly unknown[] = ["ENOSPC", "EDQUOT", 28, 122];
 /**
- * After an error in `FULL`, a disk with fewer free bytes than this is full. With more free bytes, a
- * quota or the inodes are used up.
+ * Free bytes below which an error in `FULL` means that the disk itself is full. With more free
+ * bytes, the error means that a quota or the inodes are used up.
  */
 const FULL_FREE_BYTES_MAX = 64 << 20;
 const READ_ONLY: readonly unknown[] = ["EROFS", 30];

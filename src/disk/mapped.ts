@@ -6,7 +6,7 @@ import { libcFunctions } from "../libc.ts";
 import { openFile } from "./open-file.ts";
 
 /**
- * Request code of `ioctl` that reads the flags of a file. The codes and flag here are from
+ * Request code of `ioctl` that reads the flags of a file. This constant and the next two are from
  * `linux/fs.h` and have the same values on x86-64 and arm64.
  */
 const FS_IOC_GETFLAGS = 0x80086601;
@@ -18,9 +18,9 @@ const FS_NOCOW_FL = 0x00800000;
  * when the file exists.
  *
  * The kernel kills a process with a bus error when it writes to a mapped page for which the disk
- * has no space. The whole content is therefore written here, which allocates the space. On a file
- * system that writes a changed page to a new place (btrfs), each change would need new space, so
- * copy-on-write is turned off for the file.
+ * has no space. This function therefore writes the whole content, which allocates the space. On a
+ * file system that writes a changed page to a new place (btrfs), each change would need new space,
+ * so copy-on-write is turned off for the file.
  */
 export function makeMappable(path: string, content: Uint8Array): void {
   if (existsSync(path)) return;

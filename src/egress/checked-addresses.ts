@@ -31,8 +31,9 @@ export class EgressRefused extends Error {
 }
 
 /**
- * Error of a DNS resolution that did not begin: the request that asked for it was aborted while it
- * waited for the limit of the workspace. Other requests that waited for its result start a new one.
+ * Error of a DNS resolution that did not begin: the request that needed it was aborted while it
+ * waited, because the resolutions in progress had reached the limit. Other requests that waited for
+ * the same resolution begin a new one.
  */
 class PermitAbandoned extends Error {}
 

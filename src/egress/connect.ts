@@ -107,9 +107,9 @@ export function connectTo(
 }
 
 /**
- * Makes the exchange of `ConnectTls.upgrade`. Calls `secure` when TLS may begin, otherwise `fail`.
- * Fails when more bytes follow the response `accept`: a man in the middle may have injected them,
- * and TLS would treat them as encrypted data (CVE-2021-23222).
+ * Sends the `request` of `ConnectTls.upgrade` and reads the response. Calls `secure` when TLS may
+ * begin, otherwise `fail`. Fails when more bytes follow the response `accept`: a man in the middle
+ * may have injected them, and TLS would treat them as encrypted data (CVE-2021-23222).
  */
 function requestTls(
   socket: Socket,

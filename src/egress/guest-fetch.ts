@@ -15,9 +15,9 @@ interface GuestEgressRequest extends Omit<EgressRequest, "body" | "isRepeatable"
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
- * Returns the function behind `fetch` in user code. It sends requests through `egress`, whose
- * allowed addresses are not those of destinations. It returns a redirect like any other response;
- * if user code follows the redirect, the new request is checked too.
+ * Returns the function behind `fetch` in user code. It sends requests through `egress`, which has
+ * other allowed addresses than the egress of destinations. It returns a redirect like any other
+ * response; if user code follows the redirect, the new request is checked too.
  */
 export function guestFetch(egress: Egress) {
   return async (request: GuestEgressRequest, signal: AbortSignal) => {

@@ -20,7 +20,7 @@ interface PendingRequest {
  * receiver dropped packets, the socket would stay open for two minutes.
  */
 export class ReceiverConnection {
-  /** Whether an earlier request was completed. The receiver may then close the connection. */
+  /** Whether the connection has completed a request. The receiver may close it from then on. */
   isUsed = false;
   /** Whether the connection can carry another request. */
   isOpen = true;

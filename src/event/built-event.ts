@@ -17,8 +17,8 @@ export interface BuiltEvent {
   /** The name of a track event (its field `event`); empty or absent for other events. */
   name?: string | undefined;
   /**
-   * The messageId that the SDK sent. Undefined when the server made the messageId, which is then in
-   * the record.
+   * The messageId that the SDK sent. Undefined when the SDK sent none. The server then made one,
+   * which is in the event's record in the log.
    */
   messageId?: string | undefined;
   /** The members of the event that exclude destinations; undefined when it has none. */

@@ -134,7 +134,7 @@ export function writeEvent(record: PixelRecord): number {
 }
 
 /**
- * Time, in milliseconds since the epoch, that was last written to the template `TIMES`. The next
+ * Time, in milliseconds since the epoch, that the JSON template `TIMES` contains now. The next
  * event often has the same time in a busy log; the template is then not written again.
  */
 let timesSet = Number.NaN;

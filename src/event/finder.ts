@@ -109,8 +109,8 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
 
 /**
  * Whether a JSON text may contain all strings in `needles`. True for each text with a backslash,
- * because JSON can write any character as an escape. False for the needle `1000` if the text has
- * the number `1e3`, so an event with this id is not found.
+ * because JSON can write any character as an escape. A number is found only as it is written: a
+ * search for the id 1000 does not find an event with the id `1e3`.
  */
 function mayHoldInJson(json: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => json.includes(needle)) || json.includes(BACKSLASH);

@@ -25,7 +25,10 @@ interface QueryInspection {
   user: number;
 }
 
-/** Offsets of the userId in the scratch buffer, where it is JSON text. */
+/**
+ * Offsets in the scratch buffer (preallocated working memory) at which the userId, as JSON text,
+ * starts and ends.
+ */
 const userId = { start: 0, end: 0 };
 const anonymousId = { start: 0, end: 0 };
 

@@ -36,7 +36,10 @@ export const eventRecordCodec: RecordCodec<EventRecord> = {
   },
 };
 
-/** Thrown for a record that only newer executables can read. Other errors mean a damaged record. */
+/**
+ * Thrown when a record has a newer version than this executable can read. Any other error from a
+ * read of a record means that the record is damaged.
+ */
 export class NewerRecordError extends RangeError {
   override readonly name = "NewerRecordError";
 
@@ -45,7 +48,7 @@ export class NewerRecordError extends RangeError {
   }
 }
 
-/** Whether a newer executable wrote an encoded record, in a version that this one cannot read. */
+/** Whether an encoded record has a newer version than this executable can read. */
 export const isNewerRecord = (bytes: Uint8Array): boolean => (bytes[0] ?? 0) > JSON_RECORD_VERSION;
 
 /**
@@ -59,7 +62,7 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
 /**
  * Reads a record that `eventRecordCodec` encoded, in order to build its event. A pixel record stays
  * encoded, and each of its strings is decoded only when it is read. The result shares no memory
- * with `bytes`. Throws like `decodeRecord`.
+ * with `bytes`. Throws the same errors as `decodeRecord`.
  */
 export function readRecord(bytes: Uint8Array): EventRecord {
   return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? readPixelRecord(known(bytes));

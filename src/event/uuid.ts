@@ -44,8 +44,8 @@ export function uuidBytes(text: string): Uint8Array | undefined {
 }
 
 /**
- * Number of bytes that a record stores of a `markTimed` UUID: its 64 random bits. The rest is known
- * from the record's time.
+ * Number of bytes in which a record stores a UUID that `markTimed` made: its 64 random bits. The
+ * other bits follow from the record's time.
  */
 export const TIMED_ID_REST_BYTES = 8;
 
@@ -69,7 +69,10 @@ export function isOfTime(bytes: Uint8Array, time: number): boolean {
   return timeOf(bytes) === time;
 }
 
-/** Returns the 64 random bits of a UUID of `markTimed` in 8 bytes that the next call overwrites. */
+/**
+ * Returns the 64 random bits of a UUID that `markTimed` made, as 8 bytes. The next call overwrites
+ * these bytes.
+ */
 export function restOfTimedId(bytes: Uint8Array): Uint8Array {
   for (let i = 0; i < TIMED_ID_REST_BYTES; i++) rest[i] = bytes[8 + i]!;
   // The two random bits are stored at the place of the variant, which is known.
@@ -78,7 +81,8 @@ export function restOfTimedId(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Returns the UUID of `markTimed` with this time and the random bits in the 8 bytes at `offset`.
+ * Restores a UUID that `markTimed` made, from its time and its random bits. `from` has the random
+ * bits in the 8 bytes at `offset`.
  */
 export function timedId(time: number, from: Uint8Array, offset: number): Uint8Array {
   const bytes = new Uint8Array(16);
@@ -89,7 +93,7 @@ export function timedId(time: number, from: Uint8Array, offset: number): Uint8Ar
 
 const rest = new Uint8Array(TIMED_ID_REST_BYTES);
 
-/** Writes a time in milliseconds since the epoch to the first 6 bytes, highest byte first. */
+/** Writes a time in milliseconds since the epoch to the first 6 of `bytes`, highest byte first. */
 function putTime(bytes: Uint8Array, time: number): void {
   const high = Math.floor(time / 2 ** 32);
   bytes[0] = high >> 8;

@@ -11,10 +11,13 @@ import { RECORDED, type Series } from "./series.ts";
  */
 const SPREAD_MS = 10_000;
 /**
- * Milliseconds from `start` to the first call of `step`. By then, the lag of most lanes is known.
+ * Milliseconds from `start` to the first call of `step`. By then, most lanes know their lag (a lane
+ * is the delivery to one destination).
  */
 const FIRST_STEP_MS = 2_000;
-/** Milliseconds for which `unwritten` reuses the rows that an earlier call of it collected. */
+/**
+ * Milliseconds for which `unwritten` reuses the rows that an earlier call of `unwritten` collected.
+ */
 const COLLECTED_MS = 1_000;
 
 interface FigureRecorderParts {
@@ -27,12 +30,12 @@ interface FigureRecorderParts {
   collect(at: number): ReadonlyMap<Series, FigureRow>;
   /** Returns rows with the current lag of this node's lanes, by series. */
   collectLag(): Promise<ReadonlyMap<Series, FigureRow>>;
-  /** Returns the share of all partitions (0 to 1) whose events this node delivers. */
+  /** Returns the share (0 to 1) of all partitions that this node owns; it delivers their events. */
   share(): number;
   now(): number;
   /**
-   * Returns the earliest possible present time, because the clock may be wrong. Stored figures are
-   * deleted only if they are too old even at this time.
+   * Returns the earliest time that it can be at present, because the clock may be ahead. Stored
+   * figures are deleted only if they are too old even at this time.
    */
   earliestNow(): number;
   logger: Logger;
@@ -45,7 +48,7 @@ interface FigureRecorderParts {
  */
 export class FigureRecorder {
   readonly #parts: FigureRecorderParts;
-  /** Random id of this process in the rows that it stores. */
+  /** Random id of this process. It marks the rows that the process stores. */
   readonly recorder = crypto.randomUUID().slice(0, 8);
   /** Start of the oldest minute whose counts were not moved to `#waiting` yet. */
   #next: number;
@@ -118,7 +121,8 @@ export class FigureRecorder {
 
   /**
    * Returns this node's rows of the given series that are not stored yet, including those of the
-   * current minute. Adds the rows of `RECORDED`, which say for how long figures were recorded.
+   * current minute. Adds the rows of the series `RECORDED`, which say for how long figures were
+   * recorded.
    */
   unwritten(series: readonly Series[]): NodeRow[] {
     const now = this.#parts.now();
@@ -132,7 +136,7 @@ export class FigureRecorder {
     return rows.filter((row) => wanted.has(row.series));
   }
 
-  /** Stops after storing everything counted so far. Counts are lost if the store fails. */
+  /** Stores everything counted so far, then stops. The counts are lost if the store fails. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

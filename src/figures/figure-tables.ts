@@ -20,7 +20,10 @@ const SERIES_AT_ONCE = 25;
 /** Maximum number of series that one call of `tidy` examines in each table. */
 const TIDY_SERIES_MAX = 1_000;
 
-/** The number of a minute in its hour, or of an hour in its day, and the figures of that time. */
+/**
+ * Figures of one minute or hour. `number` is that of the minute in its hour, or of the hour in its
+ * day.
+ */
 type PackedRow = readonly [number: number, ...FigureRow];
 type PackedTable = Table<PackedRow[], [Series, number]>;
 
@@ -29,17 +32,17 @@ export interface NodeRow {
   series: Series;
   /** Start of the minute, in milliseconds since the epoch. */
   at: number;
-  /** Id of the process that counted. Each start of a node has a new id. */
+  /** Id of the process that counted. A node that starts again has another id. */
   recorder: string;
   row: FigureRow;
 }
 
 /**
  * Stored figures. They have a store of their own, which a cluster replicates through an ordered
- * log. A starting node uses its catalog and takes over partitions without waiting until it has read
- * this log. A node adds one row for each series and minute. Later the rows of an hour are packed
- * into one row with the minutes of the hour, and their sum becomes a part of the row of the day.
- * The minutes are kept for a day, the hours for a month.
+ * log. A starting node therefore uses its catalog and takes over partitions before it has read the
+ * log of the figures. A node adds one row for each series and minute. Later the rows of an hour are
+ * packed into one row with the minutes of the hour, and their sum becomes a part of the row of the
+ * day. The minutes are kept for a day, the hours for a month.
  */
 export class FigureTables {
   readonly #store: Store;
@@ -95,7 +98,8 @@ export class FigureTables {
   }
 
   /**
-   * Reads a row for each hour from `from` to before `to`, by its start. Includes `unwritten` rows.
+   * Reads one row for each hour from `from` to before `to`, by the start of the hour. Includes the
+   * figures of `unwritten` rows.
    */
   hours(
     series: Series,
@@ -191,8 +195,8 @@ export class FigureTables {
   }
 
   /**
-   * Returns the rows of a series that are not packed yet, by minute: the stored ones and
-   * `unwritten`.
+   * Returns the rows of a series that are not packed yet, by the start of the minute: stored rows
+   * and those in `unwritten`, from the time `from` to before `to`.
    */
   #unpacked(
     series: Series,

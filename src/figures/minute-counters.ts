@@ -28,7 +28,8 @@ export class MinuteCounters {
   }
 
   /**
-   * Adds `by` to one counter of an id. `counter` is its index in the counters that `rowOf` takes.
+   * Adds `by` to one counter of an id. `counter` is the counter's index in the list that `rowOf`
+   * takes.
    */
   add(id: string, now: number, counter: number, by: number): void {
     let counted = this.#rings.get(id);

@@ -14,8 +14,7 @@ export const FAILED = 3;
 export const RETRIED = 4;
 /**
  * Index of the number of repeated events in a source's row. A repeated event has a messageId that
- * the source had sent before. The index is that of `RETRIED`, because only destinations have
- * retries.
+ * the source had sent before. `RETRIED` is the same index, because only destinations have retries.
  */
 export const REPEATED = 4;
 export const LAG_EVENTS = 5;
@@ -26,7 +25,10 @@ export const LAG_SECONDS = 6;
  */
 const HISTOGRAM = 7;
 
-/** Number of counts at the beginning of a row, and of the counters from which `rowOf` makes it. */
+/**
+ * Number of counts at the beginning of a row. The counters from which `rowOf` makes a row begin
+ * with the same counts.
+ */
 export const COUNTS = 5;
 
 /**
@@ -133,8 +135,8 @@ function withoutTrailingZeros(row: number[]): number[] {
 }
 
 /**
- * Returns the number of latencies that a row's histogram counts: one for each attempt of a
- * destination, or for each run of a transformation.
+ * Returns the number of latencies that a row's histogram counts: one for each attempt to deliver to
+ * a destination, or for each run of a transformation.
  */
 export function latencies(row: FigureRow): number {
   return histogramOf(row).reduce((sum, [, count]) => sum + count, 0);

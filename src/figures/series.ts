@@ -15,15 +15,16 @@ export const seriesOf = (kind: SeriesKind, id: string): Series => `${kind[0]}${i
 
 /**
  * Returns the series of a connection. Its key consists of the ids of the source and the
- * destination. A connection that replaces another one between the same two has a new id, but the
- * same series.
+ * destination. When a connection is replaced by another one from the same source to the same
+ * destination, the new one has another id, but the same series.
  */
 export const connectionSeries = (ends: { sourceId: string; destinationId: string }): Series =>
   seriesOf("connection", ends.destinationId + ends.sourceId);
 
 /**
  * Series that shows for which time figures were recorded, so that a minute without events differs
- * from one that was not recorded. Its rows have one count: the recorded seconds. Each node adds its
- * seconds times its share of the partitions, so a minute that all nodes recorded has 60.
+ * from one that was not recorded. Its rows have one count: the recorded seconds. Each node
+ * multiplies its seconds by the share of all partitions that it owns, so the sum for a minute that
+ * all nodes recorded is 60.
  */
 export const RECORDED: Series = "r";

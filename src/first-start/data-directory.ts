@@ -52,7 +52,7 @@ export const clusterDirectory = (config: Config, name: string) => inData(config,
 
 /**
  * Opens the file with the ids of the Kafka topics that this node has used, by topic name. `put`
- * returns when the change is durable. If the id of a topic changes, the topic was deleted and
+ * returns when the change is durable. A topic whose id differs from the stored one was deleted and
  * created again. Throws `StartError` if the file names topics of another `cluster.name` than the
  * config, because the node's local copies then belong to another cluster.
  */
@@ -81,10 +81,10 @@ export function topicIds(config: Config): TopicIds {
   };
 }
 
-/** Unix socket at which a running server takes commands of its operator. */
+/** Unix socket at which a running server accepts commands from its operator. */
 export const controlSocket = (config: Config) => inData(config, "control.sock");
 
-/** File with the id that is part of the name of each backup of this data directory in a bucket. */
+/** File with an id of this data directory. The names of its backups in a bucket contain the id. */
 export const dataIdFile = (config: Config) => inData(config, "backup-id");
 
 /** File that contains the version of the data format. */
@@ -132,8 +132,8 @@ export function unprintedToken(config: Config) {
   return {
     get: () => existsSync(path),
     /**
-     * Creates the marker file if `is`, or else removes it. The change is durable when `set`
-     * returns.
+     * Creates the marker file if `is` is true, and removes it otherwise. The change is durable when
+     * `set` returns.
      */
     set(is: boolean): void {
       if (is) writeFileSync(path, "", { flush: true });
@@ -157,7 +157,8 @@ function expectNodeDirectory(config: Config): void {
 
 /**
  * Throws `StartError` when a standalone server would start in the data directory of a cluster node,
- * where its catalog would be empty, or where a cluster import or export was interrupted.
+ * where its catalog would be empty. Also throws in a directory in which a cluster import or export
+ * was interrupted.
  */
 function expectStandaloneDirectory(config: Config): void {
   const cluster = clusterDirectory(config, "");
@@ -171,8 +172,8 @@ function expectStandaloneDirectory(config: Config): void {
 }
 
 /**
- * Throws `StartError` when the data directory does not fit these settings: it must belong to a node
- * of this cluster, or to a standalone server if no cluster is set.
+ * Throws `StartError` when the data directory does not fit `config`. If it sets a cluster, the
+ * directory must belong to a node of that cluster; otherwise to a standalone server.
  */
 export function expectFittingDirectory(config: Config): void {
   if (config["cluster.kafka"].length === 0) expectStandaloneDirectory(config);
@@ -184,8 +185,8 @@ export function expectFittingDirectory(config: Config): void {
 
 /**
  * Throws `StartError` when a command that works on the data of a standalone server is called for a
- * cluster node. The command would create an empty catalog there, with which the node would not
- * start.
+ * cluster node. The command would create an empty catalog in the node's data directory, and the
+ * node would then refuse to start.
  */
 export function expectStandaloneData(config: Config): void {
   if (existsSync(catalogDirectory(config))) return;

@@ -102,7 +102,8 @@ export class Body {
 
 /**
  * Joins the contents of the chunks of a complete body, and moves them to offset `start`, where the
- * body begins. `Body` must have found its end. Returns the offset after the contents.
+ * body begins. The caller must have found the body's end with `Body.find`. Returns the offset after
+ * the contents.
  */
 export function joinChunks(bytes: Buffer, start: number): number {
   let to = start;

@@ -7,8 +7,8 @@ import {
 
 /**
  * Once all connections together buffer more than this number of bytes, each of them may buffer at
- * most `HTTP_HEAD_BYTES_MAX`. So large bodies leave a quarter of the memory to small requests, such
- * as pixels.
+ * most `HTTP_HEAD_BYTES_MAX`. Requests with large bodies thus leave a quarter of the memory to
+ * small requests, such as pixels.
  */
 const LARGE_REQUESTS_BYTES_MAX = 0.75 * HTTP_WAITING_BYTES_MAX;
 

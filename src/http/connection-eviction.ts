@@ -65,8 +65,8 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   /**
-   * Changes the maximum number of connections of each client network. A network that has more keeps
-   * them.
+   * Changes the maximum number of connections of each client network. A network with more open
+   * connections than that keeps them.
    */
   setPerNetworkMax(max: number): void {
     this.#perNetworkMax = max;
@@ -157,8 +157,8 @@ export class OpenConnections<T extends EvictableConnection> {
 }
 
 /**
- * Entries of one connection in two linked lists: the order of all connections (`all`) and the order
- * of its client network (`own`).
+ * Entries of one connection in linked lists. `own` is in the lists of the client's network; `all`
+ * is in those of trusted proxies or in those of all other clients.
  */
 interface ConnectionEntries<T extends EvictableConnection> {
   network: string | undefined;
@@ -231,7 +231,7 @@ class ListEntry<T extends EvictableConnection> {
 }
 
 /**
- * A doubly linked list. A `Set` is too slow here: to find its first element, it steps over all
+ * A doubly linked list. A `Set` would be too slow: to find its first element, it steps over all
  * deleted ones.
  */
 class LinkedList<T extends EvictableConnection> {

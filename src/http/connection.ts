@@ -45,7 +45,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
    */
   #since: number;
   readonly #reader: RequestReader;
-  /** Number of bytes by which this connection has increased `ServerState.buffered`. */
+  /** Number of this connection's bytes that `ServerState.buffered` counts at present. */
   #counted = 0;
   #paused = false;
   #unsent: Buffer = Buffer.alloc(0);

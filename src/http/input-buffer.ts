@@ -22,7 +22,7 @@ export class InputBuffer {
   /**
    * Adds received bytes. Takes over `chunk` without copying it when no other bytes wait, so the
    * caller must not use it afterwards. The buffer grows by doubling, but not beyond `expected`, the
-   * total number of bytes that the caller expects, unless more bytes are already there.
+   * total number of bytes that the caller expects, unless the received bytes need more.
    */
   append(chunk: Buffer, expected = Number.POSITIVE_INFINITY): void {
     const { length } = this;
@@ -41,8 +41,8 @@ export class InputBuffer {
   }
 
   /**
-   * Frees memory of which only `needed` bytes are still used. If they fill less than half of the
-   * buffer, moves them into a buffer of `needed` bytes. With 0, drops all bytes.
+   * Frees memory when only `needed` bytes of the buffer are still used: if they fill less than half
+   * of it, moves them into a buffer of `needed` bytes. With 0, drops all bytes.
    */
   shrink(needed: number): void {
     if (needed === 0) {

@@ -28,7 +28,10 @@ export class RequestReader {
    * complete until its body is complete. Stays set if the body is refused.
    */
   #body: Body | undefined;
-  /** Offsets of start and end of the last found request's body, with the framing of chunks. */
+  /**
+   * Offsets of the start and the end of the body of the request that was found last. The body
+   * includes the framing of chunks.
+   */
   #bodyStart = 0;
   #bodyEnd = 0;
 
@@ -60,9 +63,9 @@ export class RequestReader {
   }
 
   /**
-   * Finds the next request in the input. Returns 0 when it is complete; the input is then moved
-   * past it, and `head` contains its parsed head. Returns `INCOMPLETE`, or the HTTP status with
-   * which the request must be refused.
+   * Finds the next request in the input. Returns 0 when it is complete; the offset `at` of the input
+   * is then after the request, and `head` contains its parsed head. Otherwise returns `INCOMPLETE`,
+   * or the HTTP status with which the request must be refused.
    */
   next(): number {
     if (this.#body !== undefined) return this.#readBody(this.#body);

@@ -111,8 +111,8 @@ export function serveHttp(options: HttpServerOptions) {
   }, SWEEP_MS);
 
   /**
-   * Closes the connections without a request. If `waits`, keeps those that will probably send one
-   * soon. Returns whether a connection was kept, because it waits for a response or for a request.
+   * Closes each connection whose requests were all responded to. If `waits` is true, keeps those
+   * that will probably send a request soon. Returns whether any connection was kept.
    */
   function stopIdle(waits: boolean): boolean {
     let isBusy = false;
@@ -132,7 +132,7 @@ export function serveHttp(options: HttpServerOptions) {
     /** Changes the maximum number of open connections of one client network; 0 means no limit. */
     setConnectionsPerNetworkMax: (max: number) => open.setPerNetworkMax(max),
     /**
-     * Makes clients move to other connections before `stop`, and still accepts new connections.
+     * Closes the clients' connections before `stop` is called, and still accepts new connections.
      * Each response closes its connection, and after `KEPT_CONNECTIONS_MS` idle connections are
      * closed too. Clients that keep connections open then seldom send a request at the moment when
      * `stop` closes them.

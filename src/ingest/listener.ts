@@ -167,9 +167,9 @@ export function createIngestListener(options: IngestListenerOptions) {
   }
 
   /**
-   * Returns the function that makes the error responses to a request, and counts them in the metric
-   * of pixels or of SDKs, by the request's path. Responses to a request whose head could not be
-   * read are not counted.
+   * Returns the function that makes error responses to a request. It counts them in the metric of
+   * pixels or in that of SDKs, depending on the request's path. Responses to a request whose head
+   * could not be read are not counted.
    */
   function refuseAs(request: RefusedRequest | undefined): Refuse {
     if (request === undefined) return errorResponse;
@@ -259,7 +259,10 @@ const RETRY_SOON = { "Retry-After": "1" };
 const wrongMethod = ({ method }: HttpExchange, response = wrongMethodResponse) =>
   method === "OPTIONS" ? preflightResponse : response;
 
-/** Returns `refuse`'s response to a request that the HTTP server refuses before it is handled. */
+/**
+ * Makes the response to a request that the HTTP server refuses before it is handled. `refuse`
+ * creates the response from a status and a message.
+ */
 function refusal(status: number, refuse: Refuse): HttpResponse {
   switch (status) {
     case 431:

@@ -47,7 +47,7 @@ type IngestLogSettings =
   | FileLogSettings
   /**
    * Settings of a log of Kafka partitions, to which the ingest processes of all nodes append. Only
-   * the function `OpenPartitions` reads `settings`.
+   * the function of type `OpenPartitions` reads `settings`.
    */
   | { kind: "partitions"; settings: object };
 

@@ -99,8 +99,8 @@ const boundOf = {
 };
 
 /**
- * Returns a function that counts a connection that was closed or refused because the maximum number
- * of connections was reached, of one client network (`network`) or of this process (`all`).
+ * Returns a function that counts a connection that was closed or refused because a maximum number
+ * of connections was reached: that of one client network (`network`) or of this process (`all`).
  */
 export function createEvictionCounter(
   metrics: Metrics,

@@ -41,8 +41,8 @@ export function errorResponse(
 }
 
 /**
- * Returns the JSON of an error. RudderStack's SDK for Python reads both members of every error. It
- * takes an error without `code` for a network failure, and sends its events again.
+ * Returns the JSON of an error. RudderStack's SDK for Python reads `message` and `code` of every
+ * error. It takes an error without `code` for a network failure, and sends its events again.
  */
 export function errorBody(status: number, message: string): string {
   return JSON.stringify({ message, code: status });

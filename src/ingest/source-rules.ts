@@ -6,9 +6,9 @@ const IPV4_BITS = 24;
 const IPV6_BITS = 48;
 
 /**
- * Returns a client's IP address in the form in which the source records it: by its setting `ip`,
- * the address, its network, or the empty string. `address` is in the form that `ClientAddresses`
- * returns.
+ * Returns a client's IP address in the form in which the source records it. The source's setting
+ * `ip` chooses the form: the whole address, its network, or the empty string. `address` is in the
+ * form that `ClientAddresses` returns.
  */
 export function recordedAddress({ settings }: Pick<Source, "settings">, address: string): string {
   const mode = settings?.ip ?? "keep";

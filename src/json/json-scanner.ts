@@ -45,9 +45,11 @@ export const scanned = {
    */
   nameStart: 0,
   nameEnd: 0,
-  /** Offset after the object whose scan by `firstMember` or `nextMember` returned OBJECT_END. */
+  /** Offset after the object for which `firstMember` or `nextMember` returned OBJECT_END last. */
   objectEnd: 0,
-  /** Whether a string scanned since a caller set this to false contains a backslash. */
+  /**
+   * Whether any string that was scanned since the caller set this to false contains a backslash.
+   */
   isEscaped: false,
   /**
    * Deepest nesting among the values that `skipValue` passed since the caller set this to 0. A

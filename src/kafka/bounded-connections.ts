@@ -15,7 +15,8 @@ type Decoding = Pick<
 type ReadAnswer<T> = (id: number, key: number, version: number, reader: Kafka.Reader) => T;
 
 /**
- * Maximum size in bytes of one response of a broker. Brokers send up to 55 MiB of records in one.
+ * Maximum size in bytes of one response of a broker. Brokers send up to 55 MiB of records in one
+ * response.
  */
 const ANSWER_BYTES_MAX = 256 << 20;
 /**
@@ -25,8 +26,8 @@ const ANSWER_BYTES_MAX = 256 << 20;
 const SIGN_IN_ANSWER_BYTES_MAX = 2_048;
 
 /**
- * Kafka's numbers (API keys) of the types of request whose responses need checks in addition to
- * those of `BoundedReader`.
+ * Numbers (API keys) of Kafka's request types whose responses get more checks than those of
+ * `BoundedReader`.
  */
 const SASL_AUTHENTICATE = 36;
 const JOIN_GROUP = 11;
@@ -89,9 +90,9 @@ interface Members {
 }
 
 /**
- * Throws if a response has metadata of a consumer group's members that cannot be decoded. The Kafka
- * library decodes this metadata only later, in a callback. An exception there would leave the
- * request without a result.
+ * Throws if the response to a request about a consumer group has data of a member that cannot be
+ * decoded. The Kafka library decodes this data only later, in a callback. An exception there would
+ * leave the request without a result.
  */
 function expectMembers(kafka: Decoding, key: number, answer: unknown): void {
   if (key !== JOIN_GROUP && key !== SYNC_GROUP && key !== DESCRIBE_GROUPS) return;
@@ -139,7 +140,7 @@ function boundSocket({ socket }: Pick<Kafka.Connection, "socket">): void {
   Object.assign(socket, { emit: emitBounded });
 }
 
-/** Whether a response is a TLS alert, the answer of a TLS broker to a client without TLS. */
+/** Whether bytes from a broker are a TLS alert: a TLS broker sends it to a client without TLS. */
 function isTlsAlert(piece: Buffer): boolean {
   return piece[0] === 0x15 && piece[1] === 0x03;
 }
@@ -151,7 +152,7 @@ function isTlsAlert(piece: Buffer): boolean {
 export class AnswerLengths {
   /** Number of bytes of the current response that have not arrived yet. */
   #left = 0;
-  /** Number of bytes of the next length prefix that arrived; `#length` is their value so far. */
+  /** Number of bytes of the next response's length that have arrived; `#length` is their value. */
   #lengthBytes = 0;
   #length = 0;
 

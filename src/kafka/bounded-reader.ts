@@ -20,9 +20,9 @@ const TAGGED_FIELD_BYTES_MIN = 2;
  * Methods that replace those of the Kafka library's `Reader`, which decodes responses. The
  * library's methods trust each length: a negative length moves the position backwards, and a count
  * of 2 billion causes as many iterations. The replacements refuse negative lengths, lengths beyond
- * the remaining bytes, more items than bytes, and items without bytes. So decoding takes time and
- * memory in proportion to the response. Methods that read a fixed number of bytes are not replaced:
- * the library's buffer checks these reads.
+ * the remaining bytes, more items than bytes, and items without bytes. The time and memory for
+ * decoding are therefore in proportion to the size of the response. Methods that read a fixed
+ * number of bytes are not replaced: the library's buffer checks these reads.
  */
 export class BoundedReader {
   declare buffer: Reader["buffer"];

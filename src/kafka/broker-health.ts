@@ -97,9 +97,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Sends a request to each probed broker that answers at present. Calls `ask` for each with a
-   * client that connects to this broker only. Resolves with the results of the requests that
-   * succeed within `UNRESPONSIVE_MS`.
+   * Sends a request to each probed broker that answers at present, by calling `ask` with a client
+   * that connects to this broker only. Resolves with the results of the requests that succeed
+   * within `UNRESPONSIVE_MS`.
    */
   async askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]> {
     const asked = [...this.#asked.values()].filter(({ address }) => this.#answers(address));
@@ -124,8 +124,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns the result of the last probe of each broker: its error, or undefined if the broker
-   * answered or no probe has ended. `isProbed` says whether a probe has ended.
+   * Returns for each broker the `error` of its last completed probe; undefined if the broker
+   * answered or no probe is completed. `isProbed` says whether a probe is completed.
    */
   failures(): { address: string; error: unknown; isProbed: boolean }[] {
     return [...this.#asked.values()].map(({ address, error, answered }) => {
@@ -185,8 +185,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns whether one more broker may be probed. Brokers that left the cluster and do not answer
-   * are not counted; their probes end, unless the broker is in the settings.
+   * Returns whether one more broker may be probed. Does not count a broker that left the cluster and
+   * does not answer. Ends the probes of this broker, unless it is in the settings.
    */
   #hasRoom(): boolean {
     const named = new Set((this.#options.bootstrapBrokers as string[]).map(addressOf));

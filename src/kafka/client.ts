@@ -24,8 +24,8 @@ export interface BrokerSettings {
 /** Timeout in milliseconds of one request to a broker. */
 export const REQUEST_MS_MAX = 5_000;
 /**
- * Largest number of attempts of a request. The attempts and the pauses between them last longer in
- * all than the cluster takes to replace a failed leader.
+ * Largest number of attempts of a request. The attempts and the pauses between them together take
+ * longer than the cluster needs to replace a failed leader.
  */
 const ATTEMPTS = 20;
 /** Pause in milliseconds between two attempts of a request. */
@@ -55,7 +55,8 @@ export interface KafkaClients {
    */
   outdatedBrokers(): OutdatedBroker[];
   /**
-   * Returns the brokers that belong to another Kafka cluster than the first broker that answered.
+   * Returns the brokers that belong to another Kafka cluster than that of the first broker that
+   * answered.
    */
   foreignBrokers(): ForeignBroker[];
   /**
@@ -70,8 +71,8 @@ export interface KafkaClients {
     "nameOf" | "wasListed" | "addressOfBroker" | "topic" | "brokers" | "isEmpty" | "clusterId"
   >;
   /**
-   * Returns the result of the last probe of each broker: its error, or undefined if the broker
-   * answered or no probe has ended. `isProbed` says whether a probe has ended.
+   * Returns for each broker the `error` of its last completed probe; undefined if the broker
+   * answered or no probe is completed. `isProbed` says whether a probe is completed.
    */
   failures(): { address: string; error: unknown; isProbed: boolean }[];
   /** Whether the clients can be used: true until `close` is called. */
@@ -153,7 +154,7 @@ const FETCH_OPTIONS = { retries: 0, autocommit: false };
 
 /**
  * Options of consumers that are members of a group. They use the cooperative protocol, in which a
- * member stops a revoked partition before another member gets it. The caller retries a failed join.
+ * member gives up a revoked partition before another one gets it. The caller retries a failed join.
  */
 const GROUP_OPTIONS = {
   // The broker delays the response to a join until all members have joined.
@@ -198,8 +199,8 @@ function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer
 type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer["fetch"]>;
 
 /**
- * Makes a client accept an answer about all topics in which a partition has no leader. Without
- * this, the Kafka library fails the whole request.
+ * Makes a client accept a metadata answer about all topics even if a partition has no leader or
+ * lacks a replica. Without this, the Kafka library fails the whole request.
  */
 export function acceptLeaderlessPartitions(
   { kGetApi }: Pick<KafkaLibrary, "kGetApi">,

@@ -44,12 +44,12 @@ export class ClusterView {
   readonly #foreign = new Map<string, string>();
   /** Id of the Kafka cluster. Undefined before a broker has reported it. */
   #clusterId: string | undefined;
-  /** Broker ids by address, of the `NAMED_MAX` addresses that answers listed last, oldest first. */
+  /** Ids of the brokers at the `NAMED_MAX` addresses listed last, by address, oldest first. */
   readonly #named = new Map<string, number>();
   #outdated = new Map<string, Omit<OutdatedBroker, "forMs"> & { since: number }>();
   #merged: MergedView = EMPTY;
 
-  /** Stores the last metadata answer of the broker at `address`, in place of the one before. */
+  /** Stores a metadata answer of the broker at `address`; it replaces the broker's last one. */
   take(address: string, answer: MetadataAnswer): void {
     const clusterId = answer.clusterId ?? undefined;
     this.#clusterId ??= clusterId;
@@ -78,8 +78,8 @@ export class ClusterView {
   }
 
   /**
-   * Returns a topic's partitions, or one broker's answer about the topic if it has an error code.
-   * Returns undefined when no broker that answers was asked for the topic.
+   * Returns a topic's partitions; if brokers report an error for it, one broker's answer with the
+   * error code. Returns undefined when no stored answer is about the topic.
    */
   topic(name: string): ClusterTopicMetadata | TopicAnswer | undefined {
     return this.#merged.topics.get(name);
@@ -222,10 +222,10 @@ interface BehindLeader {
 
 type AddressedAnswer = [address: string, answer: MetadataAnswer];
 
-/** Metadata of a topic in one broker's answer. `id` is the broker's id, if it lists itself. */
+/** Metadata of a topic in one broker's answer. `id` is that broker's id, if its answer has it. */
 type TopicStatement = { address: string; id: number | undefined; topic: TopicAnswer };
 
-/** Groups the answers' statements by topic name. Each broker has at most one for each topic. */
+/** Groups the topics in all answers by name. An answer's last entry for a topic counts. */
 function statementsByTopic(answers: readonly AddressedAnswer[]): Map<string, TopicStatement[]> {
   const all = answers.flatMap(([address, { topics, brokers }]) => {
     const id = brokers.find((it) => addressOf(it) === address)?.nodeId;
@@ -269,10 +269,10 @@ function mergedTopic(
 
 const NO_LEADER = { leader: -1, leaderEpoch: -1, replicas: [], isr: [], offlineReplicas: [] };
 
-/** Used in place of the id of a topic for which a broker reports no partitions. */
+/** Result of `identityOf` for a topic for which a broker reports no partitions. */
 const MISSING = "";
 
-/** Returns a topic's id, or the topic's name for brokers before Kafka 2.8, which send no ids. */
+/** Returns a topic's id, or its name if the broker sends no ids, as before Kafka 2.8. */
 const identityOf = ({ topicId, name, partitions }: TopicAnswer) =>
   partitions.length === 0 ? MISSING : (topicId ?? name!);
 

@@ -3,7 +3,9 @@ import { KafkaAnswerError } from "./bounded-reader.ts";
 // Snappy and LZ4 consist of literal bytes and of copies of earlier output. The library decompresses
 // both in WebAssembly, which one damaged input breaks for all later ones.
 
-/** Growing buffer for decompressed output. Throws `KafkaAnswerError` above its limit. */
+/**
+ * Growing buffer for decompressed output. Throws `KafkaAnswerError` for output beyond its limit.
+ */
 class Output {
   readonly #bytesMax: number;
   #bytes = Buffer.allocUnsafe(64 << 10);

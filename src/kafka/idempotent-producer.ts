@@ -6,9 +6,11 @@ import type { ProduceClient } from "./produce-client.ts";
 interface IdempotentProducerOptions {
   producer: ProduceClient;
   topic: string;
-  /** Called with the number of partitions when it is first known, and whenever it has grown. */
+  /**
+   * Called with the number of the topic's partitions when it is first known, and when it has grown.
+   */
   onPartitions?(count: number): void;
-  /** Pause in milliseconds from a leader's response to the next request to it. 1 if absent. */
+  /** Pause in milliseconds between a leader's response and the next request to it; 1 if absent. */
   pauseMs?: number;
 }
 
@@ -27,8 +29,8 @@ export interface WriteRefusal {
 }
 
 /**
- * Largest number of attempts to send a batch. The attempts and the pauses between them last longer
- * in all than the cluster takes to replace a failed leader.
+ * Largest number of attempts to send a batch. The attempts and the pauses between them together
+ * take longer than the cluster needs to replace a failed leader.
  */
 const ATTEMPTS = 20;
 /** Pause in milliseconds before a batch is sent again. */
@@ -43,8 +45,8 @@ const RETRY_MS = 250;
  */
 const PAUSE_MS = 1;
 /**
- * Once a batch has more bytes than this, it takes no further value. The last value may exceed the
- * size.
+ * Size in bytes above which a batch takes no further value. The value that exceeds the size still
+ * belongs to the batch.
  */
 const BATCH_BYTES = 512 << 10;
 
@@ -101,7 +103,10 @@ export class IdempotentProducer {
     return promise;
   }
 
-  /** Returns the leader of a partition, and how the last attempt to send it a batch failed. */
+  /**
+   * Returns a partition's leader, and how the last attempt to send a batch to this partition
+   * failed.
+   */
   refusal(partition: number): WriteRefusal {
     const leader = this.#leaders?.[partition] ?? -1;
     const address = leader < 0 ? undefined : this.#options.producer.addressOf(leader);
@@ -259,11 +264,11 @@ type SendFailure = Pick<WriteRefusal, "broker" | "error">;
 interface PartitionState extends Partial<SendFailure> {
   partition: number;
   queue: PartitionQueue<QueuedValue>;
-  /** Number of requests so far that contained the batch. */
+  /** Number of requests so far that contained the partition's current batch. */
   attempts: number;
   /**
-   * Whether the batch must not be sent now, because it is in flight or pauses before its next
-   * attempt.
+   * Whether the partition's batch must not be sent now, because it is in flight or pauses before
+   * its next attempt.
    */
   isHeld?: boolean;
 }

@@ -8,9 +8,9 @@ export interface LeaderStatement {
 
 /**
  * Returns the statement with the highest leader epoch, because a broker that is cut off from the
- * others still names former leaders. Among several with this epoch, returns one with the leader
- * that most of them name. If several leaders are named equally often, the one with the lowest id is
- * taken. So the result does not depend on the order of the statements.
+ * others still names former leaders. Among several with this epoch, prefers those that name a
+ * leader, then those with the leader that most statements name, then those whose leader has the
+ * lowest id. The result therefore does not depend on the order of the statements.
  */
 export function latestStatement<T extends LeaderStatement>(
   statements: readonly T[],
@@ -38,10 +38,10 @@ function supporters(statement: LeaderStatement, all: readonly LeaderStatement[])
 }
 
 /**
- * Groups by partition what several brokers report about one topic. Kafka numbers partitions from 0
- * without gaps, so a broker that reports `n` partitions should use the numbers 0 to `n - 1`. A
- * broker's entries with other numbers are ignored. If it has several entries with one number, the
- * last counts.
+ * Groups the entries about one topic's partitions, from the answers of several brokers, by
+ * partition. Kafka numbers partitions from 0 without gaps, so a broker that reports `n` partitions
+ * should use the numbers 0 to `n - 1`. Ignores a broker's entries with other numbers. If a broker
+ * has several entries with one number, the last counts.
  */
 export function statementsByPartition<T extends { partitionIndex: number }>(
   answers: readonly (readonly T[])[],

@@ -62,8 +62,8 @@ type Api = (...args: unknown[]) => void;
 type Internals = Record<symbol, (...args: unknown[]) => void>;
 
 /**
- * Sends a request by its name in Kafka's protocol to a bootstrap broker of `client`. Rejects with
- * the Kafka library's error.
+ * Sends a request to a bootstrap broker of `client`. `name` is the request's name in Kafka's
+ * protocol. Rejects with the Kafka library's error.
  */
 export function requestBroker<T>(
   { kGetApi, kGetBootstrapConnection }: KafkaLibrary,

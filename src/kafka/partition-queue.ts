@@ -60,8 +60,8 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Returns the batch in flight. If there is none, makes one of the first records in the queue.
-   * `count` gets the queued records and returns how many of them the batch takes.
+   * Returns the batch in flight. If there is none, makes a batch from the records at the front of
+   * the queue. `count` gets the queued records and returns how many of them the batch takes.
    */
   fill(producerId: ProducerId, count: (waiting: readonly R[]) => number): ProducerBatch<R> {
     if (this.#batch !== undefined) return this.#batch;

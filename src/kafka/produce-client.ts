@@ -24,9 +24,9 @@ export interface ProduceClient {
   /** Requests a new producer id. For this id, sequence numbers begin at 0 in each partition. */
   initProducerId(): Promise<ProducerId>;
   /**
-   * Sends a request with one or more batches to the broker with the id `leader`. Resolves when the
-   * broker has responded for each batch: after all in-sync replicas have it, or with an error code
-   * if it was refused.
+   * Sends a request with one or more batches to the broker with the id `leader`. Resolves with the
+   * broker's response for each batch, which comes once all in-sync replicas have stored the batch,
+   * or has an error code if the broker refused it.
    */
   produce(
     leader: number,
@@ -52,8 +52,8 @@ const FRESH_MS = 60_000;
 /**
  * Compares the wall clock of this process with that of a broker. When a topic uses `LogAppendTime`,
  * the broker's response to a write contains the time of the append. If both clocks agree, that time
- * lies between this process's request and the response. A time outside this interval shows by how
- * much the clocks differ at least.
+ * lies between this process's request and the response. If it lies before the request or after the
+ * response, the distance is the smallest possible difference of the clocks.
  */
 export class BrokerClock {
   readonly #elapsed: () => number;
@@ -98,10 +98,10 @@ interface ProduceClientOptions {
 }
 
 /**
- * Creates a `ProduceClient` that uses the connections of the Kafka library's `producer` and takes
- * its metadata from `view`. It compresses batches until a broker refuses the compression. It sends
- * records with the time of this process until a broker refuses this time as too far from its own
- * clock.
+ * Creates a `ProduceClient` that sends over the connections of the Kafka library's `producer`, and
+ * finds brokers and leaders in `view`, the shared copy of the cluster's metadata. The client
+ * compresses batches until a broker refuses the compression. It gives records the time of this
+ * process until a broker refuses that time as too far from the broker's clock.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,
@@ -162,7 +162,7 @@ type ProduceApi = KafkaLibrary["produceV11"]["api"];
 /** Kafka's error code for a batch whose compression the broker does not accept. */
 const UNSUPPORTED_COMPRESSION_TYPE = 76;
 
-/** Kafka's error code for a batch with a time that is too far from the broker's. */
+/** Kafka's error code for a batch whose time is too far from the time of the broker's clock. */
 const INVALID_TIMESTAMP = 32;
 
 const producerIdErrors = new Set(["UNKNOWN_PRODUCER_ID", "OUT_OF_ORDER_SEQUENCE_NUMBER"]);

@@ -27,9 +27,9 @@ export interface ProduceRequest {
   waitMs: number;
   compression: Compression;
   /**
-   * Time, in milliseconds since the epoch, of records that have no `timestamp` of their own. If
-   * undefined, these records have no time. If a batch's first record has a `timestamp`, that
-   * `timestamp` is used instead.
+   * Time, in milliseconds since the epoch, of records that have no `timestamp`; undefined means no
+   * time. Not used for a batch whose first record has a `timestamp`: its records without one get
+   * that `timestamp`.
    */
   timestamp?: number | undefined;
 }
@@ -62,9 +62,9 @@ const COMPACT_VERSION = 9;
 
 /**
  * Sends batches with one producer id over `connection` to the leader of their partitions. `api` is
- * the version of the produce request that the Kafka library chose. Resolves when the leader has
- * responded for each batch: after all in-sync replicas have it, or with an error code if it was
- * refused.
+ * the version of the produce request that the Kafka library chose. Resolves with the leader's
+ * response for each batch, which comes once all in-sync replicas have stored the batch, or has an
+ * error code if the leader refused it.
  */
 export async function produce(
   kafka: KafkaProtocol,

@@ -11,8 +11,8 @@ export interface BatchRecord {
   /** Names and values of the record's headers, alternating. */
   headers?: readonly string[];
   /**
-   * Time of the record in milliseconds since the epoch. If absent, the record has the time of the
-   * batch's first record, or else the `timestamp` in the options of the batch.
+   * Time of the record in milliseconds since the epoch. If absent, the record gets the `timestamp`
+   * of the batch's first record, or, if that has none, the `timestamp` given for the whole batch.
    */
   timestamp?: number;
 }
@@ -23,9 +23,9 @@ interface RecordBatchOptions {
   sequence: number;
   compression: Compression;
   /**
-   * Time, in milliseconds since the epoch, of records that have no `timestamp` of their own. If the
-   * batch's first record has a `timestamp`, that one is used instead. If undefined, these records
-   * have no time.
+   * Time, in milliseconds since the epoch, of records that have no `timestamp`; undefined means no
+   * time. Not used if the batch's first record has a `timestamp`: records without one get that
+   * `timestamp`.
    *
    * Records should have a present time: a broker forgets the sequence numbers of a producer whose
    * last batch is old or has no time. If this batch is then sent again, the broker appends it

@@ -91,10 +91,11 @@ function metadataOf(
 }
 
 /**
- * Makes a consumer ask the brokers only for its own topics, even when it leads its group. The
- * leader asks for the topics of all members before it assigns partitions. If a member of another
- * program wanted a topic that does not exist, each assignment would fail. The consumer gets
- * metadata in which topics of other members have no partitions.
+ * Makes a consumer ask the brokers only for the topics that it reads, even when it leads its
+ * consumer group. By default, the group's leader asks for the topics of all members before it
+ * assigns partitions. If another program's member wanted a topic that does not exist, each
+ * assignment would fail. The consumer gets metadata in which topics that only other members read
+ * have no partitions.
  */
 export function leaveOutForeignTopics(kafka: KafkaLibrary, consumer: Consumer): void {
   const client: Base = consumer;

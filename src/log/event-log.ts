@@ -35,7 +35,7 @@ export interface LogWriter<T> {
   healthy(): boolean;
   /** Error with which the last write failed. Undefined if the last write succeeded. */
   failure(): unknown;
-  /** Writes the records that wait, then closes the log. */
+  /** Writes the appended records that are not written yet, then closes the log. */
   close(): Promise<void>;
 }
 

@@ -11,11 +11,13 @@ export interface Gap {
 interface LogLosses {
   records: number;
   bytes: number;
-  /** Gaps (ranges of missing records) that were reported: end of a gap → its missing records. */
+  /** Reported gaps: sequence number at the gap's end → number of records missing in the gap. */
   gaps: Map<number, number>;
 }
 
-/** Returns two parts of a sentence: the log's name, and how many of its records are missing. */
+/**
+ * Returns two parts of a warning: `log` names the log, `missing` says how much of it is missing.
+ */
 type DescribeLoss = (log: string, records: number) => { log: string; missing: string };
 
 const describeRecords: DescribeLoss = (log, records) => ({
@@ -27,8 +29,8 @@ interface LossReportOptions {
   logger: Logger;
   metrics?: Metrics | undefined;
   /**
-   * Describes lost records, for a log whose records do not each hold one event. By default, the
-   * description is the number of missing records.
+   * Describes a loss in a warning. Needed for a log whose records do not each hold one event. The
+   * default description is the number of missing records.
    */
   describe?: DescribeLoss;
 }
@@ -50,9 +52,9 @@ export class LossReport {
   }
 
   /**
-   * Reports that `records` records are missing between the sequence numbers `from` and `to` of a
-   * log, which is named by its directory. Counts only records that no earlier report of a gap with
-   * the same end has counted.
+   * Reports that `records` records are missing between the sequence numbers `from` and `to` of the
+   * log in `directory`. If an earlier report had a gap with the same end, counts only the records
+   * by which this report exceeds it.
    */
   missing(directory: string, { from, to }: Gap, records: number): void {
     const lost = this.#of(directory);

@@ -12,16 +12,17 @@ import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
 
 /**
- * Number of lines at the end of the file `refused` that are used. Each line holds a range of
- * sequence numbers whose records the writer refused to store.
+ * Number of lines that readers use of the file `refused`: the last ones. Each line is a range of
+ * sequence numbers whose records the log's writer refused to store.
  */
 const LINES_MAX = 10_000;
 
 const pathIn = (directory: string) => join(directory, "refused");
 
 /**
- * Adds a range of sequence numbers, whose records the writer refused, to the file `refused`.
- * Returns when the file is on disk. Only the log's writer may call it.
+ * Adds a range of sequence numbers to the file `refused` in the log's directory: the log's writer
+ * has refused to store the records with these numbers. Returns when the file is on disk. Only the
+ * log's writer may call it.
  */
 export function recordRefused(directory: string, { from, to }: Gap): void {
   using file = openFile(pathIn(directory), "a", 0o640);

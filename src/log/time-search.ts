@@ -83,8 +83,8 @@ interface TimedRecord {
 }
 
 /**
- * Returns the times of the records in one block: the first at or after `position` that has a record
- * with a time. The list is empty when there is no such block.
+ * Returns the records that have a time, with their times, from one block: the first block at or
+ * after `position` with such a record. The list is empty when there is no such block.
  */
 async function timesFrom(
   reader: LogReader,

@@ -207,7 +207,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     this.#emptySegment = undefined;
   }
 
-  /** Starts the timer for the segment's largest age. Called after its first block was written. */
+  /** Starts the timer for the largest age of a segment whose first block was just written. */
   #startAge(): void {
     this.#isOld = false;
     clearTimeout(this.#ageTimer);

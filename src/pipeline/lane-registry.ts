@@ -30,7 +30,7 @@ type WantedLane = ReturnType<LaneRegistryParts["live"]["lane"]>;
 
 /** Maximum number of lanes that `continueCheckpoint` checks after each call of `checkpoint`. */
 const CHECKPOINTS_MAX = 1_000;
-/** Maximum number of lanes that one call of a method handles. Each can take up to 50 µs. */
+/** Maximum number of lanes per call of `checkpoint` or `restSome`. A lane can take up to 50 µs. */
 const CHECKS_AT_ONCE_MAX = 100;
 
 /**
@@ -51,8 +51,9 @@ export class LaneRegistry {
   readonly #announcer: Announcer;
   readonly #updates: UpdateQueue;
   /**
-   * Destination id → lane that the catalog asks for, as `#updateAll` read it. An entry is removed
-   * when the lane is updated, or when the catalog has changed the destination.
+   * Destination id → destination and connections that `#updateAll` read from the catalog for its
+   * lane. The entry is removed when the lane is updated, or when the catalog changes the
+   * destination.
    */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
   readonly #removals: LaneRemovals;

@@ -4,8 +4,8 @@ import type { LaneContext } from "./lane/lane-context.ts";
 export interface LaneRemovalsParts
   extends Pick<LaneContext, "ledger" | "live" | "logger" | "metrics"> {
   /**
-   * Resolves once `live` shows all changes of the catalog that were confirmed before the call.
-   * Absent if `live` always does.
+   * Resolves once `live`, this node's copy of the catalog, has all changes that were confirmed
+   * before the call. Absent if `live` always has them.
    */
   catalogCurrent?(): Promise<void>;
 }

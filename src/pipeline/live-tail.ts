@@ -6,7 +6,7 @@ import type { EventOutcome, Output } from "./model/lane-event.ts";
 import { shownOutput } from "./model/shown-event.ts";
 import type { LogSet } from "./reading/shared-reader.ts";
 
-/** A message to viewers of the live tail: an event was received, or has its outcome. */
+/** A message to viewers of the live tail: an event was received, or got its final outcome. */
 export interface TailMessage {
   stage: "received" | "delivered" | "dropped" | "dead-letter";
   sourceId: string;
@@ -47,10 +47,10 @@ export interface RemoteTail {
 }
 
 /**
- * Sends messages about the events of a workspace to its viewers: when an event is received, and
- * when one of its outputs has its outcome. Builds no message without a viewer. To find received
- * events, it reads the logs, but only while a node has a viewer, and only from the end that they
- * had when the viewer came.
+ * Sends messages about a workspace's events to its viewers: when an event is received, and when an
+ * output of user code gets its final outcome. Builds no message without a viewer. To find received
+ * events, it reads the logs, but only while any node has a viewer, and only the records that were
+ * added after the first viewer came.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();

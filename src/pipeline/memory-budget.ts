@@ -190,7 +190,7 @@ export class LaneBudget {
     return this.room.events <= 0;
   }
 
-  /** Whether the lane may pass an event with large outputs to delivery, and so any event. */
+  /** Whether the lane may pass any event to delivery now, even one with large outputs. */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.
     return this.#freeBytes > 0 || this.workspace.dispatched === 0;
@@ -204,7 +204,7 @@ export class LaneBudget {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
   }
 
-  /** Adds events that the lane has read to its memory. */
+  /** Counts newly read events, and their bytes as memory that the lane holds. */
   take(events: readonly LaneEvent[]): void {
     if (events.length === 0) return;
     for (const event of events) this.#events.add(event);

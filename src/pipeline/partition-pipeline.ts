@@ -38,7 +38,7 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   ledgers(): readonly Ledger[];
   retention: Retention;
   repetitions: Repetitions;
-  /** Records of newer pixelmill versions that were found. Readers of the logs stop at them. */
+  /** Log records found that a newer pixelmill version wrote. Readers of the logs stop at them. */
   held: HeldRecords;
 }
 
@@ -89,7 +89,7 @@ export function openPartition(parts: PartitionPipelineParts) {
       letterJobs.startJobs();
     },
     gauges: () => lanes.gauges(),
-    /** Names of the logs in which a delivery waits at a record of a newer pixelmill version. */
+    /** Names of the logs in which a delivery waits at a record that a newer pixelmill wrote. */
     heldLogs: () => held.logsAbove((log) => lanes.durableLow(log)),
     /**
      * Current figures of the delivery to a destination; undefined when nothing is delivered to it.

@@ -105,8 +105,8 @@ export interface PipelineHostParts {
    */
   ledgers(): readonly Ledger[];
   /**
-   * Calls the listener when a log has new durable records. Returns a function that removes the
-   * listener. A call without a range means that the records may be of any source.
+   * Calls the listener when a log has new durable records, with their range. Without a range, the
+   * records may be of any source. Returns a function that removes the listener.
    */
   onDurable(listener: (range?: DurableRange) => void): () => void;
   /** Whether all deliveries are on hold; see `LaneRegistryParts.isOnHold`. */
@@ -118,8 +118,8 @@ export interface PipelineHostParts {
   /** Limits above which the oldest dead letters are deleted. Absent: no limits. */
   deadLetterBounds?: DeadLetterBounds;
   /**
-   * Sends and receives messages about events between nodes, for live viewers. Absent: this is the
-   * only node.
+   * Exchanges messages about events with other nodes, for users who watch live events. Absent: this
+   * is the only node.
    */
   remoteTail?: RemoteTail;
   /**

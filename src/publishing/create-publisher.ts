@@ -262,7 +262,7 @@ async function retryOn<T>(
   }
 }
 
-/** Returns the part of a catalog change that publishes code whose tests have passed. */
+/** Returns the part of a catalog change that publishes the tested code that the request names. */
 function publication(
   testRun: CodeTestReport,
 ): Pick<CodeChange, "publish" | "usedLibraries" | "testedImporters"> {

@@ -23,7 +23,8 @@ interface NotedRequest extends CallerRequest {
 interface PublishableInput extends NotedRequest {
   publish: boolean;
   /**
-   * Test events, which are stored with the revision. Without any, the two default events are used.
+   * Test events, which are stored with the revision. Without any, a default page event and a
+   * default track event are used.
    */
   events?: TestEvent[];
   destinationIds?: string[];
@@ -66,7 +67,7 @@ export interface DraftRunInput extends CallerRequest {
     /** Name of the transformation in error traces. */
     name: string;
     code: string;
-    /** Test events. Without any, the two default events are used. */
+    /** Test events. Without any, a default page event and a default track event are used. */
     events: TestEvent[];
     /** For each of `events`, the fields that replace those of `metadata(event)` in tests. */
     metadata: Record<string, unknown>[];
@@ -85,7 +86,10 @@ export interface TestFailure {
   revision: Revision;
   /** Suite that failed; absent when the code did not load. */
   suite?: TestSuite;
-  /** Index of the failed test event; absent if the code did not load or suite outputs differ. */
+  /**
+   * Index of the failed test event. Absent if the code did not load, or if only the suite's outputs
+   * differ from the expected ones.
+   */
   event?: number;
   error: UserError;
   /** Differences between the expected and the actual outputs of the suite. */

@@ -10,8 +10,9 @@ import type {
 import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
- * Converts a test report to the response with `validationOutput`. Published code that was tested
- * only because it imports the tested libraries appears only when it fails.
+ * Converts a test report to the form in which responses list tested code (`validationOutput`).
+ * Published code that was tested only because it imports the tested libraries appears only when it
+ * fails.
  */
 export function toValidationResult(catalog: Catalog, testRun: CodeTestReport): SuitesReport {
   const libraries = testRun.libraries.map((it) => library(catalog, it));

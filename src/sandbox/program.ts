@@ -6,7 +6,7 @@
 export interface UserError {
   /**
    * Message and stack, such as `TypeError: x is not a function\n    at transformEvent (name:2:8)`.
-   * It never contains a path of the host.
+   * It never contains a file path of the server.
    */
   message: string;
   line?: number;

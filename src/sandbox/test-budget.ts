@@ -5,13 +5,13 @@ import type { UserError } from "./program.ts";
 
 export interface TestLimits {
   /**
-   * CPU time in milliseconds that all guest processes of the request together may use. The CPU time
-   * of their starts does not count.
+   * CPU time in milliseconds that all guest processes for the tests of one request together may
+   * use. The CPU time of their starts does not count.
    */
   cpuMs: number;
   /**
-   * Limit of the clock time in milliseconds. It is counted from the beginning of the request, and
-   * again from zero each time a guest process has started.
+   * Clock time in milliseconds after which the tests of one request are stopped. The clock starts
+   * with the request, and again from zero each time a guest process has started.
    */
   wallMs: number;
 }
@@ -67,7 +67,10 @@ export class TestBudget implements Disposable {
     return this.#caller?.aborted ?? false;
   }
 
-  /** Cause that errors name for guest processes that are killed because this budget has ended. */
+  /**
+   * Cause to record for guest processes that are killed because the budget has ended: `timeout` if
+   * the tests have used up their CPU time, else `retired`.
+   */
   get guestEnd(): GuestEndCause {
     return this.cpuSpent ? "timeout" : "retired";
   }

@@ -23,8 +23,9 @@ export interface Store {
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
    * Calls the listener after each transaction, on any node of the cluster, with the names of the
-   * tables that it changed. Exception: transactions with `allowStale` of this store object. Returns
-   * a function that removes the listener. A standalone store never calls the listener.
+   * tables that it changed. Does not call it for transactions of this store object with
+   * `allowStale`. Returns a function that removes the listener. A standalone store never calls the
+   * listener.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**

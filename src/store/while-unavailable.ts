@@ -1,8 +1,8 @@
 import { ApiError } from "../errors.ts";
 
-/** Pause in milliseconds before a call is repeated. */
+/** Pause in milliseconds before `whileUnavailable` repeats a call that has failed. */
 const RETRY_MS = 250;
-/** Default time in milliseconds for which a call is repeated. */
+/** Default time in milliseconds for which `whileUnavailable` repeats a call that fails. */
 const REPEATED_MS_MAX = 5 * 60_000;
 
 /**

@@ -44,9 +44,9 @@ export interface HandedSocket {
 }
 
 export type SuccessorMessage =
-  /** The successor asks for the listening sockets. */
+  /** The successor (new server process) asks for the listening sockets. */
   | { type: "want"; version: string }
-  /** The successor accepts requests. */
+  /** The successor (new server process) accepts requests. */
   | { type: "serving" };
 
 export type RunningMessage =

@@ -27,12 +27,14 @@ export interface OfferOptions extends Pick<TakeOverOptions, "path" | "version" |
  * process.
  */
 export interface Offer {
-  /** Resolves when a successor has got the sockets. Only the first one that asks gets them. */
+  /**
+   * Resolves when the sockets were sent to a successor. Only the first server that asks gets them.
+   */
   asked: Promise<Successor>;
   close(): void;
 }
 
-/** The server that takes the sockets over. */
+/** The successor: the new server process that takes the sockets over. */
 export interface Successor {
   /** Sends the successor the message that this server has closed its stores. */
   release(): void;

@@ -26,7 +26,7 @@ export interface TakeOverOptions {
   version: string;
   /**
    * Addresses by plane in the settings of this server. If this server takes sockets over, it keeps
-   * those with the same address.
+   * those whose address is the same in the settings of the running server.
    */
   settings: Partial<Record<Plane, Address>>;
 }

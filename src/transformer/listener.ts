@@ -45,7 +45,9 @@ const NO_SECRET = "Expected the secret of the setting transformer.secret";
 const OPEN_TO_NETWORK =
   "whoever reaches transformer.host can run and read published code, since there is no transformer.secret";
 
-/** Starts the listener. Throws `StartError` when it cannot listen on its address. */
+/**
+ * Starts the listener for rudder-server. Throws `StartError` when it cannot listen on its address.
+ */
 export function startTransformer(options: TransformerOptions) {
   const { host, logger } = options;
   const count = createRequestCounter(options.metrics);

@@ -20,8 +20,8 @@ export interface ProgramRequest {
    */
   libraryVersionIds: readonly string[];
   /**
-   * Credentials that the program gets besides those of the workspace. If a name is in both, the
-   * value here counts.
+   * Credentials that the program gets besides those of the workspace. They override credentials of
+   * the workspace with the same name.
    */
   credentials: Readonly<Record<string, string>>;
 }

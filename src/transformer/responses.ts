@@ -2,8 +2,8 @@ import { HttpResponse } from "../http/response.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 /**
- * Headers of JSON responses. `apiVersion` is the version of the format. rudder-server exits if a
- * response does not have it.
+ * Headers of JSON responses. `apiVersion` is the version of the response format. rudder-server
+ * exits if a response lacks this header.
  */
 const versioned = { "Content-Type": JSON_TYPE, apiVersion: "2" };
 

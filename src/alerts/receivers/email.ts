@@ -56,8 +56,8 @@ export async function sendByEmail(
 }
 
 /**
- * Returns an address in the form of the mail library's results: the domain in ASCII, and here all
- * letters in lower case.
+ * Returns an address in a form that can be compared with the addresses in the mail library's
+ * results: the domain in ASCII, and all letters in lower case.
  */
 function sentAddress(address: string): string {
   const domain = address.lastIndexOf("@") + 1;

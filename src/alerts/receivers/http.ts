@@ -6,7 +6,9 @@ import type { AlertMessage } from "./message.ts";
 
 /** Maximum number of bytes that are read of a receiver's response. Only its status is used. */
 const ANSWER_BYTES_MAX = 64 << 10;
-/** URL of PagerDuty's Events API, unless a receiver has a URL of its own. */
+/**
+ * URL of PagerDuty's Events API. Used for a PagerDuty receiver whose settings contain no other URL.
+ */
 export const PAGERDUTY_URL = "https://events.pagerduty.com/v2/enqueue";
 
 /** Sends a notification to a receiver over HTTP. Never rejects: a failure is a result. */

@@ -2,14 +2,17 @@ import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 
 const compress = promisify(gzip);
-/** Number of requests for one body at which the server begins to compress it. */
+/** Number of requests for the same body after which the server begins to compress the body. */
 const REQUESTS_BEFORE_COMPRESSION = 2;
 
 /** Body of an answer to rudder-server: the configuration of one or several workspaces. */
 export class ConfigBody {
   /** The configuration as JSON. The server sends the bytes of a `Blob` without copying them. */
   readonly json: Blob;
-  /** ETag of the body, without double quotes. All nodes compute it from the same content. */
+  /**
+   * ETag of the body, without double quotes. It depends only on the configuration's content, so
+   * that all nodes give the same configuration the same ETag.
+   */
   readonly tag: string;
   /**
    * When this node noticed the last change of the configuration, in milliseconds since the epoch.

@@ -8,7 +8,7 @@ import { WorkspaceConfig, type WorkspaceConfigParts } from "./workspace-config.t
  */
 const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 
-/** The configurations of all workspaces for their rudder-servers. */
+/** Holds the configuration of each workspace, which rudder-servers request. */
 export class WorkspaceConfigs {
   readonly #parts: WorkspaceConfigParts;
   readonly #configs = new Map<string, WorkspaceConfig>();

@@ -42,9 +42,9 @@ export function docsRoutes(documentOf: (deps: ApiDeps) => OpenApiDocument) {
 }
 
 /**
- * Returns the security headers of the OpenAPI viewer's page. The page may load only the document
- * from this server, and send requests only to the control plane and the data plane. The hashes
- * allow its inline script and style.
+ * Returns the security headers of the OpenAPI viewer's page. The page may send requests only to the
+ * control plane (such as for the OpenAPI document) and the data plane. It may use no script and no
+ * style except its inline ones, which the headers identify by their hashes.
  */
 function pageHeaders(dataPlaneUrl: string) {
   return {

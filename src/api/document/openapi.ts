@@ -122,8 +122,8 @@ const openRouteErrors: Record<string, number[]> = {
 const hasAnswerBody = ({ status }: Route) => status !== 204 && status !== 303;
 
 /**
- * Returns the description of status 503. It says whether the client can repeat the request, or
- * whether the request may have taken effect.
+ * Returns the description of a route's response with status 503. It says whether the client can
+ * repeat the request, or whether the request may have taken effect.
  */
 function unavailable({ method, status, needs, isLong }: Route): string {
   const why = isLong ? "Not possible at the moment" : "Not possible at the moment, or not in time";

@@ -1,6 +1,6 @@
 import { errorResponses } from "./data-plane-errors.ts";
 
-/** Returns the paths of the OpenAPI document about the Pixel API. */
+/** Returns the paths of the Pixel API, for the OpenAPI document. */
 export function pixelPaths(): Record<string, Record<string, unknown>> {
   const path = (kind: "page" | "track", summary: string) => ({
     get: operation(kind, "get", summary),

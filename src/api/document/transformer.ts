@@ -1,7 +1,10 @@
 const object = { type: "object" };
 const list = { type: "array", items: object };
 
-/** Default address of the listener for rudder-server, because the actual one is not known here. */
+/**
+ * Default address of the listener for rudder-server. The code that writes the document does not
+ * know the address that the settings give this listener.
+ */
 const servers = [{ url: "http://127.0.0.1:9090", description: "Listener for rudder-server" }];
 const about =
   "On a listener of its own, with the setting transformer.port. It has no tokens; with " +

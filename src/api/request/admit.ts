@@ -53,7 +53,7 @@ export function readmit(route: Route, deps: RouteDeps, incoming: IncomingRequest
   return principal;
 }
 
-/** Counts a request in its workspace's rate of requests. Throws when the rate exceeds its limit. */
+/** Counts a request against the maximum rate of its workspace. Throws when the rate is exceeded. */
 function countRequest(route: Route, { limiters }: RouteDeps, { workspaceId }: Principal): void {
   try {
     limiters.countRequest(workspaceId);

@@ -15,8 +15,8 @@ export const anonymousPrincipal: Principal = {
 };
 
 /**
- * Returns the caller that the Authorization header names or, without this header, the session
- * cookie. Throws `ApiError` if the credentials are missing or invalid.
+ * Returns the caller to whom the token in the Authorization header or, without this header, the
+ * session cookie belongs. Throws `ApiError` if the credentials are missing or invalid.
  */
 export function authenticate(
   { tokens, sessions }: Pick<Catalog, "tokens" | "sessions">,

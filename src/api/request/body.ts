@@ -20,9 +20,9 @@ interface BodyOptions {
   /** Called with the number of bytes read, after the whole body was read or reading it failed. */
   onRead?(bytes: number): void;
   /**
-   * Called once, if the body is longer than `BODY_BYTES_PER_REQUEST`. The rest of the body is read
-   * when the promise resolves, again for at most `secondsMax`. `signal` aborts when the first
-   * `secondsMax` end before the promise resolves.
+   * Called once, if the body is longer than `BODY_BYTES_PER_REQUEST`. The server reads the rest of
+   * the body after the promise has resolved, and again takes at most `secondsMax` for it. `signal`
+   * aborts if the promise has not resolved when the first `secondsMax` are over.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }

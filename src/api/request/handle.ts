@@ -160,8 +160,8 @@ async function runRoute(
 
 /**
  * Calls the route's handler if the resource fulfils the request's preconditions. If the route
- * changes the resource, also checks them inside the transaction, so that only one of two requests
- * changes the same state of the resource.
+ * changes the resource, checks the preconditions again inside the transaction, so that two requests
+ * cannot both change the same state of the resource.
  */
 async function handlePreconditioned(
   { method, current, handle }: Route,

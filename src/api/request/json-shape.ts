@@ -11,7 +11,8 @@ const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
 
 /**
- * Entry for an array in the list of open containers. The entry for an object is its number of keys.
+ * Entry for an array in the list `open` of arrays and objects that are not closed yet. The entry
+ * for an object is its number of keys.
  */
 const ARRAY = -1;
 

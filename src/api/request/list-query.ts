@@ -58,7 +58,7 @@ export interface Slicing {
   signal: AbortSignal;
 }
 
-/** A list of items from which a workspace's items can be read page by page. */
+/** Items of one kind, such as sources. `list` returns a page of the items of a workspace. */
 export interface ItemList<Item> {
   list(
     workspaceId: string,

@@ -11,8 +11,9 @@ interface StatePage<State> {
   /** Number of rows on all pages. */
   total: number;
   /**
-   * States of all items that match the search text, before the filter and the order apply.
-   * Undefined if only the page's items were measured, in a list by name.
+   * States of the items that were measured because they match the search text, before the request's
+   * filter and order apply. Undefined for a list by name, which measures only the items of the
+   * page.
    */
   measured?: readonly State[];
   /**
@@ -41,13 +42,15 @@ interface StateList<Item, State> extends Slicing {
   /** All stored items of the workspace, such as its destinations. */
   items: Iterable<Item>;
   /**
-   * Resolves with the states of all items, if the server holds such a state, which the workspace's
-   * requests share. Otherwise resolves with undefined.
+   * Resolves with the states of all items, if the server computes them once for several requests of
+   * the workspace. Otherwise resolves with undefined.
    */
   all(): Promise<Measured<State> | undefined>;
   /** Asks the nodes for the states of `items`. Returns the states in the order of the items. */
   measure(items: readonly Item[]): Promise<Measured<State>>;
-  /** Returns the states in the order of the request, and only those that pass its filter. */
+  /**
+   * Returns the states in the order that the request asks for, and only those that pass its filter.
+   */
   arrange(measured: readonly State[]): State[];
   /** Whether the request asks for items in certain states only, such as failing ones. */
   isFiltered?: boolean;
@@ -58,9 +61,9 @@ interface StateList<Item, State> extends Slicing {
  * the nodes for) as few states as possible.
  *
  * A list by name measures only the items of the page. A list that is sorted or filtered by state
- * uses the states from `all`. If `all` has none, the list measures the first `STATUS_ITEMS_MAX`
- * matches. With a filter, the list leaves out further matches. Without a filter, further matches
- * follow the measured ones, and are measured only if they are on the page.
+ * uses the states from `all`. If `all` resolves with undefined, the list measures only the first
+ * `STATUS_ITEMS_MAX` matches. A list with a filter then leaves out further matches. A list without
+ * a filter shows them after the measured ones, and measures them only if they are on the page.
  */
 export async function measuredPage<Item extends NamedItem, State extends NamedItem>(
   query: StateListQuery,

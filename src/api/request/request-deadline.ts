@@ -6,8 +6,8 @@ const PAUSE_MS_MIN = 1_000;
 /** Milliseconds between two checks of how late this process runs its timers. */
 const LOOK_MS = 500;
 /**
- * Milliseconds by which a pause of this process extends a request's time, so that responses that
- * arrived during the pause are read.
+ * Milliseconds by which a pause of this process extends a request's time. In this time, the process
+ * reads the responses of other servers that arrived during the pause.
  */
 const READ_MS = 250;
 /**

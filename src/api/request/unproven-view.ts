@@ -64,10 +64,10 @@ export class UnprovenView {
   }
 
   /**
-   * Calls `handle`, which makes one change, for `caller`, and returns its result. The change takes
+   * Calls `handle` with `caller`, and returns the result. `handle` makes one change, which takes
    * effect only if `judge` still returns the same caller in the change's transaction. Otherwise,
-   * and if `handle` made no change, reads the newest state and calls `handle` again, for the caller
-   * that `readmit` returns.
+   * and if `handle` made no change, reads the newest state and calls `handle` again, with the
+   * caller that `readmit` returns.
    */
   async change<T>(
     caller: Principal,

@@ -46,8 +46,8 @@ export function expectBody<S extends TSchema>(schema: S, value: unknown): Static
 
 /**
  * Yields at most the first `FAULTS_WALKED_MAX` errors of a validation, because a body may have
- * hundreds of thousands of invalid values. If an array is too long, this is the last error: the
- * errors of its items are not collected.
+ * hundreds of thousands of invalid values. Ends after an error about an array that is too long,
+ * without the errors of the array's items.
  */
 function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   let walked = 0;
@@ -59,9 +59,9 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 }
 
 /**
- * Yields the errors of a validation. If an array or object fits no member of a union type, yields
- * the errors against the member of the same kind (array or object), because they say which part of
- * the value is wrong.
+ * Yields the errors of a validation. If an array or object fits no type of a union, yields its
+ * errors against the first type of the union that has the same kind (array or object), because they
+ * say which part of the value is wrong.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
@@ -161,9 +161,9 @@ function convertParam(schema: TSchema, text: string): unknown {
 }
 
 /**
- * Converts an error of the validation library into a path and a message for the caller. `at` is the
- * path of the validated value, or `?` for query parameters. The path in the result never has a key
- * that the caller chose: objects that accept any key are not validated inside.
+ * Converts an error of the validation library into a path and a message for the caller. `at` is `?`
+ * if the value is a query, whose paths begin with `?`; for a body it is empty. The path never has a
+ * key that the caller chose: objects that accept any key are not validated inside.
  */
 function toDetail(error: ValueError, at: string): Detail {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {

@@ -21,9 +21,9 @@ interface Part {
 /**
  * Responds with a list of any length: `{[key]: [item…], …rest}`. Writes it in parts, as fast as the
  * client reads, and one part at a time in the whole server, so that lists do not delay other
- * requests. A list of one part is sent as an ordinary response; for a longer one, throws
- * `TooManyRequests` if the workspace reads too many. `items` may yield undefined, which is not
- * written, so that a part can end during a long search for the next item.
+ * requests. A list of one part is sent as an ordinary response. For a longer list, throws
+ * `TooManyRequests` if the workspace is reading too many long lists already. `items` may yield
+ * undefined, which is not written, so that a part can end during a long search for the next item.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },

@@ -4,9 +4,8 @@ import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 
 /**
  * Returns the `paging` object of a list: the number of all items, and the address of the next page.
- * `path` is the list's path in the form in which the list's clients expect it in the address:
- * without `/v2` if they append the address to a URL that ends with `/v2`. The address repeats
- * `filter`, the other query parameters.
+ * The address begins with `path` and repeats `filter`, the other query parameters. `path` is the
+ * list's path, without `/v2` for clients that append the address to a URL that ends with `/v2`.
  */
 export function pagingOf(
   path: string,

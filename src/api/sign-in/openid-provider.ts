@@ -127,9 +127,9 @@ export class OpenIdProvider {
   }
 
   /**
-   * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0). With it, the provider reports
-   * that an account or one of its sessions has signed out. Rejects if the token is not one of the
-   * provider.
+   * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0). With such a token, the
+   * provider reports that an account or one of its sessions has signed out. Rejects if the token is
+   * not a valid logout token of this provider.
    */
   async readLogoutToken(
     token: string,

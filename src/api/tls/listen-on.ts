@@ -19,8 +19,9 @@ export interface ControlPlaneAddress {
 }
 
 /**
- * Makes the app accept connections: at an address or, if there is one, from `socket`. Returns the
- * listening socket, which the app closes when it stops. Throws `StartError` if it cannot listen.
+ * Makes the app accept connections from `address.socket` or, without this socket, at the host and
+ * port. Returns the listening socket, which the app closes when it stops. Throws `StartError` if it
+ * cannot listen.
  */
 export function listenOn(
   app: Elysia,

@@ -5,8 +5,8 @@ import type { TlsKeys } from "../../settings/files/tls-files.ts";
 
 /**
  * TLS side of the control plane. Without TLS, clients connect to the HTTP server directly. With
- * TLS, the HTTP server listens on the loopback address, and a relay decrypts the clients'
- * connections and passes them on to it.
+ * TLS, the HTTP server listens on the loopback address. A relay then accepts the clients'
+ * connections, decrypts the data and passes them on to the HTTP server.
  */
 export class TlsListener {
   readonly #onFailedHandshake: () => void;

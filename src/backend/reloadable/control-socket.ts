@@ -46,8 +46,8 @@ interface ReloadParts {
 }
 
 /**
- * Returns a function that reloads the settings, and logs and counts the result. `by` says who
- * asked.
+ * Returns a function that reloads the settings, and logs and counts the result. `by` says for the
+ * log who asked for the reload.
  */
 function createReload({ settings, logger, metrics }: ReloadParts): (by: string) => Response {
   const reloads = new Counter({

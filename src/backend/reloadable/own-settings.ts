@@ -2,7 +2,10 @@ import type { Api } from "../../api/api.ts";
 import { limitedItems } from "../../catalog/management/item-limits.ts";
 import { type Backend, itemsMaxOf, type StartContext } from "../backend.ts";
 
-/** Makes a reload of the settings change log level, workspace limits and the API's rate limit. */
+/**
+ * Makes each reload of the settings apply the new log level, workspace limits and rate limit of the
+ * API.
+ */
 export function addOwnSettings(
   { settings, logger }: StartContext,
   { catalog }: Pick<Backend, "catalog">,

@@ -27,8 +27,8 @@ import type { AlertTables, LeaseRow } from "./tables.ts";
 
 /**
  * Alert rules, receivers and alerts of all workspaces. In a cluster, only the process that holds
- * the lease of the alert evaluator may call `record`, `claim` and `settle`: for others, they reject
- * with `conflict`.
+ * the lease of the alert evaluator may call `record`, `claim` and `settle`. Called by another
+ * process, these functions reject with `conflict`.
  */
 export type Alerts = ReturnType<typeof openAlerts>;
 
@@ -261,8 +261,8 @@ function changed<T extends ChangeableItem>(before: T, fields: Omit<T, keyof Chan
 }
 
 /**
- * Replaces a notification with what `change` returns for it, if it still waits to be sent. Returns
- * whether it did.
+ * Replaces a notification with the result of `change`, if the notification still waits to be sent.
+ * Returns whether it was replaced.
  */
 function changeNotification(
   tables: AlertTables,

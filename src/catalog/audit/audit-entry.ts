@@ -67,8 +67,8 @@ export interface AuditEntry extends AuditFields {
   workspaceId: string;
   at: number;
   /**
-   * Ids of items, other than `resource`, that the entry concerns, such as both ends of a
-   * connection.
+   * Ids of items, other than `resource`, that the entry concerns, such as the source and the
+   * destination of a connection.
    */
   concerns?: readonly string[];
 }
@@ -87,7 +87,10 @@ export interface AuditFilter {
   actor?: string;
   /** An action, such as `source.update`, or only the type of its item, such as `source`. */
   action?: string;
-  /** Id of an item that the entry concerns. A connection's entry also concerns both its ends. */
+  /**
+   * Id of an item that the entry concerns. An entry about a connection also concerns the
+   * connection's source and destination.
+   */
   resource?: string;
   from?: number;
   to?: number;

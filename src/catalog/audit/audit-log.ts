@@ -36,7 +36,7 @@ export const AUDIT_BOUNDS: AuditBounds = {
 type Division = string;
 interface DivisionSize {
   bytes: number;
-  /** Milliseconds since the epoch. The group still has all entries with this or a later time. */
+  /** Time from which on the group still has all its entries, in milliseconds since the epoch. */
   since: number;
 }
 
@@ -44,7 +44,7 @@ type EntryKey = [division: Division, id: string];
 /** Key of the index by item: id of an item, token or member of an entry, then the entry's id. */
 type IndexKey = [itemId: string, id: string];
 
-/** Estimated bytes of an entry's key. `INDEX_BYTES` are those of each of its rows in the index. */
+/** Estimated bytes of an entry's key. `INDEX_BYTES` estimates each row of the index by item. */
 const KEY_BYTES = 64;
 const INDEX_BYTES = 96;
 /** Maximum number of old entries that are deleted when one entry is added. */
@@ -61,8 +61,8 @@ export interface FoundEntries {
   /** Id of the last examined entry, where the next search continues. Absent at the log's end. */
   reached?: string;
   /**
-   * Milliseconds since the epoch. The log still has all searched entries with this or a later time.
-   * Absent if there never were any.
+   * Time, in milliseconds since the epoch, from which on the log still has all entries that the
+   * search covers. Absent if it never had such entries.
    */
   keptSince?: number;
 }
@@ -261,7 +261,9 @@ export class AuditTables {
   }
 }
 
-/** Range of keys that begin with `first`, with second parts up to `before`, newest first. */
+/**
+ * Range of at most `READ_AT_ONCE_MAX` keys `[first, id]`, from the id `before` down, newest first.
+ */
 function newestBefore(first: string, before: string) {
   const { start: end } = keysBelow(first);
   return { start: [first, before] as EntryKey, end, reverse: true, limit: READ_AT_ONCE_MAX };

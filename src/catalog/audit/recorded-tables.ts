@@ -21,7 +21,10 @@ export interface RecordedItem extends ComparableItem {
   id: string;
   name: string;
   workspaceId: string;
-  /** Ids of other items that the audit entry concerns, such as both ends of a connection. */
+  /**
+   * Ids of other items that the audit entry concerns, such as a connection's source and
+   * destination.
+   */
   concerns?: readonly string[];
   /**
    * Id of the token that the audit entry names as the actor when the request has no token. For
@@ -34,8 +37,8 @@ export interface RecordedItem extends ComparableItem {
    */
   note?: string;
   /**
-   * Text that is new after each change that a caller makes to the item. When it differs, the change
-   * gets an audit entry even if all fields keep their values.
+   * Text that differs after each change that a caller makes to the item. A change of this text gets
+   * an audit entry even if all fields keep their values.
    */
   version?: string;
 }

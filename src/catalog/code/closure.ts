@@ -34,8 +34,8 @@ export function librariesFor(
 }
 
 /**
- * Returns a function that finds a workspace's published library by import name, in one language
- * family.
+ * Returns a function that finds a workspace's published library by import name. It finds only
+ * libraries of one language family (languages that can import the same libraries).
  */
 export function publishedLibraries(tables: CodeTables, workspaceId: string, family: Family) {
   return (importName: string): ImportedLibrary | undefined => {

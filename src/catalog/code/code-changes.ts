@@ -16,8 +16,8 @@ export interface RevisionInput {
 export interface CodeChange {
   revisions: Revision[];
   /**
-   * Revisions that `revisions` replace. Each must still be the newest revision of its
-   * transformation or library.
+   * Revisions on which the new revisions in `revisions` are based. The change is refused unless
+   * each is still the newest revision of its transformation or library.
    */
   basedOn?: { kind: CodeKind; id: string; versionId: string }[];
   publish: { kind: CodeKind; id: string; versionId: string; imports: string[] }[];

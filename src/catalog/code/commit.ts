@@ -167,8 +167,8 @@ function publish(
 }
 
 /**
- * Stores the reason why a revision was saved or published. Without `note`, removes the last reason
- * from the transformation or library, but keeps the revision's own one.
+ * Stores the reason why a revision was saved or published. Without `note`, removes the reason
+ * stored with the transformation or library, but keeps the reason stored with the revision.
  */
 function keepNote(
   tables: CodeTables,

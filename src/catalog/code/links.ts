@@ -65,7 +65,7 @@ export function openLinks(store: CatalogStore, { destinations }: Tables, tables:
         .map((id) => destinations.get(workspaceId, id)),
     /**
      * Returns the id of the transformation that a destination is linked to. Undefined when there is
-     * none. Takes a destination that the caller has read, so that each one of a list is read once.
+     * none. Takes a destination and not its id, so that it need not read the destination again.
      */
     linkedTransformation: ({ id }: Destination): string | undefined => links.of(id),
     /**

@@ -133,7 +133,7 @@ export function createReads(tables: CodeTables) {
       const id = libraryNames.library(workspaceId, familyOf(language), importName);
       return id === undefined ? undefined : live(id)[0]?.revision;
     },
-    /** Returns the published code of a language family that imports a library by this name. */
+    /** Returns published code that imports the library with this import name and language. */
     importers: (workspaceId: string, language: Language, importName: string) =>
       libraryNames.importers(workspaceId, familyOf(language), importName).flatMap(live),
   };

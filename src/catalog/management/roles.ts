@@ -9,8 +9,8 @@ import {
 const viewer: readonly Permission[] = ["events:read"];
 
 /**
- * The permissions of RudderStack's Transformations API. A member with `editTransformations` whose
- * legacy role is `admin` has them.
+ * Permissions of RudderStack's Transformations API. A member has them if its legacy role (`role`)
+ * is `admin` and its flag `editTransformations` is set.
  */
 const transformationsApi: readonly Permission[] = [
   "transformations:create-delete",

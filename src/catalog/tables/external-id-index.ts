@@ -7,7 +7,8 @@ type Key = [workspaceId: string, mark: Mark, id: string];
 
 /**
  * Index of a workspace's items, in two groups: items with an external id, which an external tool
- * such as Terraform gave them, and items without one. It serves lists of one group.
+ * such as Terraform gave them, and items without one. Its method `page` lists the items of one
+ * group.
  */
 export function externalIdIndex(store: CatalogStore, name: string) {
   const order = store.table<true, Key>(`${name}-by-mark`);

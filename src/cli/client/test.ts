@@ -44,8 +44,8 @@ export const test = clientCommand(
 );
 
 /**
- * Returns the code at a path (a file or a directory), and all libraries of the directory of code
- * around it.
+ * Returns the code at `path` (a file or a directory), and all libraries of the directory of code
+ * that contains this path.
  */
 function codeAt(path: string): { chosen: LocalCode[]; libraries: CodeContent[] } {
   const isFile = orStartError(`Cannot read ${path}`, () => statSync(path)).isFile();

@@ -26,7 +26,7 @@ export const folders = { transformation: "transformations", library: "libraries"
 
 /**
  * Returns the path of the API's routes for a kind of code. Both kinds have the same routes, so the
- * type is always `transformations`. Callers can thus use only fields that both kinds have.
+ * return type is always `transformations`, and callers can use only fields that both kinds have.
  */
 export const pathOf = (kind: keyof typeof folders) => folders[kind] as "transformations";
 

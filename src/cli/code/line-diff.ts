@@ -50,7 +50,10 @@ function diffOf(before: string[], after: string[]): Line[] {
   ];
 }
 
-/** Compares two lists of lines, without equal lines at both ends, by longest common subsequence. */
+/**
+ * Compares two lists of lines by longest common subsequence. The caller has removed the lines at
+ * the beginning and at the end that are equal in both lists.
+ */
 function middleOf(before: string[], after: string[]): Line[] {
   const removed = before.map((text): Line => ["-", text]);
   const added = after.map((text): Line => ["+", text]);

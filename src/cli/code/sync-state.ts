@@ -7,7 +7,10 @@ import { folders } from "./code-item.ts";
 /** Name of the file that stores a `SyncState`. It is in the root of a directory of code. */
 const FILE = ".pixelmill-state.json";
 
-/** Item of the server that a folder contained when their contents were last equal. */
+/**
+ * Record of the last time when a folder and an item of the server had equal contents. `id` is the
+ * item's id.
+ */
 interface SyncedCode {
   id: string;
   /** Fingerprint of the content when the folder and the item were last equal. */

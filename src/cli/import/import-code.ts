@@ -10,8 +10,8 @@ interface Code {
   transformations: readonly RemoteCode[];
 }
 /**
- * Ids of versions to publish: the copies of the versions that are published in RudderStack.
- * Libraries precede the code that imports them.
+ * Ids that this server gave to the versions to publish. Each is a copy of a version that is
+ * published in RudderStack. Libraries precede the code that imports them.
  */
 interface Published {
   libraries: string[];
@@ -76,8 +76,8 @@ async function copyCode(
 
 /**
  * Returns the ids of the versions that an interrupted import has copied, oldest first. Returns
- * undefined if no import of this item was interrupted: the copy is published, which an import does
- * last, or has other versions.
+ * undefined if this server's item does not come from an interrupted import: it is published, which
+ * an import does last, or its versions are not copies of RudderStack's.
  */
 async function copiedVersions(
   client: Client,

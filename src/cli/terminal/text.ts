@@ -55,8 +55,8 @@ export function pad(text: string, columns: number, side: "left" | "right" = "lef
 }
 
 /**
- * Breaks a text into lines of at most a number of terminal columns, at spaces where possible. Each
- * line has a character, however few the columns are.
+ * Breaks a text into lines of at most `room` terminal columns, at spaces where possible. Each line
+ * has at least one character, even if `room` is too small for it.
  */
 export function wrap(text: string, room: number): string[] {
   const columns = Math.max(1, room);

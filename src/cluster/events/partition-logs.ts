@@ -183,8 +183,8 @@ export class PartitionLogs implements EventLogs {
 
   /**
    * Reads the topic's id and a log's end offset from the brokers. `known` is the highest sequence
-   * number in all stored positions of the log. In the result it is an offset: an end below it shows
-   * that the topic has lost blocks.
+   * number in all stored positions of the log. The result has it as an offset: if the log's end is
+   * below this offset, the topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offset } = await this.#asker.endOffsetOfOneTopic(this.#indexOf(log));

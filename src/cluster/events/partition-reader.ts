@@ -63,8 +63,9 @@ export class PartitionReader implements LogReader {
   #first: number;
   #end: number;
   /**
-   * First sequence number that this reader learned of the partition. A read from 0 expects all
-   * blocks from there on. Undefined until it is known.
+   * First sequence number of the partition when this reader was created, or at its first read if
+   * the partition had no leader then. A read from 0 reports missing blocks after it as lost.
+   * Undefined until it is known.
    */
   #opened: number | undefined;
   /** Sequence number below which this reader has deleted all records. */

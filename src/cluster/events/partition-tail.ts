@@ -10,8 +10,8 @@ import { offsetOf } from "./sequence.ts";
 
 export interface PartitionTailOptions {
   /**
-   * Fetcher for this object alone. Its requests wait at the broker for new blocks, and all other
-   * fetches over the same connection would have to wait too.
+   * Fetcher that only the `PartitionTail` uses. Its requests wait at the broker for new blocks, and
+   * all other fetches over the same connection would have to wait too.
    */
   fetcher: Fetcher;
   nameOf(partition: number): string;

@@ -19,8 +19,9 @@ const PROBE_MS = 250;
  */
 const ANSWER_MS_MAX = 10_000;
 /**
- * Last part of `ANSWER_MS_MAX`, in milliseconds. A process that was suspended uses it to read the
- * acknowledgements that arrived meanwhile, before it rejects records.
+ * Milliseconds at the end of `ANSWER_MS_MAX`, which have a separate timer. A process that was
+ * suspended reads in this time the acknowledgements that arrived meanwhile, before it rejects
+ * records.
  */
 const READ_MS = 250;
 /** Milliseconds without an acknowledgement after which `probe` sends a test block. */
@@ -142,8 +143,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends batches until no record waits, at least one. No `await` may follow the loop, because
-   * records that are appended during that `await` would not be sent.
+   * Sends at least one batch, and further batches until no record waits. No `await` may follow the
+   * loop, because records that are appended during that `await` would not be sent.
    */
   async #run(): Promise<void> {
     do await this.#flush();
@@ -250,8 +251,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Logs a broken invariant that a test block met, which is a bug. The log line of the outage was
-   * written earlier and names another cause. Logs the bug once, because test blocks are repeated.
+   * Logs the error of a test block that failed because of a bug (a broken invariant). The line
+   * logged when writing first failed names another cause. Logs it once, because test blocks are
+   * repeated.
    */
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;

@@ -265,8 +265,9 @@ export class Membership {
   }
 
   /**
-   * Observes which partitions this node can run. When a change must be reported, joins the group
-   * again: then each member reports, and the leader assigns the partitions again.
+   * Observes which partitions this node can run. When a change in the partitions that it refuses
+   * must be reported, joins the group again: then each member reports, and the leader assigns the
+   * partitions again.
    */
   async #watchAbility(): Promise<void> {
     const { ability, runner, logger } = this.#options;

@@ -4,7 +4,8 @@ import { CLOCK_ERROR_MS_MAX } from "../../settings/limits.ts";
 /**
  * Returns a function that returns how many milliseconds this node's clock is ahead of the brokers'
  * clocks (negative if behind), as the last comparison with a broker showed. Small differences count
- * as 0, because they vary with each comparison. Callers correct ages by the result.
+ * as 0, because they vary with each comparison. Callers subtract the result from their clock's
+ * time.
  */
 export function clockCorrection({
   clockErrorMs,

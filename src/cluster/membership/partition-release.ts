@@ -18,15 +18,15 @@ export interface RefusedPartitions {
 
 export interface PartitionReleaseOptions {
   /**
-   * Milliseconds of a session of the consumer group. A partition with trouble for this long is
-   * refused.
+   * Session timeout of the consumer group, in milliseconds. A node refuses a partition with which
+   * it has had trouble for this long.
    */
   sessionMs: number;
 }
 
 /**
- * Maximum milliseconds between two calls of `observe` that count as observed. If the time between
- * them is longer, the process was suspended and observed nothing.
+ * Maximum milliseconds that one call of `observe` counts. If more time has passed since the last
+ * call, the process was suspended, and nothing was observed in the rest of the time.
  */
 const OBSERVED_MS_MAX = 1_000;
 /** Maximum back-off before a refused partition is accepted again, in sessions of the group. */
@@ -56,8 +56,8 @@ export class PartitionRelease {
   }
 
   /**
-   * Updates which partitions this node refuses. `held` has the partitions that this node holds.
-   * `elapsedMs` is the time since the last update.
+   * Updates which partitions this node refuses. `held` has the partitions that are assigned to this
+   * node. `elapsedMs` is the time since the last update.
    */
   observe(ability: PartitionAbility, held: readonly number[], elapsedMs: number): void {
     const stepMs = Math.min(elapsedMs, OBSERVED_MS_MAX);

@@ -24,7 +24,7 @@ export interface PartitionRunnerOptions {
 
 /** Pause in milliseconds between two attempts to start a partition. */
 const RETRY_MS = 1_000;
-/** Time in milliseconds after which an assigned partition that does not run is reported. */
+/** Time in milliseconds after which `stopped` lists an assigned partition that does not run. */
 const LATE_MS = 5_000;
 
 /** Partition that is assigned to this node and does not run here, with the reason. */
@@ -117,7 +117,7 @@ export class PartitionRunner {
   /**
    * Starts and stops partitions, so that this node runs exactly those in `partitions`. Resolves
    * once all others have stopped. Partitions in `refused` stop without waiting for their work in
-   * flight, which this node cannot do.
+   * flight, because this node cannot finish it.
    */
   async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);

@@ -15,7 +15,7 @@ export type NodeRpc = ReturnType<typeof createNodeRpc>;
 
 export interface NodeRpcOptions {
   bus: NodeBus;
-  /** Id of this node in the cluster, which its answers contain. */
+  /** Id of this node in the cluster. The answers of this node contain it. */
   node: string;
   /**
    * Returns ids of nodes for whose answers `ask` waits, in addition to the nodes that announced
@@ -39,8 +39,9 @@ const SILENT_MS = 3 * ANNOUNCE_MS;
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
 /**
- * Milliseconds after the answers to a question have arrived during which an equal question gets the
- * same answers. At most `SERVED_MAX` questions with their answers are kept for it.
+ * Milliseconds for which the answers to a question are kept after they have arrived. An equal
+ * question within this time gets the same answers. Answers are not kept while more than
+ * `SERVED_MAX` questions have kept or pending answers.
  */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;
@@ -81,7 +82,7 @@ export function createNodeRpc(options: NodeRpcOptions) {
   const asked = new Map<string, Asked>();
   const serving = new Map<string, Promise<NodeAnswers>>();
   /**
-   * Runs the answers to questions of other nodes one by one, with pauses for other work of this
+   * Computes the answers to questions of other nodes one by one, with pauses for other work of this
    * node, because an answer takes long to compute.
    */
   const slices = new TimeSlicer();

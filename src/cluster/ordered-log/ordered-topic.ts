@@ -19,7 +19,7 @@ import { FollowPace } from "./follow-pace.ts";
 
 export interface OrderedTopicOptions {
   clients: KafkaClients;
-  /** Client that creates and changes the topic. If absent, one is made of `clients`. */
+  /** Client that creates and changes the topic. If absent, `clients` creates one. */
   admin?: Admin;
   name: string;
   /**
@@ -42,8 +42,8 @@ const FOLLOW_MS = 1_000;
 /** Milliseconds between a failed read of the topic and the next attempt. */
 const RETRY_MS = 250;
 /**
- * Maximum bytes of fetched entries of one partition that wait for the follower's `take`. Above this
- * size, fetching pauses until `take` has caught up.
+ * Maximum bytes of one partition's entries that were fetched and not yet passed to `take`, the
+ * function that handles entries. Above this size, fetching pauses until `take` has caught up.
  */
 const PREFETCHED_BYTES_MAX = 1 << 20;
 
@@ -168,7 +168,9 @@ function follow(
   };
 }
 
-/** Queue of entries that were fetched and not yet passed to the follower's `take`. */
+/**
+ * Queue of entries that were fetched and not yet passed to `take`, the function that handles them.
+ */
 class PrefetchedEntries {
   readonly #batches: { entries: readonly LogEntry[]; bytes: number }[] = [];
   #bytes = 0;

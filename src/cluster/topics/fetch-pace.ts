@@ -3,14 +3,15 @@ import { RateMeter } from "../../concurrency/rate-meter.ts";
 /** Longest pause in milliseconds between a response of a broker and the next fetch from it. */
 const PAUSE_MS_MAX = 40;
 /**
- * Record batches per second, of all brokers together, at which a fetcher pauses for `PAUSE_MS_MAX`.
+ * Rate at which a fetcher pauses for `PAUSE_MS_MAX`, in record batches per second. The batches from
+ * all brokers count together.
  */
 const BATCHES_PER_SECOND = 800;
 
 /**
  * Decides how long a fetcher pauses after a response. A broker responds as soon as it has one
  * record batch, but a fetch with many batches costs no more than a fetch with one. The pause
- * therefore grows with the rate of batches, so that each fetch returns more of them. At a low rate
+ * therefore grows with the rate of batches, so that each fetch returns more batches. At a low rate
  * there is hardly a pause.
  */
 export class FetchPace {

@@ -36,7 +36,10 @@ interface Waiting {
 }
 
 export interface FetcherOptions {
-  /** Kafka consumer of this fetcher alone, because a fetch delays later requests of a consumer. */
+  /**
+   * Kafka consumer that only this fetcher uses, because a fetch delays later requests of the same
+   * consumer.
+   */
   consumer: Consumer;
   topic: string;
   /** Milliseconds for which a broker may delay its response to wait for a new value. */
@@ -68,11 +71,13 @@ const OFFSET_OUT_OF_RANGE = 1;
 export class Fetcher {
   readonly #options: FetcherOptions;
   readonly #placement: OffsetBases;
-  /** Calls of `fetch` that no request contains yet. */
+  /** Calls of `fetch` that were not yet sent to a broker. */
   #waiting: Waiting[] = [];
   #isFetchDue = false;
   readonly #busy = new Set<number>();
-  /** First and end offset of each partition in the last response that contained it. */
+  /**
+   * First and end offset of each partition, from the last response that contained the partition.
+   */
   readonly #heard = new Map<number, Pick<FetchResult, "first" | "end">>();
 
   constructor(options: FetcherOptions) {

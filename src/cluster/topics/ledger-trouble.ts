@@ -3,15 +3,19 @@ import { INGEST_REFUSED_SHARE_MAX } from "../../settings/limits.ts";
 import { nameNumbers } from "./number-list.ts";
 
 export interface LedgerJudgement {
-  /** Sentence that says why ledgers make `/ready` answer 503. Undefined if they do not. */
+  /**
+   * Sentence that says why failing ledgers (stores of delivery progress) make `/ready` answer 503.
+   * Undefined if they do not.
+   */
   trouble: string | undefined;
   warnings: string[];
 }
 
 /**
- * Decides, for `/ready`, whether ledgers (stores of delivery progress) that this node cannot read
- * or write are trouble or only a warning. `failures` has, by partition, a sentence about each such
- * ledger. `ofDisk` says why this node's disk does not take changes of ledgers, if it does not.
+ * Decides whether failing ledgers (stores of delivery progress) are trouble, because of which
+ * `/ready` answers 503, or only a warning. `failures` has, for each partition whose ledger this
+ * node cannot read or write, a sentence that says why. If this node's disk does not take changes of
+ * ledgers, `ofDisk` says why.
  *
  * - More than the share `INGEST_REFUSED_SHARE_MAX` of all ledgers fails: trouble.
  * - Fewer ledgers fail: a warning, because other nodes deliver the events of these partitions once

@@ -58,8 +58,8 @@ export const leaderless = (topic: string) => new Error(`a partition of ${topic} 
 
 /**
  * Reads the first or end offsets of some partitions of one leader, in the order of `partitions`.
- * Retries for `OFFSETS_MS_MAX`, because a new leader refuses the request until it knows which
- * values were acknowledged.
+ * Retries for `OFFSETS_MS_MAX`, because a broker that has just become the leader refuses the
+ * request until it knows which values were acknowledged.
  */
 export async function listOffsets(
   { consumer, topic, which }: Wanted,

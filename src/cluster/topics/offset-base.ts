@@ -4,7 +4,7 @@ import { assert } from "../../assert.ts";
 export interface OffsetBase {
   /** Id of the topic for which `base` was computed. */
   topic: string;
-  /** Number that is added to each block offset of the brokers. */
+  /** Number that is added to each offset that the brokers give to a block of the partition. */
   base: number;
 }
 
@@ -42,7 +42,9 @@ export class OffsetBases {
  */
 const JUMP = 2 ** 30;
 
-/** End of a partition: according to its leader (`end`) and to the nodes (`known`). */
+/**
+ * End offsets of a partition: `end` from its leader, and `known` from the stored delivery progress.
+ */
 export interface TopicEnd {
   /** Id of the topic that the partition belongs to. */
   topic: string;

@@ -55,7 +55,7 @@ export class ReadHealth {
   }
 }
 
-/** Whether every later read will fail in the same way. */
+/** Whether a read that failed with `error` will fail in the same way each time it is repeated. */
 const isLasting = (error: unknown) =>
   error instanceof TopicRecreated ||
   error instanceof EntriesLost ||

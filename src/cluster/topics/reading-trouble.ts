@@ -11,8 +11,8 @@ import { noAnswerOf } from "./topic-health.ts";
 const SILENT_MS_MAX = REQUEST_MS_MAX;
 
 /**
- * Decides whether `/ready` reports what this node cannot read as trouble or as a warning. `unread`
- * is a sentence about events that cannot be read.
+ * Decides whether what this node cannot read is trouble, because of which `/ready` answers 503, or
+ * only a warning. `unread` is a sentence about events that cannot be read.
  *
  * - A leader of the catalog has not answered for `SILENT_MS_MAX`: trouble, because this node then
  *   answers no API request.

@@ -5,12 +5,12 @@ import { CONSEQUENCE } from "../../observe/consequence.ts";
 import { majorityOf } from "./ensure-topic.ts";
 import { nameNumbers } from "./number-list.ts";
 
-/** Topic without which the cluster cannot run. */
+/** Kafka topic that the cluster uses. */
 export interface NeededTopic {
   name: string;
   /** Number of brokers that must store a copy of each partition. */
   replicas: number;
-  /** Whether a node that cannot read the topic is not ready. */
+  /** Whether a node counts as not ready (see `/ready`) while it cannot read the topic. */
   isVital: boolean;
   /** Clause that says what an operator must do if the topic was deleted. */
   remedy: string;
@@ -98,7 +98,7 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
     },
     /**
      * Returns a sentence for each topic that does not exist or that the brokers do not let this
-     * node read, among the topics that have this `isVital`.
+     * node read. Only topics whose `isVital` equals the parameter are checked.
      */
     missing(isVital: boolean): string[] {
       return topics()
@@ -143,8 +143,8 @@ function describeOutdated(
 
 interface Lacks {
   /**
-   * Ids of the brokers that must start or catch up, so that the partitions listed below have a
-   * leader and all copies again.
+   * Ids of the brokers that must start or catch up, so that the partitions in `leader`, `write` and
+   * `copy` have a leader and all copies again.
    */
   away: number[];
   /** Numbers of the partitions that have no leader, by topic name. */

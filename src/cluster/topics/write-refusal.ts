@@ -18,9 +18,9 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns a clause that says why a batch was not written: no leader is known, no broker gave the
- * producer its id, or the broker that got the batch refused it (`error` has an error code of Kafka)
- * or did not answer (`error` has none).
+ * Returns a clause that says why a batch was not written. Either no leader is known, or no broker
+ * gave this node the producer id that writes need, or the broker that got the batch refused it
+ * (`error` has an error code of Kafka) or did not answer (`error` has none).
  */
 export function describeWriteRefusal({ leader, broker, error }: WriteRefusal): string {
   const code = apiIdOf(error);

@@ -6,12 +6,12 @@ import { alertsTexts } from "../texts/alerts.ts";
 import { commonTexts } from "../texts/common.ts";
 
 /**
- * Form field to choose items of one kind, such as the destinations of an alert rule. If none is
- * chosen, the rule applies to all.
+ * Form field of an alert rule in which the user chooses items of one kind, such as destinations. If
+ * none is chosen, the rule applies to all items of the kind.
  */
 export function ChosenItems(props: {
   kind: SearchedKind;
-  /** JSON pointer to the list in the request's body. */
+  /** JSON pointer to the list of chosen ids in the request's body. */
   path: string;
   ids: readonly string[];
   onChange: (ids: string[]) => void;

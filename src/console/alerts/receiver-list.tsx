@@ -176,7 +176,10 @@ const labels: Record<string, string> = {
 };
 const secretKeys: readonly string[] = ["url", "routingKey", "authorization"];
 
-/** Returns a stored receiver's values for the form. The API never returns the secrets. */
+/**
+ * Returns the values that the form shows for a stored receiver of alerts. They include no secrets,
+ * because the API never returns any.
+ */
 const valuesOf = ({ receiver }: { receiver: Receiver }) => ({
   name: receiver.name,
   enabled: receiver.enabled,

@@ -127,8 +127,8 @@ function useEditorActions(
   }
 
   /**
-   * Runs the code on the test events. Resolves with its report, or with undefined if the test
-   * events are invalid or the request fails.
+   * Runs the code on the test events. Resolves with the report of the run, or with undefined if the
+   * test events are invalid or the request fails.
    */
   async function testRun(): Promise<TestRunReport | undefined> {
     try {

@@ -123,9 +123,12 @@ export function ConfirmButton(
 const { deletions } = commonTexts;
 
 interface DeleteButtonProps {
-  /** Key in `deletions` of the button's label, such as `delete`, which is the default. */
+  /** Key of the button's label in the texts `deletions`. The default is `delete`. */
   verb?: keyof typeof deletions;
-  /** Word for the kind of item, such as `credential`, for the button that confirms. */
+  /**
+   * Word for the kind of item, such as `credential`. The button that confirms shows it after the
+   * label.
+   */
   noun: string;
   /** Name of the item to delete. */
   name: string;

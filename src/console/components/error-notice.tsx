@@ -8,8 +8,8 @@ import { withCode } from "./inline-code.tsx";
 interface ErrorProps {
   error: unknown;
   /**
-   * Returns whether another element, such as a field, already shows the error detail for this path.
-   * `ErrorText` then omits the detail.
+   * Returns whether another element, such as a field, already shows the error detail for the value
+   * at the JSON pointer `path`. `ErrorText` then omits the detail.
    */
   isShown?: (path: string) => boolean;
 }

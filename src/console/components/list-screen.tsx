@@ -120,8 +120,8 @@ export function useLatest<T>(value: T | undefined): T | undefined {
 }
 
 /**
- * Returns one page of a list. A page from the server (`ask` requests it by its number) has twice as
- * many items, so the result is one half of it.
+ * Returns one page of a list for `ListScreen`. A page of the server, which `ask` requests by its
+ * number, has twice as many items. So the result is one half of the server's page.
  */
 export async function halfOf<Item>(
   { page }: ListQuery,

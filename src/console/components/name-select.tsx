@@ -40,8 +40,8 @@ interface FieldProps extends SelectProps {
 }
 
 /**
- * Properties of a name field whose caller has the search for names. `without` has the ids of items
- * that cannot be selected.
+ * Further properties of a field that selects an item by its name: `names` is the search that finds
+ * the names, and `without` has the ids of items that cannot be selected.
  */
 interface Searched {
   names: NameSearch;

@@ -16,13 +16,13 @@ export interface Column<Row> {
    */
   kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
   /**
-   * Value of the table's `order.sort` when this column sorts it, such as `name`. Absent if this
-   * column cannot sort the table.
+   * Value that `sort` in the table's `order` has while this column sorts the table, such as `name`.
+   * Absent if this column cannot sort the table.
    */
   sort?: string | undefined;
 }
 
-/** Returns a function that makes columns with the layout of `kind`. */
+/** Returns a function that makes columns with the given layout (`kind`). */
 const columnOf =
   (look: Pick<Column<unknown>, "kind"> = {}) =>
   <Row,>(title: string, cell: Column<Row>["cell"], sort?: string): Column<Row> => ({
@@ -205,8 +205,8 @@ function ColumnHeader<Row>(props: { column: Column<Row>; order: TableOrder | und
 }
 
 /**
- * Page numbers and buttons below a table. It shows nothing if all rows fit on one page. If the
- * list has become shorter than the page's start, it opens the last page.
+ * Page numbers and buttons below a table. It shows nothing if all rows fit on one page. If `page`
+ * no longer exists because the list has become shorter, it opens the last page.
  */
 export function Pagination(props: {
   page: number;

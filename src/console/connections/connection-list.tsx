@@ -122,8 +122,8 @@ function ConnectionRow(props: {
   const params = { id: connection.id };
 
   /**
-   * Changes the connection with `send`. If another user has changed it since it was loaded, loads
-   * it again instead, and throws.
+   * Changes the connection with `send`. If another user has changed the connection since it was
+   * loaded, does not call `send`, but loads the connection again and throws.
    */
   async function change(send: (ifMatch: string | undefined) => Promise<unknown>): Promise<void> {
     const { answer, tag } = await client.callTagged("GET /v2/connections/{id}", { params });
@@ -173,15 +173,18 @@ function ConnectionRow(props: {
 }
 
 /**
- * Form that connects the page's source to a destination, or the page's destination to a source. It
- * is hidden if there is nothing left to connect. If the names to choose from cannot be loaded, it
- * says why.
+ * Form that connects the page's source to a destination, or the page's destination to a source. The
+ * form is hidden if nothing is left to connect. If the names to choose from cannot be loaded, the
+ * form says why.
  */
 function ConnectForm(props: {
   label: string;
-  /** Search of the sources or destinations that the page's item can be connected to. */
+  /**
+   * Search of the destinations to which the page's source can be connected, or of the sources to
+   * which the page's destination can be connected.
+   */
   names: NameSearch;
-  /** Ids of the sources or destinations on this page of the list, which are already connected. */
+  /** Ids of the connected sources or destinations that the current page of the list shows. */
   connected: ReadonlySet<string>;
   /** Number of all sources or destinations that are already connected. */
   total: number;

@@ -1,9 +1,8 @@
 import { client, missingPermission } from "./session.ts";
 
 /**
- * Loads at most `limit` of the latest events that clients sent (no sample events), as the server
- * received them, newest first. Resolves with an empty array if the session lacks the permission
- * `events:read`.
+ * Loads the latest events, at most `limit`, as the server received them from clients, newest first.
+ * Resolves with an empty array if the session lacks the permission `events:read`.
  */
 export async function recentSentEvents(limit: number): Promise<unknown[]> {
   if (missingPermission("events:read") !== undefined) return [];

@@ -73,9 +73,9 @@ export function mergeValues(
 const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
 /**
- * Saves a form's values. If other users have changed the item since the edit began, but only other
- * fields, saves their changes too, and resolves with the names of those fields. If they have
- * changed the same fields, rejects with `SaveConflict`.
+ * Saves a form's values. If other users have changed other fields of the item since the edit began,
+ * keeps their changes, and resolves with the names of these fields. If they have changed the same
+ * fields as this user, rejects with `SaveConflict`.
  */
 export async function saveValues(save: {
   /** Values of the item when the user began to edit. */

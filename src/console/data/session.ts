@@ -51,7 +51,10 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
   return await fetchSignedIn(url, init);
 }
 
-/** Resolves once another session has begun or, after a sign-out, there is none. */
+/**
+ * Resolves once `ended` is not the current session: after another session has begun, or after a
+ * sign-out.
+ */
 async function endOf(ended: ConsoleSession): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const stop = session.subscribe((current) => {

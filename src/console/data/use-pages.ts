@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useRetry } from "./retry.ts";
 
-/** An answer with one page of items. A request with `cursor` gets the next page. */
+/** An answer with one page of items. A request with its `cursor` gets the next page. */
 interface Page {
   cursor?: string;
 }

@@ -22,7 +22,10 @@ export interface BulkTarget {
     | { ids: readonly string[] }
     | {
         filter: { destinationId?: string; groupId?: string; groupIds?: string[] };
-        /** Time at which the server read the list (`asOf`). Later dead letters are left out. */
+        /**
+         * Time at which the server read the list, which its answer gives as `asOf`. The action
+         * leaves out dead letters that were added after this time.
+         */
         before: string;
       };
   count: number;
@@ -124,8 +127,8 @@ function FirstOf({ texts }: { texts: readonly string[] }) {
 }
 
 /**
- * Replays or purges dead letters. Resolves with true if this runs as a job on the server, and with
- * false if it is done.
+ * Replays or purges dead letters. Resolves with true if the server has begun a job that does this,
+ * and with false if it is done.
  */
 async function send(action: BulkAction, { selection, count }: BulkTarget): Promise<boolean> {
   if ("ids" in selection) {
@@ -148,7 +151,7 @@ type RequestBody =
 
 /**
  * Sends one request to replay or purge dead letters (events that were given up). Resolves with the
- * number of those affected.
+ * number of dead letters that were replayed or purged.
  */
 async function post(action: BulkAction, body: RequestBody): Promise<number> {
   if (action === "replay") {

@@ -18,10 +18,10 @@ interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "sto
 }
 
 /**
- * Form fields for a destination's settings. If pixelmill itself delivers the type, there is a field
- * for each setting and one for the required consents. If rudder-server delivers it, pixelmill knows
- * only which settings are secrets: each secret has a field, and one field has the other settings as
- * JSON.
+ * Form fields for a destination's settings. If pixelmill itself delivers to destinations of this
+ * type, there is a field for each setting and one for the required consents. If rudder-server
+ * delivers to them, pixelmill knows only which settings are secrets: each secret has a field, and
+ * one field has the other settings as JSON.
  */
 export function ConfigFields(props: ConfigFieldsProps) {
   const { type, consents, onConsents, discards, ...more } = props;

@@ -78,7 +78,10 @@ const columns: Column<Row>[] = [
   ),
 ];
 
-/** Loads a page of destinations. Without `events:read`, rows have no event counts and rates. */
+/**
+ * Loads a page of destinations. If the session lacks the permission `events:read`, the rows have no
+ * event counts and rates.
+ */
 async function loadDestinations(query: ListQuery, state: string): Promise<ListPage<Row>> {
   if (missingPermission("events:read") !== undefined) {
     return halfOf(query, async (page) => {

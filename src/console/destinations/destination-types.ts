@@ -21,9 +21,8 @@ export function typeOf(
 }
 
 /**
- * Returns a string that identifies a destination type. Two types may have the same name, one
- * delivered by pixelmill and one by rudder-server. So the string of the latter contains the
- * deliverer.
+ * Returns a string that identifies a destination type: its name, preceded by the deliverer if this
+ * is not pixelmill. pixelmill and rudder-server may each deliver a type of the same name.
  */
 export function optionOf({ type, deliveredBy }: Pick<Destination, "type" | "deliveredBy">): string {
   const name = type.toLowerCase();

@@ -12,7 +12,10 @@ import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 
-/** Maximum number of transformations in the select. For others, there is a search field. */
+/**
+ * Maximum number of transformations that the select lists. If there are more, the user finds the
+ * others with a search field.
+ */
 const OPTIONS_MAX = 100;
 
 /**

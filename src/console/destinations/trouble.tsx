@@ -90,7 +90,10 @@ export function Trouble(props: {
   );
 }
 
-/** Whether user code caused the latest failure. Then settings and tests do not help. */
+/**
+ * Whether user code caused the latest failure, so that other settings or a connection test would
+ * not help.
+ */
 function failsInCode({ state, lastError }: DestinationRow): boolean {
   return state === "suspended" || lastError?.stage === "transform";
 }
@@ -104,8 +107,8 @@ function firstLine(body = ""): string | undefined {
 }
 
 /**
- * Returns advice about the latest failure. It depends on its cause: user code, no answer from the
- * receiver, or the HTTP status of the answer.
+ * Returns advice about the latest failure. The advice depends on what caused the failure: user
+ * code, no answer from the receiver, or the HTTP status of the answer.
  */
 function adviceFor(state: DestinationRow, failure: DestinationFailure | undefined): string {
   const { advice } = destinationTexts;

@@ -94,14 +94,14 @@ export function CodeEditor(props: Props) {
 }
 
 /**
- * Maximum steps of the search for the smallest difference between two texts. After them, the search
- * returns a correct difference that may be larger than necessary.
+ * Maximum steps of the search for the smallest difference between two texts. After this many steps,
+ * the search returns a correct difference that may be larger than necessary.
  */
 const DIFF_STEPS_MAX = 500;
 
 /**
- * Returns the changes that make `after` of `before`. They leave equal parts of the text alone, so
- * that the cursor and annotations there stay.
+ * Returns the changes that turn `before` into `after`. They do not touch the parts that are equal
+ * in both texts, so that the cursor and annotations in these parts stay.
  */
 function changesTo(before: string, after: string): ChangeSpec[] {
   return diff(before, after, { scanLimit: DIFF_STEPS_MAX }).map(({ fromA, toA, fromB, toB }) => ({

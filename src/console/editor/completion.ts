@@ -108,8 +108,8 @@ function completeField({ code, before, pos, data }: CompletionInput): Completion
 }
 
 /**
- * Whether the variable `root` has the event. This holds for the name `event`, and for the first
- * parameter of `transformEvent`.
+ * Whether the variable `root` holds the event. This is so for a variable with the name `event`, and
+ * for the first parameter of `transformEvent`.
  */
 function isEvent(root: string, code: string): boolean {
   if (root === "event") return true;

@@ -12,8 +12,8 @@ type Column =
 const RECORDED_SHARE_MIN = 0.1;
 
 /**
- * Distances in seconds that two labels of an axis with durations may have: parts of a minute, hour
- * or day, or whole days.
+ * Distances in seconds that two neighbouring labels of an axis with durations may have: parts of a
+ * minute, hour or day, or whole days.
  */
 export const SECONDS_STEPS = [
   ...[1, 2, 5, 10, 20, 30],

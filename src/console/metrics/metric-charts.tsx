@@ -19,7 +19,9 @@ const ranges = [
   { value: "30d", text: metricTexts.lastMonth, hours: 720, pollMs: 60_000 },
 ];
 
-/** Charts of an item's metrics, such as a destination's, over a range that the user selects. */
+/**
+ * Charts of an item's metrics, such as a destination's, over a time range that the user selects.
+ */
 export function MetricCharts({ kind, id }: { kind: MetricsKind; id?: string }) {
   const [selected, select] = useState("1h");
   const range = ranges.find(({ value }) => value === selected) ?? ranges[0]!;

@@ -179,7 +179,10 @@ function classOf({ isOff, isDown, rate: perSecond }: FlowEdge): string {
   return perSecond > 0 ? "busy" : "";
 }
 
-/** Returns the width of an edge, in pixels. Ten times the rate adds one pixel, up to a limit. */
+/**
+ * Returns the width of an edge, in pixels. A rate ten times as high gives about one pixel more, up
+ * to a limit.
+ */
 function strokeOf({ rate: perSecond }: FlowEdge) {
   return { "stroke-width": 1.5 + Math.min(4, Math.log10(1 + perSecond)) };
 }

@@ -17,7 +17,10 @@ interface TransformationNode {
   rate: number;
 }
 
-/** Edge between nodes of neighbouring columns. `from` and `to` are the nodes' rows, from 0. */
+/**
+ * Edge between nodes of neighbouring columns. `from` and `to` are the rows of the two nodes,
+ * counted from 0.
+ */
 export interface FlowEdge {
   from: number;
   to: number;

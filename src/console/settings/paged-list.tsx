@@ -105,7 +105,10 @@ export function PagedList<
   );
 }
 
-/** Form for the item `id`, once it is loaded, or without `id` for a new item. */
+/**
+ * Form for one item. With `id`, it shows the stored item once this is loaded. Without `id`, it
+ * creates an item.
+ */
 function LoadedForm<Item>(
   props: Omit<FormContext<Item>, "item" | "tag"> & {
     id: string | undefined;

@@ -49,7 +49,10 @@ const columns: Column<SourceRow>[] = [
   ),
 ];
 
-/** Loads a page of sources with their event rates, but no rates without `events:read`. */
+/**
+ * Loads a page of sources with their event rates. If the session lacks the permission
+ * `events:read`, the sources have no rates.
+ */
 async function loadSources(query: ListQuery): Promise<ListPage<SourceRow>> {
   if (missingPermission("events:read") !== undefined) {
     return halfOf(query, async (page) => {

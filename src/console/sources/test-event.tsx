@@ -17,7 +17,10 @@ import { commonTexts } from "../texts/common.ts";
 import { sourceTexts } from "../texts/sources.ts";
 import { tailTexts } from "../texts/tail.ts";
 
-/** Texts of a test event's outcomes, by the name of the tail's message that reports each. */
+/**
+ * Text for each outcome of a test event, by the name of the live tail's message that reports the
+ * outcome.
+ */
 const stageNames: Record<string, string> = {
   received: commonTexts.received,
   ...tailTexts.outcomeNames,

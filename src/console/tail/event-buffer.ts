@@ -133,7 +133,10 @@ export function searchedText(event: TailEvent): string {
   return text;
 }
 
-/** Returns at most `count` matching events, newest first. `events` has the oldest first. */
+/**
+ * Returns the newest events for which `matches` returns true, at most `count`, newest first.
+ * `events` has the oldest first.
+ */
 export function latestOf(
   events: readonly TailEvent[],
   count: number,
@@ -158,10 +161,11 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 }
 
 /**
- * Merges two lists of outcomes of one event, and removes duplicates. Outcomes without a time (`at`)
- * come from stored data. An outcome with a time comes from the server's memory, which usually knows
- * more, and replaces those without a time at the same destination. Only a dead letter replaces a
- * dead letter. The result is sorted by destination, so that all events have the same order.
+ * Merges two lists of outcomes of one event, and removes duplicates. An outcome without a time
+ * (`at`) comes from stored data. An outcome with a time comes from the server's memory, which
+ * usually knows more, and replaces those without a time at the same destination. A stored dead
+ * letter is replaced only by a dead letter with a time. The result is sorted by destination, so
+ * that all events have the same order.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

@@ -61,7 +61,7 @@ export const tailTexts = {
       ? isolated(destination)
       : `${isolated(destination)} ${outcomeNames[outcome].toLowerCase()}`,
   /**
-   * Explanation of each outcome, for events of which the server knows neither the delivered event
+   * Explanation of each outcome, shown for an event if the server knows neither what it delivered
    * nor a reason.
    */
   explanations: {
@@ -75,7 +75,7 @@ export const tailTexts = {
     settled: "Delivered, or dropped by the transformation. The event is no longer in memory.",
     unknown: "There are too many dead letters to search.",
   },
-  /** Why an event that is not settled yet waits, by the state of its destination. */
+  /** Says why an event still waits for its outcome at a destination, by the destination's state. */
   waitsFor: {
     down: "Waits until the destination, which is down, takes events again",
     failing: "Waits for the next attempt: deliveries to this destination fail",

@@ -100,8 +100,8 @@ export function shownReason(reason: string, mask: Mask): string {
 }
 
 /**
- * Number of characters that are searched for secrets after the part of a text that is shown. So a
- * secret that begins in the shown part and ends after it is found.
+ * Number of characters after the shown part of a text that are also searched for secrets. Otherwise
+ * a secret that begins in the shown part, but ends after it, would not be recognized.
  */
 const BEHIND_CHARS = 64;
 
@@ -111,9 +111,9 @@ function shownText(text: string, mask: Mask, charsMax: number): string {
 }
 
 /**
- * Masks secrets in a text. If the text was cut and does not end with a mask, omits its last
- * `BEHIND_CHARS` characters: they may be the beginning of a secret, which cannot be found. They
- * could otherwise be shown, because masks make a text shorter.
+ * Masks secrets in a text. If the text was cut (`isCut`) and does not end with a mask, omits its
+ * last `BEHIND_CHARS` characters: they may be the beginning of a secret, which is not recognized
+ * without its end. They could otherwise be shown, because masks make a text shorter.
  */
 function maskedText(text: string, mask: Mask, isCut: boolean): string {
   const masked = harmless(mask.mask(text));

@@ -8,8 +8,9 @@ interface SecretKeys {
 }
 
 /**
- * The secret keys of a destination kind. A config in RudderStack's form has other keys: `formOf`
- * returns them, and undefined for pixelmill's own form.
+ * A destination kind with its secret keys for configs in pixelmill's own form. Configs in
+ * RudderStack's form have other keys: `formOf` returns the secret keys for a config in that form,
+ * and undefined for a config in pixelmill's own form.
  */
 interface SecretForms extends SecretKeys {
   formOf?(config: Record<string, unknown>): SecretKeys | undefined;

@@ -150,9 +150,9 @@ const escaped = (json: string, units: RegExp) =>
   json.replace(units, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /**
- * Returns the base64 characters that depend only on bytes of the secret, for each position of the
- * secret in its group of 3 bytes. They occur in the base64 of every longer text with the secret,
- * such as `user:password`.
+ * Returns base64 forms of a secret, for each of the three positions that its first byte may have in
+ * a group of 3 bytes. A form has only the characters that do not depend on bytes beside the secret.
+ * One form thus occurs in the base64 of every longer text with the secret, such as `user:password`.
  */
 function base64FormsOf(secret: string): string[] {
   if (secret.length < RUN_CHARS) return [];

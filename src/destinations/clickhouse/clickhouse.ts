@@ -13,8 +13,8 @@ import { ClickhouseDatabase } from "./database.ts";
 import { failureOf, notClickhouse } from "./failures.ts";
 
 /**
- * Longest name of a table or column, in characters. ClickHouse stores a column in a file with its
- * name, and file names have at most 255 bytes.
+ * Maximum length of the name of a table or column, in characters. ClickHouse stores a column in a
+ * file named after the column, and file names have at most 255 bytes.
  */
 const NAME_CHARS_MAX = 127;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: false };

@@ -155,8 +155,8 @@ export class ClickhouseDatabase implements TableConnection {
 const UNKNOWN_DATABASE = "81";
 const UNKNOWN_SETTING = "115";
 /**
- * In a row of the result of `describe table`: index of the value that says whether the column is
- * virtual (computed by ClickHouse).
+ * Index of one value in each row that `describe table` returns: whether the column is virtual
+ * (computed by ClickHouse).
  */
 const VIRTUAL_AT = 7;
 

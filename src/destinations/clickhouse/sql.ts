@@ -79,8 +79,8 @@ export function columnOf(sqlType: string, defaultKind: string, isVirtual = false
 }
 
 /**
- * Column that is part of each table's sorting key. ClickHouse replaces rows with the same sorting
- * key by one row when it merges parts, or when a query uses `final`.
+ * Column that is part of the sorting key of every table except `users`. ClickHouse replaces rows
+ * with the same sorting key by one row when it merges parts, or when a query uses `final`.
  */
 const timeKey = "received_at";
 /**
@@ -122,7 +122,8 @@ export function createTable(
 }
 
 /**
- * SQL type of a column that keeps the last non-null value of a row's key, for the table `users`.
+ * Returns the SQL type of a column in the table `users`. The column keeps, for each user, the last
+ * value that is not null.
  */
 const latest = (type: ColumnType) =>
   `SimpleAggregateFunction(anyLast, Nullable(${sqlTypes[type]}))`;

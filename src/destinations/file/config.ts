@@ -27,8 +27,8 @@ const PARQUET_AGE_MS_DEFAULT = 60_000;
 const ROTATED_NAME_BYTES_MAX = 180;
 
 /**
- * Condition under which settings about several files have an effect: the format is Parquet, or
- * files are rotated by size or age.
+ * Condition under which a file destination writes several files, so that settings for old files
+ * have an effect: the format is Parquet, or files are rotated by size or age.
  */
 const hasSeveralFiles = { format: ["parquet"], rotateBytes: "any", rotateAgeMs: "any" } as const;
 

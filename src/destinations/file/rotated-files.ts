@@ -49,10 +49,11 @@ function rotatedAt(path: string, name: string): number | undefined {
 }
 
 /**
- * Returns the name to insert into the path of a delivery's file (see `rotatedPath`). `name` is the
- * name of the delivery, which begins with the time of its start. The current time replaces it: a
- * delivery that is retried late would otherwise have the oldest file, which is deleted first. If an
- * earlier attempt at the delivery has written a file, returns the name in that file's path.
+ * Returns the text to insert into the path of a delivery's file (see `rotatedPath`): `name`, the
+ * name of the delivery, with the current time in place of the delivery's start time. With the start
+ * time, the file of a delivery that is retried late would count as the oldest, and be deleted
+ * first. If an earlier attempt at the delivery has written a file, returns the text in that file's
+ * path, so that this attempt replaces the file.
  */
 export async function writtenName(root: string, path: string, name: string): Promise<string> {
   const rest = name.slice(name.indexOf("-"));

@@ -147,7 +147,7 @@ export class BrokerConnection {
     void this.#send(request as Request<unknown>).catch((error) => done(error));
   }
 
-  /** Closes the connection at once. Requests without an answer reject because of `reason`. */
+  /** Closes the connection at once. Requests that wait for an answer fail because of `reason`. */
   destroy(reason: unknown): void {
     if (this.#ended !== undefined) return;
     this.#ended = reason;

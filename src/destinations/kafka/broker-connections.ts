@@ -11,7 +11,8 @@ import { KAFKA_CONNECTIONS_MAX } from "./limits.ts";
 import { authenticate } from "./sasl.ts";
 
 /**
- * Timeout in milliseconds of connecting and of each request. It leaves time to try another broker.
+ * Longest timeout in milliseconds of connecting and of each request, even if the config allows
+ * more. After the timeout, there is time to try another broker.
  */
 const STEP_MS_MAX = 10_000;
 /** Maximum number of brokers that one call of `askSeveral` asks. */
@@ -182,7 +183,7 @@ export class BrokerConnections {
     return this.#first;
   }
 
-  /** Closes all connections. Requests without an answer reject because of `reason`. */
+  /** Closes all connections. Requests that wait for an answer fail because of `reason`. */
   closeAll(reason: unknown): void {
     clearTimeout(this.#idle);
     for (const opening of this.#connections.values()) {

@@ -49,12 +49,15 @@ export class EventProducer {
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
   /**
-   * Known outcomes of events whose delivery failed, because other events of the delivery had none.
-   * The next attempt at the delivery does not write the events with an outcome again.
+   * Known outcomes of events of a failed delivery, which failed because other events have none. The
+   * next attempt at the delivery does not write the events with a known outcome again.
    */
   readonly #results = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
-  /** Number of deliveries so far. Each writes its records without a key to the next partition. */
+  /**
+   * Number of deliveries so far. It selects the partition for all records without a key: each
+   * delivery writes such records to one partition, and the next delivery to the next partition.
+   */
   #turn = 0;
 
   constructor(brokers: BrokerConnections, config: KafkaConfig) {
@@ -109,7 +112,7 @@ export class EventProducer {
     return record;
   }
 
-  /** Stores the known outcomes of records for the next delivery of their events. */
+  /** Stores the known outcomes of records, so that a retry does not write their events again. */
   #remember(records: Iterable<KafkaEventRecord>): void {
     for (const { event, result } of records) if (result) this.#results.set(event, result);
   }

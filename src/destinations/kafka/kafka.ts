@@ -46,8 +46,8 @@ export function kafkaKind(
 }
 
 /**
- * Returns the receivers of the password and of the headers: the brokers in the config. They name
- * further brokers, which receive the password and the headers too, but are not listed.
+ * Returns the receivers of the password and of the headers: the brokers in the config. These
+ * brokers name further brokers, which receive both secrets too, but are not in the result.
  */
 function audiences(config: KafkaConfig): SecretAudience[] {
   const { brokers, tls } = config;

@@ -98,10 +98,10 @@ export class Partition {
   }
 
   /**
-   * Handles a batch that the broker refused as a whole. Refuses the records whose indexes are in
-   * `named`, and queues the others again. If `named` has no record of the batch, limits later
-   * batches to half of this batch (of its bytes if `isTooLarge`, otherwise of its records), to find
-   * the record at fault.
+   * Handles a batch that the broker refused as a whole. `named` has the records that the broker
+   * named as the cause: index of the record → reason. Refuses these records, and queues the others
+   * again. If `named` has no record of the batch, limits later batches to half of this batch (of
+   * its bytes if `isTooLarge`, otherwise of its records), to find the record at fault.
    */
   #refuse(named: Map<number, string>, isTooLarge: boolean): BatchOutcome {
     const records = this.#records;

@@ -21,7 +21,10 @@ export interface KafkaEventRecord extends BatchRecord {
   result: SendResult | undefined;
 }
 
-/** Estimated bytes of a batch for a record, and for each of its headers, beside their texts. */
+/**
+ * Estimated bytes that each record takes in a batch in addition to its key, value and headers.
+ * `HEADER_BYTES` is the same for each header.
+ */
 const RECORD_BYTES = 30;
 const HEADER_BYTES = 6;
 
@@ -70,8 +73,8 @@ export function createRecordEncoder({ topic, headers: given = [] }: KafkaConfig)
 }
 
 /**
- * Returns `[userId, anonymousId]` without parsing the event's JSON. Returns undefined if user code
- * produced the event, or if the ids are not known.
+ * Returns `[userId, anonymousId]` without parsing the event's JSON. Returns undefined if only
+ * parsing gives the ids: user code produced the event, or an id may be a number.
  */
 function knownIds({ input: { event }, bytes }: OutgoingEvent): unknown[] | undefined {
   const isKnown = event?.json === bytes && event.hasTextIds === true;

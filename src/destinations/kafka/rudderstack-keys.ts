@@ -6,8 +6,8 @@ import { ignoredKey } from "../rudderstack-keys.ts";
 const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA-512" } as const;
 
 /**
- * Keys of RudderStack's configs that pixelmill accepts without using their values: the SSH keys,
- * and the settings of Avro and of several topics, features that a config must not turn on.
+ * Keys of RudderStack's configs that pixelmill accepts and ignores. They configure SSH, Avro and
+ * several topics, three features that a config must not turn on.
  */
 const ignored = [
   ...["avroSchema", "avroSchemas", "embedAvroSchemaID", "eventTypeToTopicMap", "eventToTopicMap"],

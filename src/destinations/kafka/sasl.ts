@@ -44,9 +44,9 @@ export async function authenticate(
 type Crypto = KafkaProtocol["saslScramSha"]["defaultCrypto"];
 
 /**
- * Returns the client library's cryptographic functions for SCRAM, with another `hi`, the function
- * that derives a key from the password. It derives the key on another thread, and one at a time for
- * each workspace (see `ScramDerivations`).
+ * Returns the client library's cryptographic functions for SCRAM, except `hi`, which derives a key
+ * from the password. The `hi` in the result derives the key on another thread, and only one key at
+ * a time for each workspace (see `ScramDerivations`).
  */
 function cryptoOf(kafka: KafkaProtocol, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
   return {

@@ -152,7 +152,10 @@ export class PostgresSession {
     this.destroy(new SessionLost("The database sent an unexpected message"));
   }
 
-  /** Handles a message that was received during the sign-in, which may be complete by now. */
+  /**
+   * Handles a message that arrived during the sign-in. The sign-in may be complete when this method
+   * runs.
+   */
   async #handleSignIn(message: PostgresMessage): Promise<void> {
     const signIn = this.#signIn;
     if (signIn === undefined || signIn.isDone || message.type !== "R") return this.#handle(message);

@@ -8,7 +8,8 @@ export function quoted(name: string): string {
 }
 
 /**
- * SQL type with which a column of each type is created, the same as RudderStack uses in PostgreSQL.
+ * SQL types of the columns that pixelmill creates, by column type. RudderStack uses the same types
+ * in PostgreSQL.
  */
 const sqlTypes: Record<ColumnType, string> = {
   string: "text",
@@ -59,7 +60,7 @@ export function transactionSettings(statementMs: number, lockMs: number): string
   return `select ${calls.join(", ")}`;
 }
 
-/** For each SQL type without parameters: how a column of this type is described. */
+/** Descriptions of existing columns by their SQL type, for types without parameters. */
 const columnTypes = new Map<string, Omit<TableColumn, "sqlType">>([
   ["text", { type: "string" }],
   ["bigint", { type: "int" }],

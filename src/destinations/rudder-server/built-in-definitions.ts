@@ -1,12 +1,15 @@
 import type { DefinitionConfig, DestinationDefinition, SourceDefinition } from "./definition.ts";
 
-/** Types of sources. A destination may have separate settings for each. */
+/** Types of sources. A destination may have separate settings for each type. */
 const sourceTypes = [
   ...["web", "android", "androidKotlin", "ios", "iosSwift", "unity", "amp", "cloud", "warehouse"],
   ...["reactnative", "flutter", "cordova", "shopify"],
 ];
 
-/** Settings of every destination that may have a separate value for each type of source. */
+/**
+ * Settings that exist in every type of destination and may have a separate value for each type of
+ * source.
+ */
 const perSource = ["connectionMode", "consentManagement", "oneTrustCookieCategories"];
 
 const storageSecrets = [

@@ -70,7 +70,10 @@ export class Definitions {
   }
 }
 
-/** Returns a type's name as the catalog stores types of rudder-server: in upper case. */
+/**
+ * Returns the name of a destination or source type in upper case, the form in which pixelmill
+ * stores and compares such names.
+ */
 export function typeKey(name: string): string {
   return name.toUpperCase();
 }

@@ -18,8 +18,9 @@ const receiverless = new Set([
 ]);
 
 /**
- * Returns the config form of a destination that rudder-server delivers. pixelmill knows from the
- * definition only which settings are secret, and stores the other settings unchanged.
+ * Returns the description of the config keys of a destination that rudder-server delivers. The
+ * definition tells pixelmill only which settings are secret. pixelmill stores the other settings
+ * unchanged.
  */
 export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinition): ConfigForm {
   const paths = [...new Set(secretKeys.map(secretPath))];
@@ -72,9 +73,10 @@ function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
 }
 
 /**
- * Returns the receiver of all secrets in a config, made of all settings that are neither in
- * `holders` (the settings with secrets) nor in `receiverless`. Any of them may name the real
- * receiver. The API therefore keeps a stored secret only while none of them changes.
+ * Returns one receiver for all secrets in a config. It is identified by all settings that are
+ * neither in `holders` (the settings with secrets) nor in `receiverless`, because any of them may
+ * name the server that gets the secrets. The API therefore keeps a stored secret only while none of
+ * these settings changes.
  */
 function othersAsAudience(config: Config, holders: ReadonlySet<string>): SecretAudience {
   const others = Object.entries(config)

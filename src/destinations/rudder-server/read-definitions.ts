@@ -32,7 +32,10 @@ export function readDefinitions(directory: string | undefined): Definitions {
   return new Definitions(destinations, sources.length === 0 ? builtInSources : sources);
 }
 
-/** Reads the definition, if any, in each subfolder. Throws `StartError` for a repeated name. */
+/**
+ * Reads the definition in each subfolder of `folder` that has one. Throws `StartError` if two
+ * definitions have the same name.
+ */
 function readAll<T extends { name: string }>(
   folder: string,
   read: (file: DefinitionFile) => T,

@@ -134,7 +134,10 @@ export function rowsOf(
   return user === undefined ? [row] : [row, user];
 }
 
-/** Makes the row of `users` from an identify event's first row; undefined without a usable id. */
+/**
+ * Makes the row of the table `users` from the first row of an identify event. Returns undefined if
+ * the userId is missing or cannot be the key of a row.
+ */
 function userRow({ cells, rest }: EventRow, index: number): EventRow | undefined {
   const { user_id: userId, received_at: receivedAt } = cells;
   if (userId === undefined || typeof userId === "object") return undefined;
@@ -263,7 +266,7 @@ const idsIn = memberReader(["anonymousId", "userId"]);
 
 /**
  * Returns `id`, or its JSON text if parsing may have rounded it, because a rounded id may equal the
- * id of another user. `index` is the position of the id in the result of `idsIn`.
+ * id of another user. `index` is 0 for the anonymousId and 1 for the userId.
  */
 function wholeId(id: unknown, event: Uint8Array, index: number): unknown {
   return typeof id === "number" && !Number.isSafeInteger(id) ? idsIn(event)[index] : id;

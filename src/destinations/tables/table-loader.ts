@@ -35,11 +35,11 @@ interface TableLoaderOptions {
   names: WarehouseNames;
 }
 
-/** Maximum number of attempts to write a batch or to add columns while others change the tables. */
+/** Maximum attempts to write a batch or to add columns while other programs change the tables. */
 const ATTEMPTS_MAX = 3;
 /** Milliseconds after which the loader checks again which tables can get rows and columns. */
 const OTHERS_MS_MAX = 60_000;
-/** Maximum number of names in `#skipped`. With more, the loader forgets all of them. */
+/** Maximum number of names in `#skipped`. When there are more, the loader removes all of them. */
 const SKIPPED_NAMES_MAX = 10_000;
 
 /**
@@ -53,7 +53,7 @@ export class TableLoader {
   readonly #mergedTable: string | undefined;
   /** Columns of the tables, by table name, as the database described them last. */
   readonly #tables = new Map<string, TableColumns>();
-  /** Names of tables that get no rows: pixelmill did not create them or could not create them. */
+  /** Names of tables that get no rows: others created them, or pixelmill could not create them. */
   readonly #skipped = new Set<string>();
   /** Names of tables to which no column can be added. */
   readonly #fixed = new Set<string>();
@@ -185,8 +185,8 @@ export class TableLoader {
   }
 
   /**
-   * Converts rows into records with the cached columns of the table. Returns undefined when the
-   * table is not cached or a value fits no column.
+   * Converts rows into records for the cached columns of the table. Returns undefined when no
+   * columns are cached, or when a value fits none of them.
    */
   #loadIntoKnown(table: string, rows: readonly EventRow[]): TableLoad | undefined {
     const columns = this.#tables.get(table);
@@ -270,7 +270,7 @@ export class TableLoader {
     return this.#tableCount < TABLES_OF_DESTINATION_MAX;
   }
 
-  /** Creates a table unless it exists. Returns the relation that then has its name, if any. */
+  /** Creates a table unless it exists. Returns the relation that now has this name, if any. */
   async #create(
     table: string,
     rows: readonly EventRow[],

@@ -12,8 +12,8 @@ export interface NameRules {
 }
 
 /**
- * Names of the tables that hold all events of one type. If an event name results in one of them, an
- * underscore is put before it.
+ * Table names that have a fixed meaning, such as `pages` for all page events. If the table name for
+ * an event name would be one of these, it gets an underscore in front.
  */
 const typeTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
@@ -32,7 +32,7 @@ export interface KeyPath {
   text: string;
   /** Name of the column; empty when no character of the keys can be used. */
   column: string;
-  /** Cached longer paths: this path and one more key, by that key. Undefined when there is none. */
+  /** Cached paths with one more key than this path, by that key. Undefined when there are none. */
   below: Map<string, KeyPath> | undefined;
 }
 

@@ -7,8 +7,8 @@ const BUFFER_BYTES_MIN = 16 << 10;
 const FREE_BUFFERS_MAX = 16;
 
 /**
- * Pool of buffers for request bodies. Allocating new memory for each large body would cause page
- * faults and garbage collections that take a tenth of the time to deliver its events. Each buffer
+ * Pool of buffers for request bodies. Without it, memory would be allocated for each large body,
+ * and page faults and garbage collection would take a tenth of the time of a delivery. Each buffer
  * has room for the request head before the body.
  */
 export class BodyBuffers {

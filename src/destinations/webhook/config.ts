@@ -22,7 +22,10 @@ import {
 import { signingKey } from "./signature.ts";
 import { parseTemplate, TemplateError } from "./template.ts";
 
-/** Condition of settings that concern the body: the HTTP method of the requests has one. */
+/**
+ * Condition under which settings for request bodies have an effect: the config's HTTP method sends
+ * a body.
+ */
 const withBody = { webhookMethod: ["POST", "PUT", "PATCH"] } as const;
 const methods = [...withBody.webhookMethod, "GET", "DELETE"] as const;
 

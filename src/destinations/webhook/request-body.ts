@@ -14,8 +14,8 @@ const GZIP_SYNC_BYTES_MAX = 64 << 10;
 const options = { level: 1 };
 /**
  * Options of gzip for bodies that are compressed on another thread. Each chunk of the output is
- * handed over between the threads, which with the default of 16 KiB takes up to a quarter of the
- * time.
+ * handed over between the threads. With the default chunks of 16 KiB, these hand-overs take up to a
+ * quarter of the whole time.
  */
 const longOptions = { ...options, chunkSize: 64 << 10 };
 const compress = promisify(gzip);

@@ -33,11 +33,11 @@ export interface OverriddenEvent {
 const mayOverride = mayContainMembers(overrideMembers);
 
 /**
- * Reads which parts of its request an event overrides, as RudderStack's transformer does. The
- * `text` of the result is the event without the keys that were used: `header`, `appendPath` and
- * `fullPath`. The URL can also be overridden in `integrations.Webhook`, which stays in the text.
- * Returns undefined when the event overrides nothing. Throws `RequestBuildError` when the headers
- * are invalid.
+ * Returns what an event overrides in the request that delivers it, as RudderStack's transformer
+ * does. The `text` of the result is the event without the keys that were used: `header`,
+ * `appendPath` and `fullPath`. The URL can also be overridden in `integrations.Webhook`, which
+ * stays in the text. Returns undefined when the event overrides nothing. Throws `RequestBuildError`
+ * when the headers are invalid.
  */
 export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
   // Only user code may override a request: clients are unauthenticated.

@@ -104,9 +104,9 @@ export const bodyTooLong = () =>
   );
 
 /**
- * Finds the values of placeholders inside the JSON value at offset `at`, and stores their JSON
- * texts in `values`. Reads each part of the JSON once. When an object has a key twice, the last
- * value counts, as in JSON.parse. Returns the offset after the value.
+ * Finds the values of the placeholders in `tree` inside the JSON value that begins at offset `at`,
+ * and stores their JSON texts in `values`. Reads each part of the JSON once. When an object has a
+ * key twice, the last value counts, as in JSON.parse. Returns the offset after the value.
  */
 function collect(
   json: string,

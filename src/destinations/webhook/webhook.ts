@@ -140,9 +140,9 @@ function answerOfTokenServer({ status }: AccessTokenError) {
 
 /**
  * Sends a request with an access token. When the receiver answers 401 and the token may be
- * replaced, sends the request once more with a new token. If the last answer is 401 and the
- * receiver has accepted events with this last token before, the token was revoked; the result then
- * asks for a retry.
+ * replaced, sends the request once more with a new token. If the last answer is 401 although the
+ * receiver accepted events with the same token before, the token was revoked, and the result is
+ * `retry`.
  */
 async function deliverWithToken(
   egress: Egress,

@@ -74,8 +74,8 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
   /**
-   * Number of queries so far that took longer than `tryMs`. After each, later queries ask the next
-   * name server first.
+   * Number of queries so far that took longer than `tryMs`. Each of them moves the name server that
+   * is asked first to the end of the list, for all later queries.
    */
   let demoted = 0;
 

@@ -25,9 +25,9 @@ import { writeString, writeValue } from "./value.ts";
  */
 
 /**
- * Index of one of three sections of the scratch buffer (preallocated working memory), to which the
- * JSON of parameters is written: `properties`, `context`, and this one for all fields without a
- * fixed meaning.
+ * Index of the section for fields without a fixed meaning. The JSON of parameters is written to
+ * three sections of the scratch buffer (preallocated working memory): this one, one for
+ * `properties` and one for `context`.
  */
 export const OTHERS = 0;
 export const IN_PROPERTIES = 1;
@@ -42,7 +42,8 @@ export const sectionEnds = new Int32Array(SECTION_COUNT);
 
 /**
  * For each open container (an object or array whose closing bracket is not yet written), the offset
- * at which its name begins. A section has `PIXEL_LEVELS_MAX` entries.
+ * in the scratch buffer at which the container's name begins. The array has `PIXEL_LEVELS_MAX`
+ * entries for each section.
  */
 const openStarts = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 const openEnds = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
@@ -56,9 +57,10 @@ const NOT_ARRAY = -1;
 const depths = new Int32Array(SECTION_COUNT);
 
 /**
- * Number of bits of an index into `takenBy`, a hash table of the paths that the current query has
- * set. The slot of such a path holds `queryNumber`. A path whose slot is taken already may be a
- * repeated one, so the event is then built as a tree.
+ * Number of bits of an index into `takenBy`, a hash table of the paths of the current query's
+ * parameters. When a parameter is written, the entry for its path is set to `queryNumber`. If the
+ * entry has this number already, the parameter may be a repeated one, so the event is then built as
+ * a tree.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);

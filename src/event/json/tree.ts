@@ -38,7 +38,7 @@ export const LAST = 6;
 export const LENGTH = 7;
 const PARENT = 8;
 const HASH = 9;
-/** Offset, within a node, of its slot in the hash table of names. */
+/** Offset, within a node, of the index of its slot in `slots`, the hash table of nodes. */
 const SLOT = 10;
 const NODE_FIELDS = 11;
 

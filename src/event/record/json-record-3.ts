@@ -26,7 +26,7 @@ const HAS_SENT_AT = 32;
 const IS_REFUSED = 64;
 const SENT_AT_IS_FAR = 128;
 
-/** Value of the length byte of a source id that is packed into `SIX_BIT_ID_BYTES` bytes. */
+/** A source id's length byte has this value when the id is packed into `SIX_BIT_ID_BYTES` bytes. */
 const PACKED_ID = 255;
 /**
  * The length byte of an address that is stored as text is this number plus the text's length. A
@@ -59,7 +59,8 @@ function partsOf(buffer: Buffer) {
   return {
     flags,
     /**
-     * Offset of an address that is stored as text, or of a packed address after its first 4 bytes.
+     * Offset of the address if it is stored as text. Otherwise the offset of the rest of the packed
+     * address, whose first 4 bytes are at `ADDRESS_AT`.
      */
     address: HEAD_BYTES,
     source,

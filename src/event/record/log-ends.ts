@@ -12,7 +12,7 @@ export interface LogEnd {
 const END_BYTES = 10;
 const ENDS_MAX = 255;
 
-/** Returns the number of bytes that `encodeEnds` writes; 0 when a record has no ends. */
+/** Returns the number of bytes that `encodeEnds` writes for `ends`; 0 for undefined. */
 export function endsBytes(ends: readonly LogEnd[] | undefined): number {
   return ends === undefined ? 0 : 1 + END_BYTES * ends.length;
 }

@@ -8,7 +8,10 @@ import { decodeEnds, encodeEnds, endOfEnds, endsBytes, type LogEnd } from "./log
  * is delivered is built from this record.
  */
 export interface PixelRecord {
-  /** Never set. A `JsonRecord` has the string "json" here, which distinguishes the two types. */
+  /**
+   * Never set. In a `JsonRecord`, this member is the string "json", which distinguishes the two
+   * types.
+   */
   format?: undefined;
   type: "page" | "track";
   /** Time of receipt, in milliseconds since the epoch. */
@@ -91,9 +94,9 @@ export class EncodedPixelRecord implements PixelRecord {
     readonly receivedAt: number,
     readonly sourceId: string,
     readonly bytes: Uint8Array,
-    /** Offset of the client address, which ends where the query starts. */
+    /** Offset of the client address. The address ends where the query starts. */
     readonly addressStart: number,
-    /** Offset at which the query starts; `end` is the offset after it. */
+    /** Offset at which the query starts; `end` is the offset after the query. */
     readonly start: number,
     readonly end: number,
     readonly after: readonly LogEnd[] | undefined,

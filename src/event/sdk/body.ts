@@ -105,8 +105,9 @@ export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem 
 }
 
 /**
- * Scans the batch that begins at `start`, and stores its events and the positions of its members.
- * Returns the offset after it, or a negative number when it is not JSON or has too many events.
+ * Scans the batch that begins at `start`, and stores the batch's events and the positions of its
+ * members. Returns the offset after the batch, or a negative number when it is not JSON or has too
+ * many events.
  */
 function scanBatch(bytes: Buffer, start: number): number {
   if (bytes[start] !== BRACE_OPEN) return skipValue(bytes, start);

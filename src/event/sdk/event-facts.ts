@@ -18,8 +18,8 @@ export interface SdkEventFacts {
   /** Why the event is refused, as a sentence; undefined when it is valid. */
   problem: string | undefined;
   /**
-   * Whether the event has more nesting levels than allowed. The event may be any JSON value, not
-   * only an object.
+   * Whether the event has more nesting levels than allowed. May also be true for an event that is
+   * an array.
    */
   isTooDeep: boolean;
   /** The type in the event; undefined when it has none or an unknown one. */

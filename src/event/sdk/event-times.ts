@@ -12,8 +12,8 @@ export interface EventTimes {
   sentAt: number;
   receivedAt: number;
   /**
-   * When the event occurred: `timestamp` as sent, or else `originalTimestamp`, corrected by the
-   * difference between the client's clock and the server's.
+   * When the event occurred: the `timestamp` that the client sent, without correction. Without one,
+   * `originalTimestamp` corrected by the difference between the client's clock and the server's.
    */
   timestamp: number;
 }

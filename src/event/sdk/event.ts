@@ -55,8 +55,8 @@ function eventAsSent(json: Buffer, record: JsonRecord): BuiltEvent {
 }
 
 /**
- * Returns the hash of the userId of a record's event, or else of its anonymousId; 0 if it has
- * neither.
+ * Returns the hash of the userId in a record's event, or of the anonymousId if the event has no
+ * userId; 0 if it has neither.
  */
 export function userHashOfJson(record: JsonRecord): number {
   const json = asBuffer(record.json);
@@ -69,7 +69,9 @@ export function userHashOfJson(record: JsonRecord): number {
 
 type Ids = Pick<BuiltEvent, "userId" | "anonymousId">;
 
-/** Returns the user ids in the JSON of an event. Stores the offsets of its members in `members`. */
+/**
+ * Returns the user ids in an event's JSON. Stores the offsets of the event's members in `members`.
+ */
 export function idsOfEvent(json: Buffer): Ids {
   members.starts.fill(-1);
   if (json[0] === BRACE_OPEN) members.find(loadText(json), 0);

@@ -11,9 +11,8 @@ const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
 /**
- * Returns the time that the JSON value between two offsets represents, in milliseconds since the
- * epoch, if it is a string in ISO 8601 form, such as `2026-11-20T07:31:05.123Z`. Returns undefined
- * for other values.
+ * Parses the JSON value between two offsets as a time: a string in ISO 8601 form, such as
+ * `2026-11-20T07:31:05.123Z`. Returns milliseconds since the epoch; undefined for other values.
  */
 export function timeAt(bytes: Buffer, start: number, end: number): number | undefined {
   if (start < 0 || bytes[start] !== QUOTE || end - start > TIME_CHARS_MAX) return undefined;
@@ -36,8 +35,8 @@ const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const CASE_BIT = 0x20;
 
 /**
- * Cursor in a text that is parsed up to `end`, where a quote or the end of the bytes follows. `at`
- * is -1 once the text is no valid time.
+ * The text that is being parsed: `at` is the offset of its next byte, `end` the offset after its
+ * last byte. `at` is set to -1 once the text turns out to be no valid time.
  */
 const cursor = { at: 0, end: 0 };
 

@@ -23,8 +23,8 @@ import { CONTEXT, memberIndexOf, members } from "./event-members.ts";
 const contextIndexOf = memberNames(["ip", "consentManagement"]);
 
 /**
- * Maximum number of members of the event itself. The constants below limit the event's nesting
- * levels, and the number of names in all objects of the event.
+ * Maximum number of members of the event's outermost object. The constants below limit the event's
+ * nesting levels, and the number of names in all objects of the event.
  */
 const MEMBERS_MAX = 4_096;
 const SLOT_BITS = 17;
@@ -48,17 +48,17 @@ export const outline = {
   valueStarts: new Int32Array(MEMBERS_MAX),
   valueEnds: new Int32Array(MEMBERS_MAX),
   /**
-   * Whether `context` has a member `ip`. `consentStart` is the offset of the value of its member
-   * `consentManagement`, or -1.
+   * Whether `context` has a member `ip`. `consentStart` is the offset of the value of
+   * `context.consentManagement`, or -1 if there is none.
    */
   hasIp: false,
   consentStart: -1,
 };
 
 /**
- * Hash table of the member names in the event, each with the number of the object that has it.
- * Every object gets a higher number than all objects of earlier events, so entries of earlier
- * events need not be cleared.
+ * Hash table of the member names in the event. `slotHashes` has the hash of a name, `slotObjects`
+ * the number of the object that has this name. Every object gets a higher number than all objects
+ * of earlier events, so entries of earlier events need not be cleared.
  */
 const slotHashes = new Int32Array(1 << SLOT_BITS);
 const slotObjects = new Int32Array(1 << SLOT_BITS);
@@ -247,8 +247,8 @@ function endMember(at: number): void {
 }
 
 /**
- * Excludes white space after a member's value. Stores the value's offsets in `members` if the list
- * of `event-members.ts` has the member's name.
+ * Sets the end of a member's value before the white space that follows it. If the member's name is
+ * in the list of `event-members.ts`, stores the value's offsets in `members`.
  */
 function trimValue(member: number): void {
   let end = outline.valueEnds[member]!;

@@ -13,7 +13,7 @@ let kept = 0;
 
 /**
  * Writes an ASCII text to the scratch buffer, where it stays for use in every event. Returns its
- * span. Throws `RangeError` when the part for such texts is full.
+ * span. Throws `RangeError` when the part of the buffer for these texts is full.
  */
 export function keep(text: string): Span {
   const start = kept;

@@ -9,7 +9,8 @@ const DESCRIPTORS = "/proc/self/fd";
 
 /**
  * Calls `listen`, which must open one listening socket before it returns. Returns the file
- * descriptor of this socket, because `Bun.serve` does not report it. Bun stays its owner.
+ * descriptor of this socket, because `Bun.serve` does not report it. Bun still owns the descriptor
+ * and closes it.
  */
 export function descriptorOfListener(listen: () => void): number {
   const before = new Set(descriptors().values());

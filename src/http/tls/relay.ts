@@ -15,7 +15,7 @@ const LOOPBACK = "127.0.0.1";
 interface TlsRelayOptions {
   /** Socket from which connections are accepted. The relay closes it when it stops. */
   socket: ListeningSocket;
-  /** Port of the server without TLS on the loopback address. */
+  /** Loopback port of the server without TLS, to which the relay passes the bytes on. */
   serverPort: number;
   tls: TlsKeys;
   /** Called when a client did not complete the TLS handshake. The connection is then closed. */

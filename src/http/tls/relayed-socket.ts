@@ -56,7 +56,9 @@ export class RelayedSocket {
     setTimeout(() => this.terminate(), 1_000 * IDLE_CONNECTION_SECONDS_MAX).unref();
   }
 
-  /** Closes the connection after `IDLE_CONNECTION_SECONDS_MAX`, if its client has not done so. */
+  /**
+   * Closes the connection after `IDLE_CONNECTION_SECONDS_MAX`, unless its client closes it before.
+   */
   closeLater(): void {
     setTimeout(() => this.close(), 1_000 * IDLE_CONNECTION_SECONDS_MAX).unref();
   }

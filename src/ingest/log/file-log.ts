@@ -63,8 +63,8 @@ const REPORTED_SOURCES_MAX = 2_000;
 
 /**
  * Returns a function that reports to the server up to which record the log is durable. The first
- * report after a pause is sent at once, further ones at most once per `INGEST_DURABLE_MS`. So a
- * single record needs no timer, whose wake-up costs about 25 µs of CPU.
+ * report after a pause is sent at once, further ones at most once per `INGEST_DURABLE_MS`. A single
+ * record therefore needs no timer, whose wake-up costs about 25 µs of CPU.
  */
 function createReporter(
   log: LogWriter<unknown>,

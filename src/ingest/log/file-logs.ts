@@ -53,7 +53,7 @@ interface Log {
 
 /**
  * Opens the logs of the ingest processes that will be started, and logs that earlier processes
- * left. Waits until the ingest processes of an earlier server have stopped writing, because they
+ * left. If ingest processes of an earlier server still write, waits until they stop, because they
  * also hold the port on which pixels are received.
  */
 export async function openFileLogs(options: FileLogsOptions): Promise<FileLogs> {

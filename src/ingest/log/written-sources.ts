@@ -12,7 +12,9 @@ export class WrittenSources {
   /** Source ids of the records of each flush that has not ended. */
   readonly #writing = new Map<Promise<void>, Set<string>>();
 
-  /** Returns a writer that appends to `log`, and adds records' source ids to the next report. */
+  /**
+   * Returns a writer that appends records to `log`, and adds their source ids to the next report.
+   */
   wrap(log: LogWriter<EventRecord>): LogWriter<EventRecord> {
     return {
       append: (record) => {

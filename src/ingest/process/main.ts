@@ -25,7 +25,10 @@ import {
  */
 const INGEST_ORPHAN_MS_MAX = 2_000;
 
-/** Opens a log of Kafka partitions. The ingest process itself does not read `settings`. */
+/**
+ * Opens a log of Kafka partitions. Only this function reads `settings`; the ingest process passes
+ * them on unread.
+ */
 export type OpenPartitions = (settings: object, parts: PartitionsContext) => Promise<IngestLog>;
 
 interface PartitionsContext extends IngestLogContext {

@@ -57,8 +57,8 @@ interface ZlibHandle {
 const GZIP_FRAME_BYTES = 18;
 const MEMORY_BYTES_MIN = 16_384;
 /**
- * Bytes by which the output buffer is larger than the expected data. Without them, zlib would
- * report the end of the data only in one more call.
+ * Bytes by which the output buffer is larger than the expected data. Without them, zlib would need
+ * another call to report the end of the data.
  */
 const SLACK_BYTES = 64;
 

@@ -67,7 +67,10 @@ export function sdkErrorResponse(
 /** The answer to a request whose events are durable. Segment's SDK for Java expects this body. */
 const success: SdkAnswer = { status: 200, body: JSON.stringify({ success: true }) };
 
-/** Response to a request from this origin whose events are durable. */
+/**
+ * Returns the response to a request whose events are durable, from the cache of responses by
+ * origin.
+ */
 const successFor = remembered(ORIGINS_REMEMBERED_MAX, (origin: string | undefined) =>
   sdkResponse(origin, success),
 );

@@ -46,9 +46,9 @@ export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {
 }
 
 /**
- * Returns the configuration for RudderStack's SDKs, with the members that their strictest decoders
- * need: those of the Swift and Kotlin SDKs. Leaves out `dataplanes`, because it would replace the
- * address that an application has set.
+ * Returns the configuration for RudderStack's SDKs. It has all members that the Swift and Kotlin
+ * SDKs need, whose decoders are the strictest. It has no `dataplanes`, because this member would
+ * replace the address that an application has set.
  */
 function rudderStackConfig({ id, name, writeKey, workspaceId, updatedAt }: Source) {
   return {

@@ -4,7 +4,7 @@ import { hasProgressed, readMainThread } from "./thread-state.ts";
 
 /**
  * Milliseconds in which a started ingest process must open its log, even if the log is locked. Once
- * the server allows the process to listen, it has this time again to do so.
+ * the server has allowed the process to listen, the process must listen within the same time.
  */
 export const INGEST_START_MS_MAX = 20_000;
 

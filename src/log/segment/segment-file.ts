@@ -103,8 +103,8 @@ type Put = (fd: number, blocks: Buffer[], position: number) => number | Promise<
 /**
  * Writes the blocks. If they consist of whole pages, uses direct I/O, which stalls less often (8 KB
  * every millisecond: 35 instead of 105 of 20,000 writes take more than 1 ms) and costs 2 to 3 %
- * less CPU time per pixel. Such blocks are not in the page cache, so readers read them from the
- * disk. This costs little, because a reader reads many blocks at a time.
+ * less CPU time per pixel. Blocks written by direct I/O are not in the page cache, so readers read
+ * them from the disk. This costs little, because a reader reads many blocks at a time.
  */
 async function putBlocks(segment: SegmentFile, blocks: Buffer[], put: Put): Promise<number> {
   const { fd, direct, end } = segment;

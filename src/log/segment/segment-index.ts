@@ -16,7 +16,7 @@ export interface IndexEntry {
  * Index of one segment file, built while the file is read. It has one entry for every
  * `LOG_INDEX_STRIDE_BYTES` of the file, and one for the furthest block that was read. To find a
  * record, a reader does a binary search in the index and then scans a short part of the file. A
- * reader that follows the log's end scans nothing.
+ * reader at the log's end starts at the entry of the furthest block, so it scans nothing.
  */
 export class SegmentIndex {
   readonly #entries: IndexEntry[];

@@ -1,9 +1,9 @@
 /**
  * Debian packages from which the image takes its libraries and its shell. base.json lists their
- * versions and hashes. apt fetches them from the sources of the build machine and checks them with
- * its keys. apt works in directories of its own, so that it can also fetch packages for another
- * processor. When a mirror has dropped a version, run `bun src/package/image/base-packages.ts`: it
- * writes the current versions to base.json.
+ * versions and hashes. apt fetches the packages from the sources of the build machine and checks
+ * them with that machine's keys. apt gets separate, temporary directories, so that it can also
+ * fetch packages for another processor. When a mirror has dropped a version, run
+ * `bun src/package/image/base-packages.ts`, which writes the current versions to base.json.
  */
 import {
   existsSync,
@@ -73,8 +73,8 @@ type Apt = (words: string[], cwd?: string) => string;
 
 /**
  * Calls `use` with two arguments: a function that runs apt-get for packages of `architecture` only,
- * and an empty directory for downloads. Both work in a new directory in `place`, which is removed
- * afterwards.
+ * and the path of an empty directory for downloads. All files of apt-get and the downloads are in a
+ * new directory in `place`, which is removed when `use` returns.
  */
 function withApt(
   architecture: DebianName,

@@ -92,9 +92,9 @@ export class DeadLetters {
   }
 
   /**
-   * Returns the groups of the workspace's dead letters: the letters of one destination with the
-   * same failure. The largest group is first; among groups of equal size, the one with the latest
-   * letter.
+   * Returns the groups of the workspace's dead letters, or only those of one destination if
+   * `destinationId` is given. A group has a destination's letters with the same failure. The
+   * largest group is first; among groups of equal size, the one with the latest letter.
    */
   groups(workspaceId: string, destinationId?: string): LetterGroup[] {
     const groups = this.#ledgers().flatMap(({ letters }) =>
@@ -121,8 +121,8 @@ export class DeadLetters {
   }
 
   /**
-   * Returns the ids of dead letters that match a filter, oldest first. `part` has the first and
-   * last id to look at, and the largest number of ids to return.
+   * Returns the ids of dead letters that match a filter, oldest first. `part` says between which
+   * two ids to look, and how many ids to return at most.
    */
   ids(workspaceId: string, filter: LetterFilter, part: Omit<LetterScan, "now">): LetterScanResult {
     const scan = { ...part, now: this.#now() };
@@ -173,10 +173,10 @@ export class DeadLetters {
   }
 
   /**
-   * In each ledger, handles the letters with the given ids, one transaction after the other. Each
-   * transaction is a call of `step`, which gets the remaining ids. It handles the first ones, and
-   * returns their number as `done` and the number of letters that it requeued or deleted as
-   * `count`. Resolves with the sum of all `count`s.
+   * Handles the dead letters with the given ids in each ledger, in several transactions one after
+   * the other. Each transaction is a call of `step`, which gets the ids that are left. It handles
+   * the first ones, and returns their number as `done` and the number of letters that it requeued
+   * or deleted as `count`. Resolves with the sum of all `count`s.
    */
   async #inLots(
     ids: readonly string[],

@@ -16,12 +16,12 @@ export class AttemptMasking {
   readonly #kind: DestinationKind;
   readonly #config: Record<string, unknown>;
   /**
-   * The mask that was last used for the config's secrets and `credentials`, the credentials of user
+   * The function last used to hide the config's secrets and `credentials`, the credentials of user
    * code. Kept because the events of the next failed attempt mostly have the same credentials.
    */
   #common: { credentials: ReadonlySet<Credentials>; mask: SecretMask } | undefined;
   /**
-   * The mask that was last used for the secrets of a request. Kept because the next request mostly
+   * The function last used to hide the secrets of a request. Kept because the next request mostly
    * has the same secrets.
    */
   #sent: { key: string; mask: SecretMask } | undefined;

@@ -48,7 +48,8 @@ export class BatchingQueue {
   #queuedBytes = 0;
   /**
    * Time, by `elapsed()`, from which the longest wait of a delivery (`ageMs`) is counted: when its
-   * first event came into the empty queue, or when the events of the delivery before were taken.
+   * first event came into the empty queue, or when the events of the previous delivery were taken
+   * from the queue.
    */
   #waitingSince = 0;
   /** Number of events at the front of the queue that are delivered without waiting for more. */
@@ -94,8 +95,9 @@ export class BatchingQueue {
   }
 
   /**
-   * Forgets the delivery that a crash interrupted if none of its events is in the queue. Called
-   * when all of them were taken again: then they have all ended without an output.
+   * Ends the recovery of the delivery that a crash interrupted, if the queue is empty. Called when
+   * user code has run again over all events of that delivery. If none of them is in the queue, the
+   * code made no output of them, and there is nothing to deliver again.
    */
   endRecovery(): void {
     if (this.#recovered === undefined || this.#queue.length > 0) return;

@@ -190,8 +190,7 @@ export class DeliveryPolicy {
 }
 
 /**
- * Whether an event causes its failures itself: it alone fails, while the destination accepts
- * others.
+ * Whether an event is the cause of its failures: it fails, while the destination accepts others.
  */
 function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts): boolean {
   const othersTaken = now.taken - countsAtFirst.taken;
@@ -203,8 +202,8 @@ function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts)
 }
 
 /**
- * Whether an event has failed more often than chance explains, by the share of other attempts that
- * failed. Also counts failures that the destination seems to have caused.
+ * Whether an event has failed more often than chance explains, given how many attempts without it
+ * failed in the same time. Also counts failures that the destination seems to have caused.
  */
 function failsTooOften(failed: FailuresAlone, now: OutputCounts): boolean {
   const { amongTaken, total, countsAtFirst } = failed;

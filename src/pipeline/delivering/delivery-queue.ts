@@ -30,13 +30,13 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
 
 /** Longest time in milliseconds that a request which is not full waits for more events. */
 const FILL_MS_MAX = 100;
-/** A failed retry from `#retries` causes a pause only after this many failed attempts in a row. */
+/** Number of failures in a row from which a failed retry of a set-aside event causes a pause. */
 const PAUSE_FAILURES_MIN = 2;
 
 type Failure = Extract<AttemptResult, { kind: "retry" }>;
 
 /**
- * Sends events to a destination, the events of each user in order. Divides a batch that fails until
+ * Sends events to a destination, the events of each user in order. Divides a failing batch until
  * one event fails alone. Sets this event aside to retry it later, and sends the events of other
  * users. If these fail too, the destination is down, and the pauses become longer.
  */
@@ -47,7 +47,7 @@ export class DeliveryQueue {
   #queuedBytes = 0;
   /** Number of events that were taken from the queue for delivery and have no final outcome yet. */
   #trying = 0;
-  /** Events that failed in a request of their own, each with the later events of its user. */
+  /** Events that failed alone in a request, each with the later events of the same user. */
   readonly #retries: RetryQueue;
   /** Whether the last attempt was a retry from `#retries`. If so, queued events are next. */
   #hasRetried = false;
@@ -216,7 +216,7 @@ export class DeliveryQueue {
     }
   }
 
-  /** Moves events that wait behind an earlier one of their user to `#retries`. Returns the rest. */
+  /** Moves events to `#retries` if an earlier event of their user is there. Returns the others. */
   #notBehind(outputs: Output[]): Output[] {
     if (this.#retries.isEmpty) return outputs;
     return outputs.filter((output) => !this.#retries.addBehind(output, this.#context.elapsed()));

@@ -34,7 +34,7 @@ const UNREACHABLE_MS_MIN = 2_000;
  */
 const REFUSALS_MIN = 3;
 
-/** Facts about the destination that its lane keeps when it is idle and closes its working parts. */
+/** Facts about a destination that its lane keeps after an idle `DestinationClient` was closed. */
 export interface DestinationPast {
   /** Whether the receiver has accepted an event since the server was started. */
   hasDelivered: boolean;
@@ -47,7 +47,7 @@ export interface DestinationClientParts {
   logger: Logger;
   health: Pick<HealthLogger, "recordAttempt">;
   labels: LaneLabels;
-  /** How long the destination had failed or refused all events, as earlier processes recorded. */
+  /** How long all attempts failed or all events were refused, as earlier processes stored it. */
   earlierFailure: FailureRecord;
   past?: DestinationPast | undefined;
 }
@@ -286,7 +286,7 @@ export class DestinationClient {
     this.#closing.add(closing);
   }
 
-  /** Closes a destination. Only logs an error, because deliveries continue with the new config. */
+  /** Closes a destination. Logs errors without throwing them: deliveries use the new config. */
   async #close({ destination }: OpenClient): Promise<void> {
     try {
       await destination.close();

@@ -84,8 +84,8 @@ export class LaneDelivery {
 
   /**
    * Puts events of one user into a queue. While earlier events of the user's group have no final
-   * outcome, this is their queue, so that they stay in order. Otherwise `#choose` chooses the
-   * queue.
+   * outcome, uses the queue that has them, so that the user's events stay in order. Otherwise
+   * `#choose` chooses the queue.
    */
   push(user: string, outputs: readonly Output[]): void {
     const only = this.#batching ?? (this.#queues.length === 1 ? this.#filled : undefined);

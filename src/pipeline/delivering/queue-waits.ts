@@ -21,8 +21,8 @@ export class QueueWaits {
   /** Whether every event of the queue waits for a retry that is not due yet. */
   isIdle = false;
   /**
-   * Whether the current wait is one after a failed attempt that may end as soon as the destination
-   * works again. False when the receiver has asked for the delay.
+   * Whether the queue waits after a failed attempt, and this wait may end as soon as the
+   * destination works again. False when the receiver has asked for the delay.
    */
   mayRetryEarlier = false;
 

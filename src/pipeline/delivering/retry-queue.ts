@@ -6,9 +6,7 @@ import {
 } from "../../settings/limits.ts";
 import type { Output, OutputCounts } from "../model/lane-event.ts";
 
-/**
- * An event that was set aside because it failed in a request of its own, and the events behind it.
- */
+/** An event that was set aside because it failed alone in a request, and the events behind it. */
 export interface RetryEntry {
   /**
    * The event that failed comes first. Later events of the same user wait behind it, to keep the
@@ -24,8 +22,8 @@ export interface RetryEntry {
 }
 
 /**
- * Events of a delivery queue that failed in a request of their own. They are retried one by one
- * while the queue delivers the events of other users. Later events of the same user wait behind
+ * Events of a delivery queue that failed in a request without other events. They are retried one by
+ * one while the queue delivers the events of other users. Later events of the same user wait behind
  * them, to keep the order.
  */
 export class RetryQueue {
@@ -55,7 +53,7 @@ export class RetryQueue {
     return waitingBytes > RETRIES_SHARE_MAX * LANE_IN_FLIGHT_BYTES_MAX;
   }
 
-  /** Sets aside an event that failed in a request of its own. */
+  /** Sets aside an event that failed in a request without other events. */
   add(output: Output): RetryEntry {
     const user = userOf(output);
     assert(!this.#entries.has(user), "A user has at most one output that is set aside");

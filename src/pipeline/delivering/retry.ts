@@ -34,9 +34,9 @@ export interface EventFailures {
 }
 
 /**
- * Returns whether an event causes its failures: others were accepted meanwhile, and it has failed
- * more often than chance explains. Such an event is given up before its retry window ends, so that
- * it does not hold back its user's other events.
+ * Returns whether an event causes its failures: other events were accepted since its first failure,
+ * and it has failed more often than chance explains. Such an event is given up before its retry
+ * window ends, so that it does not hold back its user's other events.
  */
 export function isPoison({ count, othersFailed, othersTaken }: EventFailures): boolean {
   if (count < POISON_ATTEMPTS_MIN || othersTaken === 0) return false;

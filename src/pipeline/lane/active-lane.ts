@@ -31,15 +31,15 @@ export interface ActiveLaneParts {
   /** The batched delivery that a crash interrupted; undefined when there is none. */
   recovered: DeliveryIntent | undefined;
   past: DestinationPast | undefined;
-  /** How long the destination had failed or refused all events, as an earlier process recorded. */
+  /** How long all attempts failed or all events were refused, as earlier processes stored it. */
   earlierFailure: FailureRecord;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
 
 /**
- * The working parts of a lane that has events: takes batches of events, runs user code, sends the
- * outputs, and stores progress.
+ * Does a destination's delivery while there are events: takes batches of events, runs user code,
+ * sends the outputs, and stores progress.
  */
 export class ActiveLane {
   readonly #context: LaneContext;
@@ -103,7 +103,7 @@ export class ActiveLane {
     };
   }
 
-  /** Whether the working parts have been idle for `LANE_IDLE_MS` and may be closed without loss. */
+  /** Whether the delivery has been idle for `LANE_IDLE_MS`, so that this object may be closed. */
   get mayRest(): boolean {
     const isIdle = this.#loop.isWaiting && this.uncommitted === 0 && this.#committer.isIdle;
     if (!isIdle || !this.#replays.isEmpty || !this.#delivery.isWell) return false;

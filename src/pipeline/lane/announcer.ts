@@ -13,9 +13,10 @@ export interface AnnouncerParts {
 }
 
 /**
- * Wakes the lanes that a log's new records are for. A lane at rest that is not woken skips all
- * records up to the announced end of the log. If the sources of the new records are unknown, the
- * announcer reads the records, once for all lanes, so that no lane at rest has to.
+ * Wakes the lanes for which a log has new records, then sets the log's announced end after these
+ * records. A resting lane that was not woken skips all records before the announced end. If the
+ * sources of the new records are unknown, the announcer reads the records, once for all lanes, so
+ * that no resting lane has to.
  */
 export class Announcer {
   readonly #parts: AnnouncerParts;

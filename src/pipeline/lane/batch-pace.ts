@@ -6,14 +6,14 @@ import { RateMeter } from "../../concurrency/rate-meter.ts";
  */
 const INTERVAL_MS_MAX = 10;
 /**
- * Number of events per second of a lane from which its batches start `INTERVAL_MS_MAX` apart. A
- * batch costs half a millisecond besides its events, so batches of one event would use the whole
- * processor.
+ * Events per second that a lane must take for its batches to start `INTERVAL_MS_MAX` apart. With
+ * fewer events, they may start sooner. A batch costs half a millisecond besides its events, so
+ * batches of one event would use the whole processor.
  */
 const LANE_EVENTS_PER_SECOND = 2_000;
 /**
- * Number of batches per second of all lanes from which each lane's batches start `INTERVAL_MS_MAX`
- * apart.
+ * Batches per second that all lanes together must begin for every lane's batches to start
+ * `INTERVAL_MS_MAX` apart.
  */
 const BATCHES_PER_SECOND = 1_000;
 

@@ -67,7 +67,7 @@ export class BatchScheduler {
    */
   #unrun: LaneEvent[] = [];
   readonly size = new BatchSize();
-  /** Whether the last batch is empty because memory is missing, so that events may be left. */
+  /** Whether the last batch is empty for lack of memory, so that there may be events to take. */
   lacksMemory = false;
   /** Whether the last batch was empty. */
   #wasIdle = false;
@@ -99,7 +99,7 @@ export class BatchScheduler {
   }
 
   /**
-   * Puts events whose outputs did not fit in memory back, before all others that must run again.
+   * Puts back events whose outputs did not fit in memory, before all others that must run again.
    * They run before any new event.
    */
   putBack(events: readonly LaneEvent[]): void {
@@ -107,8 +107,8 @@ export class BatchScheduler {
   }
 
   /**
-   * Puts events back, after all others that must run again, because they were taken later than
-   * those. They run before any new event.
+   * Puts back events like `putBack`, but after all others that must run again, because these events
+   * were taken later. They run before any new event.
    */
   putBackLast(events: readonly LaneEvent[]): void {
     this.#unrun.push(...events);
@@ -132,9 +132,7 @@ export class BatchScheduler {
     return events;
   }
 
-  /**
-   * If there were many events or batches, waits for more events, so that the next batch is larger.
-   */
+  /** If there were many events or batches lately, waits for more events to make a larger batch. */
   async #waitForMore(): Promise<void> {
     const { clock, pace, changed } = this.#parts;
     const now = clock.elapsed();

@@ -25,7 +25,7 @@ export interface DispatchResult {
    * not returned a result for them. In the order of the batch.
    */
   rest: readonly LaneEvent[];
-  /** Average size in bytes of the outputs of one event of the batch; 0 when none was passed on. */
+  /** Average size in bytes of one event's outputs in this batch; 0 when there were no outputs. */
   bytesPerEvent: number;
 }
 

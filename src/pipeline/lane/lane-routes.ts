@@ -13,7 +13,10 @@ import type { LaneReplays } from "../replays/lane-replays.ts";
 export class LaneRoutes {
   #destination: Destination;
   #connections: readonly Connection[];
-  /** Created at its first use, because most destinations are idle and never use it. */
+  /**
+   * The routes that `current` returns; undefined until its first call, because most destinations
+   * are idle and never need them.
+   */
   #current: Routes | undefined;
   #isRemoved = false;
 

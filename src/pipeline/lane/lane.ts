@@ -24,13 +24,13 @@ export class Lane implements LaneCommitSource {
   readonly #routes: LaneRoutes;
   /** Reads the logs. While the lane rests, it is a `RestingReader`, which needs less memory. */
   #reader: LaneReader | RestingReader;
-  /** The parts that deliver events; undefined until there is something to read or to replay. */
+  /** Delivers the destination's events; undefined while there is nothing to read or to replay. */
   #active: ActiveLane | undefined;
   #isStopped = false;
   #isDiscarded = false;
   /** The broken invariant (a bug) that has stopped this lane; undefined while it runs. */
   #failure: FailureState | undefined;
-  /** Log → lowest needed position in the change that the idle lane writes; undefined if none. */
+  /** Log → first record that the lane needs once its running write is on disk; else undefined. */
   #lows: ReadonlyMap<string, number> | undefined;
   /** Facts about the receiver that `#active` had when it was closed. */
   #past: DestinationPast | undefined;
@@ -113,8 +113,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Frees the memory of an idle lane: closes its working parts (`#active`) and keeps only its read
-   * positions. Does nothing if the lane has work, or has read records that are not settled.
+   * Frees the memory of an idle lane: closes `#active`, and keeps only the lane's read positions.
+   * Does nothing if the lane has work, or has read records that are not settled.
    */
   rest(): void {
     const active = this.#active;

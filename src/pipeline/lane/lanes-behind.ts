@@ -16,8 +16,8 @@ const LANES_PER_TURN = 256;
 /**
  * Reads the logs for resting lanes that may have unread records, such as after a start. Wakes each
  * lane that may have to deliver one of the records, and moves the others past them. One read serves
- * all lanes with the same read position, so thousands of idle destinations read a log once, without
- * opening their working parts.
+ * all lanes with the same read position, so a log is read once for thousands of idle destinations,
+ * and their lanes stay at rest.
  */
 export class LanesBehind<L extends Resting> {
   readonly #logs: LogSet;
@@ -25,13 +25,13 @@ export class LanesBehind<L extends Resting> {
   /** The resting lanes that may have unread records, in the order of their turns. */
   readonly #lanes = new Set<L>();
   /**
-   * Log → its end when a lane was last added, up to which this class reads the log. For later
-   * records an `Announcer` wakes the lanes.
+   * Log → end of the log when a lane was last added. This class reads the log up to that end. For
+   * later records, an `Announcer` wakes the lanes.
    */
   readonly #ends = new Map<string, number>();
   /**
-   * Read position of the lane furthest behind. Every second read is there, the others at the
-   * position of the lane whose turn it is.
+   * Read position of the lane furthest behind. Every second read begins there; the other reads
+   * begin at the position of the lane whose turn it is.
    */
   #furthest: LogPlace | undefined;
   #isTurnOfFurthest = false;

@@ -11,8 +11,8 @@ export class SourceLanes {
   /** Source id → ids of the destinations whose lanes a new record of the source must wake. */
   readonly #bySource = new Map<string, Set<string>>();
   /**
-   * Destination id → its connections. Has only destinations with a connection that has ended and is
-   * not complete: this node has not seen the last record that the connection delivers.
+   * Destination id → the destination's connections. Has only destinations with a connection that
+   * has ended and whose last record this node has not seen yet.
    */
   readonly #ending = new Map<string, readonly Connection[]>();
 
@@ -27,9 +27,9 @@ export class SourceLanes {
 
   /**
    * Replaces the connections of a destination; `before` has its previous ones. Returns true if this
-   * node now sees the last records of all ended connections, and did not before. The caller must
-   * then wake the lane once more, because later records do not, and the lane may not have read
-   * these.
+   * node did not see the last records of all ended connections before, and now does. The caller
+   * must then wake the lane once more: it may not have read these records, and later ones do not
+   * wake it.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);
@@ -49,8 +49,8 @@ export class SourceLanes {
   }
 
   /**
-   * Returns the ids of the destinations whose ended connections have become complete since the last
-   * call: this node has seen their last records.
+   * Returns the ids of the destinations that have ended connections and for which this node now
+   * sees the last record of each of these connections. Returns each id only once.
    */
   takeEnded(): string[] {
     return [...this.#ending].flatMap(([id, ending]) => (this.set(id, ending, ending) ? id : []));

@@ -11,8 +11,8 @@ const RETRY_MS = 1_000;
 /**
  * Starts and updates the lanes (one for each destination) of many destinations in slices, so that
  * thousands of them do not hold up heartbeats, requests and running lanes. All partitions share one
- * `slicer`, because the slices of several would follow each other without a pause. An update that
- * throws does not stop the others, and is tried again after a pause.
+ * `slicer`, because the slices of several slicers would follow each other without a pause. An
+ * update that throws does not stop the others, and is tried again after a pause.
  */
 export class UpdateQueue {
   readonly #slicer: TimeSlicer;
@@ -42,14 +42,14 @@ export class UpdateQueue {
     return this.#waiting.size === 0 && this.#failed.size === 0;
   }
 
-  /** Updates the first `UPDATES_AT_ONCE_MAX` destinations before it returns, the others later. */
+  /** Updates the first `UPDATES_AT_ONCE_MAX` destinations during the call, the others later. */
   add(destinationIds: Iterable<string>): void {
     for (const id of destinationIds) this.#waiting.add(id);
     this.updateNow(this.#waiting.values().take(UPDATES_AT_ONCE_MAX));
     if (this.#waiting.size > 0 && !this.#isRunning) void this.#run();
   }
 
-  /** Updates all of the destinations before it returns. */
+  /** Updates all of the destinations during the call. */
   updateNow(destinationIds: Iterable<string>): void {
     for (const id of destinationIds) this.#updateOne(id);
   }

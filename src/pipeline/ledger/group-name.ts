@@ -29,7 +29,9 @@ const variableParts: readonly RegExp[] = [
 const codes = /\b(HTTP|status|status code|answered|responded with|error|code)([ :]+)(\d{1,3})\b/gi;
 const digits = "abcdefghij";
 
-/** Replaces each part of a reason that differs between events, or a list of such parts. */
+/**
+ * Text that replaces each part of a reason that differs between events, or a list of such parts.
+ */
 const PLACE = "#";
 const places =
   /#(?:\s?(?:ms|s|min|h|d|seconds?|minutes?|hours?|days?|bytes?|KB|MB|GB|KiB|MiB)\b)?/g;

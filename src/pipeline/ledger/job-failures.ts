@@ -35,7 +35,7 @@ export function addFailures(
   return [...sums.values()].sort((one, other) => other.count - one.count);
 }
 
-/** Outcomes of the requeued letters of one replay in one commit. */
+/** Outcomes that one commit stores for letters that one replay has requeued. */
 export interface JobOutcomes {
   workspaceId: string;
   counts: JobCounts;

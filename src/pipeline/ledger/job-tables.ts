@@ -73,8 +73,8 @@ export class JobTables {
   }
 
   /**
-   * Throws an `ApiError` if the job may not start: as many jobs as allowed are running, or one that
-   * sends logged events to the same destination is.
+   * Throws an `ApiError` if the job may not start: as many jobs as allowed are running, or a
+   * running job already sends logged events to the same destination.
    */
   expectRoom(job: ReplayJob): void {
     // Jobs that only wait for the outcomes of their letters do not requeue more letters.
@@ -210,7 +210,7 @@ function isMoved(job: ReplayJob): boolean {
   return job.kind !== "events" && job.movedAt !== undefined;
 }
 
-/** Returns the destination and the reason of two jobs; undefined for each that is not the same. */
+/** Returns the destination and the reason that both jobs have; undefined for each that differs. */
 function commonScope(one: LetterJob, other: LetterJob) {
   return {
     destinationId: one.destinationId === other.destinationId ? one.destinationId : undefined,

@@ -36,8 +36,8 @@ export const OWNERS = "owners";
 
 /**
  * Decides which node may write to a shared ledger: the node that claimed it last. Each commit
- * checks the claim in its own transaction. A replaced node therefore cannot write, even if it has
- * not noticed that it was replaced.
+ * checks the claim in its own transaction. Once another node has claimed the ledger, the previous
+ * owner therefore cannot write, even if it has not noticed the new claim.
  */
 export class LedgerClaims {
   readonly #owners: Table<LedgerOwner, string>;

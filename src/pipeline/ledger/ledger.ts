@@ -213,8 +213,8 @@ export class Ledger {
   }
 
   /**
-   * Removes dead letters with the given ids from their tables, and returns them. Removes none if
-   * the request, whose entry in the list of replays is `record`, was cancelled meanwhile.
+   * Removes dead letters with the given ids from their tables, and returns them. Removes none if a
+   * user has cancelled the request, whose entry in the list of replays is `record`.
    */
   #take(workspaceId: string, ids: readonly string[], record: LetterJob | undefined) {
     const job = record && this.#jobs.get(workspaceId, record.id);

@@ -134,7 +134,7 @@ export class LetterGroups {
     });
   }
 
-  /** Yields the ids of a group's letters that sort after the id `after`, oldest first. */
+  /** Yields the ids of a group's dead letters that sort after the id `after`, oldest first. */
   *lettersOf(workspaceId: string, id: string, after: string): Generator<string> {
     for (const { key, value } of this.#letters.getRange(keyRange(id, after))) {
       if (value === workspaceId) yield key[1];
@@ -142,8 +142,8 @@ export class LetterGroups {
   }
 
   /**
-   * Yields the ids of letters in the given groups that sort after the id `after`, oldest first. No
-   * group may be given twice.
+   * Yields the ids of dead letters in the groups `ids`, oldest first. Begins after the letter id
+   * `after`. No group may be given twice.
    */
   *lettersOfAll(workspaceId: string, ids: readonly string[], after: string): Generator<string> {
     const heads = ids.flatMap((id) => {

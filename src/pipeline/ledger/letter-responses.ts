@@ -14,9 +14,10 @@ export interface KeptResponse {
 /** Number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Milliseconds after the latest response of a group with `RESPONSES_OF_GROUP_MAX` responses until a
- * new one may replace the oldest. Otherwise, a receiver that answers each event differently would
- * make every dead letter write its response, which all nodes of a cluster read.
+ * Pause in milliseconds after a group has got its latest response, if it has as many as it may have
+ * (`RESPONSES_OF_GROUP_MAX`). Only then may a new response replace the oldest. Without this pause,
+ * a receiver that answers each event differently would make every dead letter write its response,
+ * which all nodes of a cluster read.
  */
 const REPLACED_AFTER_MS = 60_000;
 /** Largest total size in bytes of a destination's stored responses, in one ledger. */
@@ -32,8 +33,8 @@ const SUM = "";
  */
 export class LetterResponses {
   /**
-   * [group id, response id] → response. [destination id, ""] and ["", ""] → sum of bytes of a
-   * destination, and of all.
+   * [group id, response id] → response. [destination id, ""] → total bytes of the destination's
+   * responses. ["", ""] → total bytes of all responses.
    */
   readonly #responses: Table<ShownAnswer | number, PairKey>;
 

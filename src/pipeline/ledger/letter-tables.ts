@@ -14,8 +14,8 @@ import { firstIdAt, firstKeys, keyRange, LAST_KEY, type PairKey } from "./letter
 import { responseIdOf } from "./letter-responses.ts";
 
 /**
- * Number of characters of events at which a page of dead letters ends. The event that reaches this
- * number is still on the page.
+ * Number of characters that the events on a page of dead letters may have together. The event that
+ * reaches this number is still on the page, and is the last.
  */
 export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
 
@@ -33,7 +33,7 @@ export interface DropRange {
   before?: string | undefined;
 }
 
-/** Number of characters of events at which one transaction takes no further dead letter. */
+/** Number of event characters at which one transaction takes no further dead letter. */
 const LOT_CHARS_MAX = 8 << 20;
 /** Largest number of dead letters that one transaction removes or requeues. */
 const LOT_LETTERS_MAX = 1_000;
@@ -47,7 +47,7 @@ export class LetterTables {
   readonly #letters: Table<StoredLetter, PairKey>;
   /** [destination id, letter id] → workspace id. */
   readonly #byDestination: Table<string, PairKey>;
-  /** [workspace id, destination id] → number of letters. */
+  /** [workspace id, destination id] → number of dead letters. */
   readonly #counts: Table<number, PairKey>;
   readonly groups: LetterGroups;
 
@@ -96,8 +96,8 @@ export class LetterTables {
   }
 
   /**
-   * Removes up to `count` of the oldest letters of a destination, but at most `LOT_LETTERS_MAX`.
-   * Returns the number removed.
+   * Removes up to `count` of a destination's oldest dead letters, but at most `LOT_LETTERS_MAX`.
+   * Returns the number of removed letters.
    */
   dropOldest(
     { workspaceId, destinationId }: LetterOwner,

@@ -5,11 +5,13 @@ import type { LetterTables } from "./letter-tables.ts";
 
 /** Result of one step of a job that requeues or deletes dead letters. A step is one transaction. */
 export interface MovedLetters {
-  /** Number of letters that the step scanned. */
+  /** Number of dead letters that the step scanned. */
   seen: number;
-  /** The letters to requeue. Empty for a job that deletes letters. */
+  /** The dead letters that the caller must requeue. Empty for a job that deletes letters. */
   requeued: RequeuedLetter[];
-  /** Whether all letters are requeued or deleted, or the job has ended or does not exist. */
+  /**
+   * Whether the job needs no further step: no letter is left, or the job has ended or is unknown.
+   */
   isOver: boolean;
 }
 

@@ -19,12 +19,12 @@ export interface RequeuedBounds {
 
 /** Name of the table that holds the requeued dead letters. */
 export const REQUEUED = "replays";
-/** Largest number of requeued dead letters of a deleted destination that one transaction drops. */
+/** Largest number of requeued letters of a deleted destination that one transaction drops. */
 const DROP_LETTERS_MAX = 1_000;
 
 /** Stores the requeued dead letters until they have been sent again and have an outcome. */
 export class RequeuedLetters {
-  /** [destination id, letter id] → letter. */
+  /** [destination id, letter id] → requeued dead letter. */
   readonly #letters: Table<RequeuedLetter, PairKey>;
   /**
    * Destination id → where the next read starts: after the letter with the id `last`. That letter
@@ -44,7 +44,7 @@ export class RequeuedLetters {
     return this.#letters.doesExist([destinationId, id]);
   }
 
-  /** Whether at least `count` letters of a destination are stored. */
+  /** Whether at least `count` requeued dead letters of a destination are stored. */
   hasAtLeast(destinationId: string, count: number): boolean {
     return [...this.#letters.getKeys(keyRange(destinationId, "", count))].length >= count;
   }
@@ -84,7 +84,7 @@ export class RequeuedLetters {
     this.#letters.remove([destinationId, id]);
   }
 
-  /** Returns up to `DROP_LETTERS_MAX` letters of a destination. */
+  /** Returns up to `DROP_LETTERS_MAX` requeued dead letters of a destination. */
   some(destinationId: string): RequeuedLetter[] {
     const range = keyRange(destinationId, "", DROP_LETTERS_MAX);
     return [...this.#letters.getRange(range)].map(({ value }) => value);

@@ -138,7 +138,10 @@ export interface LetterScanResult {
 export interface LetterGroup extends LetterOwner {
   id: string;
   stage: "transform" | "deliver";
-  /** The first letter's reason. In others, numbers, ids, quoted values and times may differ. */
+  /**
+   * Reason of the group's first letter. Numbers, ids, quoted values and times in the reasons of its
+   * other letters may differ.
+   */
   reason: string;
   count: number;
   /**

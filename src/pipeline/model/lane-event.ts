@@ -19,8 +19,8 @@ export type Origin = LogOrigin | { requeued: StoredLetter; jobId?: string | unde
 
 /**
  * Approximate bytes that an event takes in memory besides its text. If they were not counted, a
- * batch of many events `{}` would count as almost nothing. `OUTPUT_OVERHEAD_BYTES` is the number
- * for an output.
+ * batch of many events `{}` would count as almost nothing. For an output, `OUTPUT_OVERHEAD_BYTES`
+ * is used instead.
  */
 export const EVENT_OVERHEAD_BYTES = 512;
 const OUTPUT_OVERHEAD_BYTES = 256;
@@ -73,7 +73,9 @@ export interface LaneEvent {
   after: LaneEvent | undefined;
 }
 
-/** Returns a new event with the fields of `read`, over which no user code has run yet. */
+/**
+ * Creates a `LaneEvent` from the four fields in `read`. No user code has run over the event yet.
+ */
 export function createLaneEvent(
   read: Pick<LaneEvent, "input" | "origin" | "retryWindowStart" | "bytes">,
 ): LaneEvent {
@@ -103,8 +105,8 @@ export interface OutputCounts {
   /** Number of outputs that failed at least once in a request without other outputs. */
   failed: number;
   /**
-   * Number of outputs that have no final outcome and failed in a request without other outputs, or
-   * wait behind such an output of the same user.
+   * Number of outputs without a final outcome that have failed in a request without other outputs,
+   * or that wait behind an output of the same user that has.
    */
   waiting: number;
   waitingBytes: number;
@@ -140,7 +142,7 @@ export interface Output {
    * Undefined until then.
    */
   failingSince: number | undefined;
-  /** Index in `UserGroups` of the group of the output's user; -1 until the output is queued. */
+  /** Index of the group in `UserGroups` that has all outputs of the same user; -1 until queued. */
   userGroup: number;
   /** Failures of the output in requests without other outputs; undefined before the first one. */
   failedAlone: FailuresAlone | undefined;
@@ -183,7 +185,7 @@ export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: Liv
   };
 }
 
-/** Final outcome of an output, or of an event without outputs. */
+/** Final outcome of an output (an event as user code made it), or of an event without outputs. */
 export type EventOutcome =
   | { kind: "delivered" }
   | { kind: "dropped" }

@@ -23,7 +23,7 @@ export interface DeliveryIntent {
    * that have no final outcome yet belong to the delivery.
    */
   ends: Positions;
-  /** Id of the last requeued dead letter in the delivery. Absent when the delivery has none. */
+  /** Highest id of the requeued dead letters in the delivery. Absent when the delivery has none. */
   letter?: string;
   /**
    * Replay job id → log → exclusive upper bound of the delivery's replayed records. All records of
@@ -40,17 +40,17 @@ export interface DeliveryIntent {
 export interface FailureRecord {
   /**
    * Milliseconds for which every attempt has failed, in this process and earlier ones. Absent while
-   * the receiver answers.
+   * the destination's server answers.
    */
   outageMs?: number;
   /**
-   * Milliseconds for which the receiver has answered and refused every event. Absent while the
-   * receiver accepts events or does not answer.
+   * Milliseconds for which the destination's server has answered and refused every event. Absent
+   * while it accepts events or does not answer.
    */
   refusedMs?: number;
   /**
-   * Why the last attempt failed, or why the receiver refused its events. Absent when there is no
-   * failure, and in records of older versions.
+   * Why the last attempt failed, or why the destination's server refused its events. Absent when
+   * there is no failure, and in records that older versions of pixelmill stored.
    */
   reason?: string;
 }
@@ -64,25 +64,27 @@ export interface LaneRecord extends FailureRecord {
   logs: Record<string, CursorRecord>;
   /**
    * Connection id → start of the latest live period (a time in which the connection delivers) that
-   * the lane knows, as a position in each log. If a new period begins before the lane's read
-   * position, it is entered here only when the lane has read the older records. Until then, a
-   * restart reads these records again.
+   * the lane knows, as a position in each log. A period that begins before the lane's read position
+   * is entered only when the lane has read the older records. Until then, a restart reads these
+   * records again.
    */
   known: Record<string, Positions>;
 }
 
 /**
- * Whether the lane with the stored state `record` was failing when it stopped. Such a lane does not
- * rest after a restart, because a resting lane does not report a failure.
+ * Whether the lane with the stored state `record` was failing when it stopped. After a restart, a
+ * failing lane does not become a resting lane (an idle lane that takes little memory), because a
+ * resting lane does not report a failure.
  */
 export function isFailing(record: LaneRecord | undefined): boolean {
   return (record?.outageMs ?? record?.refusedMs) !== undefined;
 }
 
 /**
- * Whether the ledger's record of a lane, `stored`, is up to date. Both must have equal positions,
- * equal live periods, the same interrupted delivery, and a refusal or none. An outage in `stored`
- * must still last, and its length must be correct up to `outageStepMs`.
+ * Whether the ledger's record of a lane, `stored`, still agrees with the lane's current state.
+ * Positions, live periods and interrupted delivery must be equal, and either both or neither must
+ * have a refusal. If `stored` has an outage, it must still last. The stored length of the outage
+ * may be wrong by less than `outageStepMs`.
  */
 export function isStored(
   stored: LaneRecord | undefined,

@@ -77,8 +77,8 @@ export interface EventJob extends JobBase {
   kind: "events";
   destinationId: string;
   /**
-   * Id of the source that the request named. Absent when it named none, so that the job replays all
-   * sources connected to the destination.
+   * Id of the source that the API request for the job named. Absent when the request named none:
+   * the job then replays all sources connected to the destination.
    */
   sourceId?: string;
   sources: readonly string[];
@@ -95,7 +95,7 @@ export interface EventJob extends JobBase {
    */
   starts: Positions;
   ends: Positions;
-  /** Log → position up to which the job has read, and its events without a final outcome. */
+  /** Log → position up to which the job has read, and the taken events without a final outcome. */
   logs: Record<string, CursorRecord>;
   /**
    * Time in milliseconds since the epoch at which the last event that the job has read was
@@ -121,7 +121,9 @@ export interface LetterJob extends JobBase {
   destinationId?: string | undefined;
   /** Reason why delivery of all the job's letters was given up; absent when they have several. */
   reason?: string | undefined;
-  /** When all letters had been requeued or deleted, in ms since the epoch; absent before. */
+  /**
+   * When all the job's letters had been requeued or deleted, in ms since the epoch; else absent.
+   */
   movedAt?: number;
   /**
    * Id of the last dead letter that was scanned. The scan ends before the id `before`; letters

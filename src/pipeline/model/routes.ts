@@ -27,7 +27,10 @@ function isWithin(from: Positions, until: Positions | undefined, log: string, se
   return until === undefined || sequence < (until[log] ?? 0);
 }
 
-/** Whether the connection's live periods include any sequence number from `from` to `to` - 1. */
+/**
+ * Whether the connection's live periods (times in which it delivers) include any sequence number
+ * from `from` to `to` - 1.
+ */
 export function coversSome(connection: Connection, log: string, from: number, to: number): boolean {
   return [connection, ...(connection.earlier ?? [])].some((period) => {
     const end = period.until === undefined ? to : (period.until[log] ?? 0);
@@ -36,7 +39,7 @@ export function coversSome(connection: Connection, log: string, from: number, to
 }
 
 /**
- * Returns the first sequence number of a log that the connection delivers, which is the earliest
+ * Returns the sequence number from which the connection delivers records of a log: the earliest
  * start of its live periods. If `known` is given, live periods that began at these positions or
  * earlier are left out. Returns Infinity when no live period is left.
  */
@@ -47,17 +50,17 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
 }
 
 /**
- * Returns the start of a connection's latest live period; undefined when the connection was never
- * live. Ignores the last period if it ended where it began, because another period may begin at the
- * same positions.
+ * Returns the start of a connection's latest live period (time in which it delivers); undefined
+ * when the connection was never live. Ignores the last period if it ended where it began, because
+ * another period may begin at the same positions.
  */
 export function latestStart({ from, until, earlier = [] }: Connection): Positions | undefined {
   return until === undefined || isAfter(until, from) ? from : earlier.at(-1)?.from;
 }
 
 /**
- * Whether `positions` are later than `known`. Each of the two holds the ends of all logs at one
- * moment, so one higher end is enough to show this.
+ * Whether `positions` are later than `known`. Each holds the ends of all logs at one moment. Ends
+ * only grow: if one end in `positions` is higher than in `known`, `positions` are later.
  */
 function isAfter(positions: Positions, known: Positions): boolean {
   return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));
@@ -104,8 +107,8 @@ export function decideReplay({ destination }: Routes): RouteDecision {
 }
 
 /**
- * Returns the sequence number of the first record that a lane with the connections `connections`
- * reads from a log.
+ * Returns the sequence number of the first record that a lane (the delivery to one destination)
+ * with the connections `connections` reads from a log.
  */
 export function firstToRead(
   log: string,

@@ -78,7 +78,7 @@ export class CodeLogs {
     return { lines, chars: lines * GUEST_LOG_CHARS_MAX };
   }
 
-  /** Adds a batch's lines. `messageIdOf` returns the id of the event at an index in the batch. */
+  /** Adds the log lines of a batch. `messageIdOf` maps an event's index in the batch to its id. */
   add(
     live: LiveProgram,
     destinationId: string,

@@ -19,13 +19,16 @@ export interface PipelineFigures {
    * the time `at`.
    */
   minute(at: number): Map<Series, FigureRow>;
-  /** Resolves with a row for each series that has a lag. The rows hold only the current lag. */
+  /**
+   * Resolves with a row for each series whose events wait for delivery. The rows hold only this
+   * lag.
+   */
   lag(): Promise<Map<Series, FigureRow>>;
 }
 
 export interface FigureSources {
   histories: LaneHistories;
-  /** Transformation id → counts of the runs of its code. */
+  /** Transformation id → counts of the events over which its code has run. */
   runs: MinuteCounters;
   /** Source id → counts of events that this node stored and of repeated events that it found. */
   received: MinuteCounters;
@@ -66,7 +69,10 @@ export function minuteFigures(sources: FigureSources, at: number): Map<Series, F
   return rows;
 }
 
-/** Adds a lane's lag to the rows of its destination, workspace, sources and connections. */
+/**
+ * Adds the lag of a lane (a destination's delivery) to the rows of its destination, workspace,
+ * sources and connections.
+ */
 export function addLag(rows: Map<Series, FigureRow>, lane: LaneGauges): void {
   const events = lane.lagEvents();
   if (events === 0) return;

@@ -6,8 +6,8 @@ import type { FailureCause } from "../model/attempt.ts";
  */
 
 /**
- * Labels of the metrics of a lane. All parts of the lane share this object, so that a renamed
- * destination shows its new name everywhere.
+ * Labels of the metrics about a lane (the delivery to one destination). All parts of the lane share
+ * this object, so that a renamed destination shows its new name everywhere.
  */
 export interface LaneLabels {
   destination: string;
@@ -18,9 +18,9 @@ export interface LaneLabels {
 
 /** Start and cause of a failure that has not ended yet. */
 export interface FailureState extends FailureCause {
-  /** Start by the monotonic clock `clock.elapsed`, from which the duration is computed. */
+  /** Start of the failure by the monotonic clock `clock.elapsed`, to compute how long it lasts. */
   since: number;
-  /** Start in milliseconds since the Unix epoch, for display. */
+  /** Start of the failure in milliseconds since the Unix epoch, for display. */
   startedAt: number;
 }
 
@@ -51,8 +51,8 @@ export interface LaneGauges {
    */
   refusal: FailureState | undefined;
   /**
-   * The last attempt that failed or was refused by the receiver, even if later ones succeeded;
-   * undefined when there was none.
+   * The last attempt that failed or that the destination's server refused, even if later ones
+   * succeeded; undefined when there was none.
    */
   lastFailure: LastFailure | undefined;
 }

@@ -24,8 +24,8 @@ export interface ConnectionRates extends Rates {
 
 interface LaneMinute {
   /**
-   * Counters of the lane, in the order of a figure row's columns. The counter `RECEIVED` is 0,
-   * because received events are counted only per source.
+   * Counters of the lane (a destination's delivery), in the order of a figure row's columns. The
+   * counter `RECEIVED` is 0, because received events are counted only per source.
    */
   counters: ArrayLike<number>;
   /** Counters of each source whose events were counted. */
@@ -39,15 +39,15 @@ interface LaneMinute {
 const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 
 /**
- * Whether counters have had no events for `IDLE_MS`. Also true when their last event is as far in
- * the future, because the clock was set back.
+ * Whether counters have had no events for `IDLE_MS`. Also true when their last event lies more than
+ * `IDLE_MS` in the future, because the clock was set back.
  */
 const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
 
 /**
- * A destination counts as recovered when this number of the outputs delivered since its last
- * failure would have failed at the failure rate of the last minute. At 3, a destination that still
- * fails is taken for recovered about once in e³ = 20 times.
+ * A destination counts as recovered when it has accepted so many outputs since its last failure
+ * that this number of them would have failed at the failure rate of the last minute. At 3, a
+ * destination that still fails is taken for recovered about once in e³ = 20 times.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;
@@ -204,8 +204,9 @@ class LaneHistory {
 }
 
 /**
- * Recent activity of all destinations, by destination id. Its memory is bounded: when there is no
- * room for another history or connection, it deletes counters that had no events for `IDLE_MS`.
+ * Recent activity of all destinations, by destination id. The memory is bounded: when there is no
+ * room for the counters of another destination or connection, counters that had no events for
+ * `IDLE_MS` are deleted.
  */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();
@@ -231,8 +232,8 @@ export class LaneHistories {
   }
 
   /**
-   * Reserves room for a history's counters. False when there is none: the history then records
-   * nothing.
+   * Reserves room for the counters of a destination's history. Returns false when there is no room;
+   * the history then records nothing.
    */
   admit(history: LaneHistory, now: number): boolean {
     if (this.#open.size >= LANE_HISTORIES_MAX) this.#sweep(now);

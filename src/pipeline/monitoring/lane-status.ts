@@ -13,17 +13,17 @@ export interface LaneStatus {
   isWaiting: boolean;
   /**
    * The current failure or refusal; absent while attempts succeed. `since` is the time of the first
-   * failed attempt in milliseconds since the Unix epoch. `isDown` is true when the receiver has not
-   * answered for at least `DOWN_MS_MIN`; it is false while the receiver answers and refuses every
-   * event.
+   * failed attempt in milliseconds since the Unix epoch. `isDown` is true when the destination's
+   * server has not answered for at least `DOWN_MS_MIN`; it is false while the server answers and
+   * refuses every event.
    */
   failure?: { since: number; reason: string; isDown: boolean };
   /**
-   * The last attempt that failed or that the receiver refused, even if later ones succeeded. Absent
-   * when there was none.
+   * The last attempt that failed or that the destination's server refused, even if later ones
+   * succeeded. Absent when there was none.
    */
   lastFailure?: LastFailure;
-  /** Whether some events fail although the receiver accepts others. */
+  /** Whether some events fail although the destination's server accepts others. */
   isRejecting: boolean;
   rates: ConnectionRates[];
 }

@@ -193,7 +193,7 @@ export function createLaneMetrics(
   return {
     ...metrics,
     histories,
-    /** Figures of the runs of user code, by transformation id. */
+    /** Transformation id → counts of the events over which its code has run. */
     runs,
     /** Records one batch of events over which the destination's published code has run. */
     recordRun(

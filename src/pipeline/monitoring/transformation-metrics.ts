@@ -88,7 +88,10 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
 
 type RunCounts = Record<(typeof outcomes)[number], number>;
 
-/** Adds a batch to a transformation's figures. Events that `passed` the code count as delivered. */
+/**
+ * Adds a batch to a transformation's figures. Events for which its code returned an event
+ * (`passed`) count as delivered.
+ */
 export function recordRunFigures(
   runs: MinuteCounters,
   transformationId: string,

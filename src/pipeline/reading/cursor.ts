@@ -18,8 +18,8 @@ export class Cursor {
   #next: number;
   /**
    * Sequence numbers of the records that the lane has taken and that have no final outcome yet. A
-   * number occurs twice when the record's connection was replaced and the lane took the record
-   * again.
+   * number occurs twice when another connection has replaced the record's connection and the lane
+   * has taken the record again for it.
    */
   readonly #pending = new SequenceCounts();
   /**
@@ -91,7 +91,7 @@ export class Cursor {
     this.#backfills.delete(connectionId);
   }
 
-  /** Whether a record must still be taken for a connection. */
+  /** Whether the record at `sequence` must still be taken for a connection. */
   wants(sequence: number, connectionId: string): boolean {
     if (sequence >= this.#next || this.#recovered.has(sequence)) return true;
     return sequence >= (this.#backfills.get(connectionId) ?? this.#next);
@@ -130,7 +130,7 @@ export class Cursor {
   }
 
   /**
-   * Notes that a stored copy of this cursor is durable. `low` is the value of `this.low` when the
+   * Notes that a copy of this cursor is stored durably. `low` is the value of `this.low` when the
    * copy was made.
    */
   committed(low: number): void {

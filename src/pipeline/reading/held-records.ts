@@ -1,6 +1,6 @@
 /**
- * For each log of a partition, the furthest record found that a newer version of pixelmill wrote.
- * Deliveries stop at such a record: this version cannot read it, and must not skip it.
+ * Holds for each log of a partition the furthest record found that a newer version of pixelmill
+ * wrote. Deliveries stop at such a record: this version cannot read it, and must not skip it.
  */
 export class HeldRecords {
   readonly #furthest = new Map<string, number>();
@@ -10,9 +10,9 @@ export class HeldRecords {
   }
 
   /**
-   * Returns the logs in which a delivery may have stopped at a record of a newer version. `lowOf`
-   * returns the lowest position in a log that some delivery has not passed; undefined when there
-   * are no deliveries.
+   * Returns the logs in which a delivery may have stopped at a record that a newer pixelmill wrote.
+   * `lowOf` returns the lowest position in a log that some delivery has not passed; undefined when
+   * there are no deliveries.
    */
   logsAbove(lowOf: (log: string) => number | undefined): string[] {
     return [...this.#furthest].flatMap(([log, sequence]) =>
@@ -22,8 +22,8 @@ export class HeldRecords {
 }
 
 /**
- * Returns a list with one warning: that deliveries wait at records of a newer version in the logs
- * `logs`. Returns an empty list when `logs` is empty.
+ * Returns a list with one warning: that deliveries wait at records that a newer pixelmill wrote in
+ * the logs `logs`. Returns an empty list when `logs` is empty.
  */
 export function newerVersionWarning(logs: readonly string[]): string[] {
   if (logs.length === 0) return [];

@@ -30,7 +30,7 @@ export class LaneReader {
    */
   readonly #held = new Map<string, number>();
 
-  /** `repeated` is an interrupted delivery: only its events are taken until `endRecovery`. */
+  /** Until `endRecovery`, only events of `repeated` (an interrupted delivery) are taken. */
   constructor(
     logs: LogSet,
     routes: Routes,
@@ -52,7 +52,7 @@ export class LaneReader {
     return this.#recovering;
   }
 
-  /** Ends the recovery: from then on, `take` also returns events of no interrupted delivery. */
+  /** Ends the recovery: `take` then also returns events outside the interrupted delivery. */
   endRecovery(): void {
     this.#recovering = undefined;
   }
@@ -104,7 +104,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether the lane has read a log up to the end that was last announced to lanes. */
+  /** Whether the lane has read a log up to its announced end; see `SharedReader`. */
   #isAhead(log: string): boolean {
     return this.#logs.announcedEnd(log) <= this.#cursor(log).position;
   }
@@ -137,8 +137,8 @@ export class LaneReader {
   }
 
   /**
-   * Whether all events that the lane took are settled, and it has no more records of its sources to
-   * read. A log in which the lane stops before a record of a newer version counts as read.
+   * Whether all events that the lane took are settled, and no records of its sources remain to be
+   * read. A log counts as read when a newer pixelmill wrote the record at which the lane stops.
    */
   get isSettled(): boolean {
     const isRead = (log: string) => this.#held.has(log) || this.#isAhead(log);
@@ -146,12 +146,12 @@ export class LaneReader {
     return this.#cursors.values().every((cursor) => cursor.isSettled);
   }
 
-  /** Log → time of receipt of the record of a newer version at which the lane stops. */
+  /** Log → receipt time of the record at which the lane stops, written by a newer pixelmill. */
   get held(): ReadonlyMap<string, number> {
     return this.#held;
   }
 
-  /** Earliest time of receipt in `held`; undefined when the lane stops in no log. */
+  /** Earliest time of receipt in `held`; undefined when `held` is empty. */
   get oldestAt(): number | undefined {
     return this.#held.size === 0 ? undefined : Math.min(...this.#held.values());
   }

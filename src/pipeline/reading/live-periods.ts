@@ -17,7 +17,7 @@ export class LivePeriods {
    * older records. A restart in the meantime therefore reads them again.
    */
   readonly #before = new Map<string, Positions | undefined>();
-  /** Whether the lane still reads records before its read position for a connection. */
+  /** Whether the lane still reads records before its read position, for the given connection. */
   readonly #isLate: (connectionId: string) => boolean;
 
   constructor(known: LaneRecord["known"], isLate: (connectionId: string) => boolean) {
@@ -27,8 +27,8 @@ export class LivePeriods {
 
   /**
    * Applies the current connections. In the result, `begun` has the connections with a new live
-   * period, each with the start of its previous period as `known`; `ended` has the ids of the
-   * connections that no longer exist.
+   * period (time in which they deliver), each with the start of its previous period as `known`;
+   * `ended` has the ids of the connections that no longer exist.
    */
   update(connections: ReadonlyMap<string, Connection>) {
     const begun: { connection: Connection; known: Positions | undefined }[] = [];

@@ -30,8 +30,8 @@ export class RestingReader {
   /** Log → lowest sequence number that would be read after a restart. */
   readonly #durable: Record<string, number> = {};
   /**
-   * Whether a record that the lane has not passed may be of one of its sources. While this is true,
-   * the lane skips no announced records.
+   * Whether a record that the lane has not passed may be of a source that is connected to the lane.
+   * While this is true, the lane skips no announced records.
    */
   #isBehind = false;
   /**
@@ -78,7 +78,10 @@ export class RestingReader {
     return reader;
   }
 
-  /** Creates a resting reader with `reader`'s positions; undefined if `reader` is not settled. */
+  /**
+   * Creates a resting reader with `reader`'s positions. Returns undefined if `reader` still has
+   * records to read or events without a final outcome.
+   */
   static after(
     reader: LaneReader,
     logs: LogSet,
@@ -129,8 +132,8 @@ export class RestingReader {
   }
 
   /**
-   * Takes over the read positions of a stored lane. Returns false when some records below a
-   * position have no final outcome yet.
+   * Sets the read positions to those of a lane's stored state. Returns false when some records
+   * below a position have no final outcome yet.
    */
   #setNext(record: LaneRecord | undefined): boolean {
     for (const [log, { next, pending }] of Object.entries(record?.logs ?? {})) {
@@ -144,7 +147,7 @@ export class RestingReader {
     return this.#isBehind;
   }
 
-  /** Returns whether the lane has passed all records of all logs. */
+  /** Returns whether the lane has passed all records of all logs that it reads. */
   isAtEnd(): boolean {
     this.#skipAnnounced();
     return this.#logs.names().every((log) => this.#logs.end(log) <= (this.#next[log] ?? 0));
@@ -153,8 +156,8 @@ export class RestingReader {
   /**
    * Returns the position of the next record below `ends` that the lane has not passed. When there
    * is none, returns undefined and sets `isBehind` to false. From then on, the lane skips announced
-   * records, so the `Announcer` must have woken it, or wake it later, for its records from `ends`
-   * on.
+   * records. Therefore the `Announcer` must wake it for each record from `ends` on that is for this
+   * lane, if it has not done so already.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {
@@ -194,7 +197,7 @@ export class RestingReader {
   /**
    * Approximate time of receipt, in milliseconds since the epoch, of the oldest record that the
    * lane has not passed. Undefined while the lane has not passed any record, and when it is neither
-   * behind nor stopped at a record of a newer version.
+   * behind nor stopped at a record that a newer pixelmill wrote.
    */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());
@@ -209,7 +212,8 @@ export class RestingReader {
   }
 
   /**
-   * Returns the next sequence number to read: in a log that was added later, the first one needed.
+   * Returns the next sequence number to read in a log. In a log that was added later, this is the
+   * first one that a connection of the lane delivers.
    */
   #nextOf(log: string): number {
     this.#next[log] ??= firstToRead(log, this.#connections, this.#logs);

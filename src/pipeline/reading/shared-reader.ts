@@ -87,10 +87,10 @@ export class SharedReader {
   }
 
   /**
-   * Sets the announced end of a log: lanes of the sources with records below `sequence` were woken
-   * for them, and lanes that are still idle may skip these records. `newerAt` is the time of
-   * receipt of the record at `sequence`, if a newer version of pixelmill wrote it. The announced
-   * end stays at such a record.
+   * Sets the announced end of a log: lanes (deliveries to destinations) of the sources with records
+   * below `sequence` were woken for them, and lanes that are still idle may skip these records.
+   * `newerAt` is the time of receipt of the record at `sequence`, if a newer version of pixelmill
+   * wrote it. The announced end stays at such a record.
    */
   setAnnouncedEnd(log: string, sequence: number, newerAt?: number): void {
     assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");
@@ -103,15 +103,18 @@ export class SharedReader {
     return this.#announced.get(log) ?? 0;
   }
 
-  /** Returns the receipt time of the record at `announcedEnd(log)` if a newer version wrote it. */
+  /**
+   * Returns the receipt time of the record at `announcedEnd(log)` if a newer pixelmill wrote it.
+   */
   heldSince(log: string): number | undefined {
     return this.#held.get(log);
   }
 
   /**
    * Returns a view that has only the logs of `readers` and shares the caches of this reader. With
-   * `repetitions`, a read resolves only after `repetitions` has searched its records. With `held`,
-   * the view adds to it each record of a newer version at which reading stops.
+   * `repetitions`, a read resolves only after `repetitions` has searched the records read. With
+   * `held`, the view adds to `held` each record at which a read stops because a newer pixelmill
+   * wrote it.
    */
   subset(
     readers: { keys(): Iterable<string> },
@@ -162,8 +165,8 @@ export class SharedReader {
 
   /**
    * Returns the chunk that contains the record at `sequence`, or the next chunk if the log has no
-   * such record. Returns undefined at the end of the log. A chunk ends before a record of a newer
-   * version. A read at this record returns a chunk whose `next` is `sequence`.
+   * such record. Returns undefined at the end of the log. A chunk ends before a record that a newer
+   * pixelmill wrote. A read at this record returns a chunk whose `next` is `sequence`.
    */
   async read(log: string, sequence: number): Promise<LogChunk | undefined> {
     const reader = this.#parts.readers.get(log);

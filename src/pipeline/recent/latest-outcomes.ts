@@ -40,7 +40,7 @@ export interface LatestOutcome {
   response?: ShownAnswer;
 }
 
-/** Selects the events that a reader wants. An absent condition matches every event. */
+/** Selects the events that a caller of `list` wants. An absent condition matches every event. */
 export interface RecentFilter {
   sourceId?: string;
   destinationId?: string;
@@ -89,8 +89,8 @@ export class LatestOutcomes {
   }
 
   /**
-   * Adds the outcome of events at a destination. When the rate limit leaves no room for all of
-   * them, adds only the last ones that fit, or none.
+   * Adds events that have the same outcome at a destination. If the rate limit allows fewer events,
+   * adds only the last ones of them, or none.
    */
   add(
     outputs: readonly Output[],

@@ -22,7 +22,7 @@ export interface KeptOutcome {
   response?: ShownAnswer;
 }
 
-/** Approximate bytes that an outcome takes in memory besides its JSON and its strings. */
+/** Approximate bytes of memory that one `KeptOutcome` takes besides its JSON and its strings. */
 const OVERHEAD_BYTES = 600;
 
 /** The latest events with one outcome at one destination, oldest first. */

@@ -6,7 +6,7 @@ export interface Trimmable {
 }
 
 /**
- * Fraction of the limit to which all parts are trimmed. They are trimmed if trimming only the
+ * Fraction of the limit to which all parts of a `SharedBytes` are trimmed, if trimming only the
  * changed part was not enough. The fraction is below 1, so that this is seldom necessary.
  */
 const TRIMMED_FRACTION = 3 / 4;

@@ -21,9 +21,9 @@ const CAPACITY_MIN = 1 << 8;
 const HASH_WORDS = 4;
 const NONE = -1;
 /**
- * Maximum fraction of live slots (which have the last occurrence of their id) at which a full ring
- * that cannot grow is written again without its other slots. A write of 500,000 slots takes 75 ms,
- * so it must free many slots.
+ * A full ring that cannot grow drops its dead slots (whose id occurred again later) only if at most
+ * this fraction of the slots is live. Writing a ring of 500,000 slots again takes 75 ms, so it must
+ * free many slots.
  */
 const LIVE_FRACTION_MAX = 7 / 8;
 

@@ -16,7 +16,9 @@ export function keyOfLot({ log, rows }: RepetitionLot): [log: string, sequence: 
 export class RepetitionMarks {
   /** Log → sequence number of a repetition → the occurrence before it. */
   readonly #byLog = new Map<string, Map<number, Occurrence>>();
-  /** Lots of repetitions (each is one row of the ledger) in the order in which they were found. */
+  /**
+   * The repetitions in lots, one for each row of the ledger, in the order in which they were found.
+   */
   #lots: RepetitionLot[] = [];
   #count = 0;
 
@@ -34,16 +36,17 @@ export class RepetitionMarks {
   }
 
   /**
-   * Returns whether some lot has only repetitions whose records were trimmed. `firstOf` returns the
-   * sequence number of the first record that a log still holds.
+   * Returns whether at least one lot (ledger row of repetitions) has only repetitions whose records
+   * were trimmed. `firstOf` returns the sequence number of the first record that a log still holds.
    */
   hasBefore(firstOf: (log: string) => number): boolean {
     return this.#lots.some((lot) => isBefore(lot, firstOf));
   }
 
   /**
-   * Returns the stored lots to remove when the lots `added` are added: lots whose records were
-   * trimmed from the log, and the oldest lots until at most `countMax` repetitions remain.
+   * Returns the stored lots (ledger rows of repetitions) to remove when the lots `added` are added:
+   * lots whose records were trimmed from the log, and the oldest lots until at most `countMax`
+   * repetitions remain.
    */
   surplus(
     added: readonly RepetitionLot[],

@@ -42,11 +42,11 @@ export class Repetitions {
   readonly #ids = new Map<string, RecentIds>();
   /** Log → position up to which it was searched. Has only logs whose search has begun. */
   readonly #searched = new Map<string, number>();
-  /** Log → end of the latest range of new records that was announced by `wake`. */
+  /** Log → end of the range of its new records that was last passed to `wake`. */
   readonly #announced = new Map<string, number>();
   /** The repetitions that are stored in the ledger. */
   readonly #marks = new RepetitionMarks();
-  /** Lots of repetitions that were found and are not stored in the ledger yet. */
+  /** Repetitions that were found and are not in the ledger yet; each lot becomes one row of it. */
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
   /**
@@ -133,8 +133,8 @@ export class Repetitions {
 
   /**
    * Returns the position from which the log must keep its records. A restart reads the records from
-   * there on again, to find the messageIds of the longest deduplication window. Returns Infinity
-   * when no source has deduplication.
+   * there on again, to find the messageIds received within the longest deduplication window.
+   * Returns Infinity when no source has deduplication.
    */
   async neededFrom(log: string): Promise<number> {
     const { live, clock, readers } = this.#parts;
@@ -170,7 +170,10 @@ export class Repetitions {
     });
   }
 
-  /** Searches a log up to `end`. `from`, a lane's position, is used if no search has begun yet. */
+  /**
+   * Searches a log up to `end`. If no search has begun yet, it may begin at `from`, a lane's
+   * position.
+   */
   async #searchTo(log: string, end: number, from?: number): Promise<void> {
     const reader = this.#parts.readers.get(log);
     if (reader === undefined || this.#active.has(log)) return;
@@ -250,7 +253,7 @@ export class Repetitions {
     return at;
   }
 
-  /** Reads the ids of records that were searched before a restart. */
+  /** Reads the messageIds of records that were searched before a restart. */
   async #readIds(log: string, reader: LogReader, start: number, end: number): Promise<void> {
     for (let at = start; at < end; ) {
       const { events, next } = await this.#events.read(log, reader, at);

@@ -28,8 +28,8 @@ export class SearchStart {
   }
 
   /**
-   * Returns the earliest position at which a search of the log may begin. From there to the end,
-   * the log has at most `readBytesMax` bytes or one part (see `LogPart`).
+   * Returns the earliest position at which a search of the log may begin. The log has at most
+   * `readBytesMax` bytes from there on, or only one part (such as a segment file).
    */
   firstOf(reader: LogReader): number {
     return Math.max(reader.first(), earliest(reader, this.#parts.readBytesMax));
@@ -87,7 +87,7 @@ export class SearchStart {
     return oldest;
   }
 
-  /** Returns the lowest position of a record that a lane has not settled. */
+  /** Returns the lowest position in the log of a record that some lane has not settled. */
   #lowestCursor(log: string): number {
     let lowest = Number.POSITIVE_INFINITY;
     for (const { logs } of this.#parts.ledger.lanes()) {
@@ -99,8 +99,8 @@ export class SearchStart {
 }
 
 /**
- * Returns the start of the longest row of parts at the log's end that have at most `bytesMax` bytes
- * together. If even the last part has more, returns the start of that part.
+ * Returns the first position of the last parts of a log (such as segment files) that have at most
+ * `bytesMax` bytes together. If even the last part has more, returns its first position.
  */
 function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
   let bytes = 0;

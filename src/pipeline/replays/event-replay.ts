@@ -20,7 +20,7 @@ const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
   job: EventJob;
-  /** Event logs that the replay reads. Their read cache is shared by replays only. */
+  /** Event logs that the replay reads. Only replays share their cache of decoded records. */
   logs: LogSet;
   clock: Clock;
   logger: Logger;
@@ -67,7 +67,7 @@ export class EventReplay {
   #counts: JobCounts;
   #failures: JobFailure[];
   #reachedAt: number | undefined;
-  /** Progress that `progress` returned last, as JSON. An equal one is not returned again. */
+  /** Progress that `progress` returned last, as JSON; it is not returned twice in a row. */
   #lastProgress = "";
 
   constructor(parts: EventReplayParts) {
@@ -113,14 +113,14 @@ export class EventReplay {
     return events;
   }
 
-  /** Takes events that were being sent at the crash; none when all were taken, or after `stop`. */
+  /** Takes events whose delivery a crash interrupted; none when all were taken, or after `stop`. */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const isReading = () => !this.#isRead && !this.#isStopped;
     while (this.#isRecovering && this.#ready.length === 0 && isReading()) await this.#read.wait();
     return this.#isRecovering ? this.#shift(count, bytes) : [];
   }
 
-  /** Ends the recovery. Called when all events that were being sent at the crash were taken. */
+  /** Ends the recovery. Called when all events whose delivery a crash interrupted were taken. */
   endRecovery(): void {
     if (!this.#isRecovering) return;
     this.#isRecovering = false;
@@ -129,7 +129,7 @@ export class EventReplay {
     this.#startReading();
   }
 
-  /** Counts an event's outcome and moves the read position, for the next call of `progress`. */
+  /** Counts an event's outcome and moves the read position; the next `progress` returns both. */
   settle(log: string, sequence: number, outcome: keyof JobCounts, letter?: NewLetter): void {
     this.#reader.settle(log, sequence);
     this.#counts[outcome] += 1;

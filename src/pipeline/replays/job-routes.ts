@@ -20,8 +20,8 @@ export function replayRoutes(job: EventJob, destination: Destination) {
 }
 
 /**
- * Returns the job's read positions as a `LaneRecord`, the form in which lanes store their read
- * positions.
+ * Returns the job's read positions as a `LaneRecord`, the form in which lanes (deliveries to
+ * destinations) store their read positions.
  */
 export function replayRecord({ id, logs }: EventJob) {
   return { logs, known: { [id]: {} } };

@@ -1,8 +1,8 @@
 import type { ReplayJob } from "../model/replay-job.ts";
 
 /**
- * Returns the fraction of a replay job that is done, from 0 to 1. For dead letters, it is computed
- * from their number. For events, it is computed from log positions, and is approximate because
+ * Returns the fraction of a replay job that is done, from 0 to 1. A job for dead letters counts the
+ * letters done. A job for events compares log positions, so the fraction is approximate, because
  * sequence numbers may have gaps.
  */
 export function fractionDone(job: ReplayJob): number {

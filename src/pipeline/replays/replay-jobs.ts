@@ -98,7 +98,9 @@ export function createReplayJobs(parts: ReplayJobsParts) {
       wake([job.destinationId]);
       return job;
     },
-    /** Starts a job that requeues or deletes all dead letters that match the filter at the call. */
+    /**
+     * Starts a job that requeues or deletes all dead letters that now match the request's filter.
+     */
     async startLetters(workspaceId: string, request: LetterReplayRequest) {
       const created = createLetterJob(workspaceId, request, parts.clock.now());
       const { groupId } = request.filter;
@@ -282,8 +284,8 @@ async function positionRange(
 
 /**
  * Returns the time before which events of a time range are missing, because a log was trimmed;
- * undefined when none is missing. A replay does not read a log without records of the range, so it
- * cannot notice this there.
+ * undefined when none is missing. The replay itself cannot find this out for a log that has no
+ * records of the range, because it does not read this log.
  */
 async function missingTime(
   { readers, timeOf }: ReplayJobsParts,

@@ -71,7 +71,10 @@ interface Cut {
 /** Decides which log records are deleted after their delivery has ended at all destinations. */
 export class Retention {
   readonly #parts: RetentionParts;
-  /** Log → first sequence number of a part → time of receipt of the part's first record. */
+  /**
+   * Log → first sequence number of a part (such as a segment file) → time of receipt of the first
+   * record in this part.
+   */
   readonly #times = new Map<string, Map<number, number>>();
 
   constructor(parts: RetentionParts) {
@@ -80,9 +83,9 @@ export class Retention {
 
   /**
    * Returns for each log the position below which its records may be deleted. It is at most the
-   * log's position in `below`, below which no delivery needs a record. The oldest part of all logs
-   * is deleted while it is older than the age bound, the logs exceed the size bound, or the disk is
-   * nearly full.
+   * log's position in `below`, below which no delivery needs a record. The oldest part (such as a
+   * segment file) of all logs is deleted while it is older than the age bound, the logs exceed the
+   * size bound, or the disk is nearly full.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { bounds, readers, allReaders = readers } = this.#parts;
@@ -123,8 +126,8 @@ export class Retention {
   }
 
   /**
-   * Returns the log whose next deletable part is the oldest of all logs. Undefined when no log has
-   * a part to delete.
+   * Returns the log whose next part to delete (such as a segment file) is older than those of all
+   * other logs. Returns undefined when no log has a part that may be deleted.
    */
   async #oldest(cuts: readonly Cut[]): Promise<{ cut: Cut; ageMs: number } | undefined> {
     let oldest: { cut: Cut; ageMs: number } | undefined;

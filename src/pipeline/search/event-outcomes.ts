@@ -9,10 +9,11 @@ import { covers } from "../model/routes.ts";
 import type { FoundEvent } from "./search.ts";
 
 /**
- * Outcomes of an event at a destination, as far as the ledgers know. `settled` means that the event
- * was delivered, was dropped by user code, or was a dead letter that was later replayed or deleted;
- * the ledgers do not record which. `repeated` means that the destination gets an earlier event with
- * the same messageId. `unknown` means that there are too many dead letters to search.
+ * Outcomes of an event at a destination, as far as the ledgers (stores of delivery progress) know.
+ * `settled` means that the event was delivered, was dropped by user code, or was a dead letter that
+ * was later replayed or deleted; the ledgers do not record which. `repeated` means that the
+ * destination gets an earlier event with the same messageId. `unknown` means that there are too
+ * many dead letters to search.
  */
 export const outcomeNames = [
   "settled",
@@ -32,7 +33,7 @@ export interface FoundOutcome {
 
 interface OutcomeParts {
   live: Pick<Live, "lanes">;
-  /** Ledgers of all partitions. */
+  /** Ledgers (stores of delivery progress) of all partitions. */
   ledgers(): readonly Ledger[];
 }
 
@@ -105,8 +106,8 @@ export async function eventOutcomes(
 }
 
 /**
- * Returns the stored row which says that an event repeats an earlier one, and which one; undefined
- * if there is no such row.
+ * Returns the ledger's row that says which earlier event an event repeats; undefined if there is no
+ * such row.
  */
 function findRepetition(
   { log, sequence }: FoundEvent,

@@ -34,8 +34,7 @@ interface ReverseScanOptions {
   isWanted(record: Uint8Array): boolean;
   timeOf: TimeOf;
   /**
-   * Maximum number of hits (matching records) to keep from one step of the scan. The newest ones
-   * are kept.
+   * Maximum number of matching records to keep from one step of the scan. The newest ones are kept.
    */
   countMax: number;
   slicer: TimeSlicer;
@@ -56,7 +55,7 @@ export class ReverseScan {
   readonly #options: ReverseScanOptions;
   #high: number;
   #stride = FIRST_STRIDE;
-  /** Hits that were found and not taken yet. The newest is last. */
+  /** Matching records that were found and not taken yet. The newest is last. */
   readonly #hits: ScanHit[] = [];
   /** Time of the oldest record scanned so far; Infinity before the first stride. */
   reachedAt = Number.POSITIVE_INFINITY;
@@ -75,14 +74,14 @@ export class ReverseScan {
     return this.#high <= this.#low;
   }
 
-  /** The newest hit that was not taken; undefined when there is none. */
+  /** The newest matching record that was not taken yet; undefined when there is none. */
   get head(): ScanHit | undefined {
     return this.#hits.at(-1);
   }
 
   /**
-   * Position from which a later scan must continue to find all remaining hits. Undefined when the
-   * scan has reached the lower end of its range and all hits were taken.
+   * Position from which a later scan must continue to find all remaining matching records.
+   * Undefined when the scan has reached the lower end of its range and all of them were taken.
    */
   get rest(): number | undefined {
     if (this.head !== undefined) return this.head.sequence + 1;
@@ -93,7 +92,9 @@ export class ReverseScan {
     this.#hits.pop();
   }
 
-  /** Scans one stride. If its records are too large, scans nothing and shortens the next stride. */
+  /**
+   * Scans one step (stride). If its records are too large, scans nothing and shortens the next one.
+   */
   async step(signal: AbortSignal): Promise<void> {
     const { reader, countMax } = this.#options;
     const high = this.#high;

@@ -39,8 +39,8 @@ function withoutTaken(text: string, taken: ReadonlySet<string>): string {
 }
 
 /**
- * Removes the members named in `taken` from those values of the JSON object `text` that are
- * objects.
+ * Removes the members named in `taken` from those objects that `text`, the JSON of an event's
+ * `integrations`, has as values.
  */
 function withoutTakenBelow(text: string, taken: ReadonlySet<string>): string {
   if (text[0] !== "{") return text;

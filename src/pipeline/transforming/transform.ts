@@ -107,10 +107,10 @@ function resultOfUnwanted(
 }
 
 /**
- * Returns the result of a requeued dead letter over which the code need not run; undefined for
- * others. A dead letter that the same code made as an output is sent unchanged. A dead letter is
- * discarded when `seen` has its event, because the code already runs over this event for another
- * dead letter.
+ * Returns the result of a requeued dead letter if the published code need not run over it;
+ * otherwise undefined. A dead letter that the same code made as an output is sent unchanged. A dead
+ * letter is discarded when `seen` has its event, because the code already runs over this event for
+ * another dead letter.
  */
 function resultOfRequeued(
   event: LaneEvent,

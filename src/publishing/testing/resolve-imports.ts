@@ -12,16 +12,16 @@ import { guestLanguage } from "../guest-program.ts";
 import type { TestContext } from "./test-context.ts";
 
 /**
- * Code with the import names of the modules that it imports, which a sandbox process found by
- * parsing it. `error` is present when the code could not be parsed.
+ * A revision of code, and the import names of the modules that it imports. A sandbox process found
+ * them by parsing the code. `error` is present when the code could not be parsed.
  */
 export interface InspectedCode extends ImportInspection {
   revision: Revision;
 }
 
 /**
- * Code with the libraries that it runs with. `unresolved` is present when the code has an import
- * that is not allowed or names no library.
+ * A revision of code, and the libraries that it runs with. `unresolved` is present when the code
+ * has an import that is not allowed or names no library.
  */
 export interface ResolvedCode extends InspectedCode {
   libraries: Revision[];

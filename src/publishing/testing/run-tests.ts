@@ -26,7 +26,7 @@ import type { CodeTestReport, TestRunPlan } from "./test-run.ts";
 const PUBLISH_CHECKS_AT_ONCE = 4;
 
 /**
- * Tests the code of a plan in sandbox processes that end after the tests: parses the code and
+ * Tests the code of `plan` in sandbox processes that end after the tests: parses the code and
  * resolves its imports, then runs it. Stores nothing. Throws `ApiError` when the caller has hung
  * up, or when no sandbox process can be started.
  */
@@ -81,8 +81,8 @@ export async function runTests(
 }
 
 /**
- * Returns the published code that imports the libraries of the plan, directly or through other
- * libraries. Leaves out code that the plan contains.
+ * Returns the published code that imports libraries of `plan`, directly or through other libraries.
+ * Leaves out code that `plan` contains.
  */
 function importersOf(catalog: Catalog, workspaceId: string, plan: TestRunPlan): InspectedCode[] {
   const { code } = catalog;
@@ -97,7 +97,7 @@ function importersOf(catalog: Catalog, workspaceId: string, plan: TestRunPlan): 
   return importers.map((revision) => ({ revision, imports: code.history(revision).imports ?? [] }));
 }
 
-/** Returns the published libraries that the tested code used, without the libraries of the plan. */
+/** Returns the published libraries that the tested code used, except those in `plan`. */
 function seenBy(code: readonly ResolvedCode[], plan: TestRunPlan): CodeChange["usedLibraries"] {
   const own = new Set(plan.libraries.map(({ versionId }) => versionId));
   const used = code.flatMap(({ libraries }) => libraries).filter((it) => !own.has(it.versionId));

@@ -18,15 +18,18 @@ import { failuresOfTransformation } from "./test-failures.ts";
 import { testMetadata } from "./test-metadata.ts";
 import type { LibraryTestReport, TransformationTestReport } from "./test-run.ts";
 
-/** Returns a test suite of the events of a request; an empty list when there are no events. */
+/**
+ * Returns a list with one test suite, which has the events of a request; an empty list when the
+ * request has none.
+ */
 export function suitesOf(events: readonly TestEvent[] = []): TestSuite[] {
   return events.length > 0 ? [eventSuite(events)] : [];
 }
 
 /**
  * Returns all suites with which a transformation is tested: `suites`, then the test cases that are
- * stored with it. If there are neither, returns a suite of the default events, because without an
- * event the code would not run.
+ * stored with it. If there are neither, returns one suite with the default events, because without
+ * an event the code would not run.
  */
 export function withTestCases(
   { testCases }: Pick<Catalog, "testCases">,
@@ -90,8 +93,9 @@ export async function testTransformation(
 
 /**
  * Tests published code with new versions of the libraries that it imports (`after`). A failure
- * counts only if the same event or suite passes with the published libraries (`before`). Some fail
- * with both, such as the default events for code that was published with other test events.
+ * counts only if the same event or suite passes with the published libraries (`before`). Some
+ * events fail with both, such as the default events for code that was published with other test
+ * events.
  */
 export async function testImporter(
   context: TestContext,

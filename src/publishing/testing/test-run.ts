@@ -5,22 +5,24 @@ import type { CheckReport } from "../../sandbox/sandbox.ts";
 import type { TestSuite } from "../publisher.ts";
 
 /**
- * Code that is tested together. The transformations use the libraries of the plan instead of the
- * published versions of these libraries.
+ * Code that is tested together. The transformations in the plan use the plan's libraries instead of
+ * the published versions of these libraries.
  */
 export interface TestRunPlan {
   transformations: PlannedTransformation[];
   libraries: Revision[];
   /**
-   * Whether published code that imports the libraries is tested too, with the test events that are
-   * stored with it.
+   * Whether published code that imports libraries of the plan is tested too, with the test events
+   * that are stored with it.
    */
   withImporters: boolean;
 }
 
 interface PlannedTransformation {
   revision: Revision;
-  /** Suites of the request. The test cases that are stored with the transformation run too. */
+  /**
+   * Suites that the request has. The test cases that are stored with the transformation run too.
+   */
   suites: TestSuite[];
   /**
    * Whether the revision is published already and is tested because libraries that it imports

@@ -31,8 +31,8 @@ const GROWTH_MIN = 2;
  */
 const COLD_SHARE = 0.25;
 /**
- * Multiple of the CPU limit that a repeated load may use before the server kills the guest process.
- * It is above 1, because the kill also ends the other programs of the guest.
+ * Multiple of the CPU limit after which the server kills a guest process that loads a program
+ * again. It is above 1, because the kill also ends the guest's other programs.
  */
 const LOAD_KILL_FACTOR = 2;
 
@@ -104,8 +104,9 @@ export class AttemptBudget {
   /**
    * Returns whether an event whose code was stopped has used up its time. `usedMs` is the CPU time
    * of this event alone. `hadWholeAttempt` tells whether no other event ran before it in the
-   * attempt. Such an event has used up its time if it ran for the longest clock time. If it has
-   * not, the machine was too busy, and the next attempts get more clock time.
+   * attempt. If none did, the event has also used up its time when it ran for the longest clock
+   * time. If it has not used it up, the machine was too busy, and the next attempts get more clock
+   * time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isOver = this.isProof(usedMs) || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);

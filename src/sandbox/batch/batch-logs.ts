@@ -1,7 +1,10 @@
 import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../settings/limits.ts";
 import type { LogLine, LogSink } from "../program.ts";
 
-/** Maximum number of log lines that are kept of a batch, and of their UTF-16 units as JSON. */
+/**
+ * Maximum number of log lines that are kept of a batch (`lines`), and of the UTF-16 units that they
+ * have together (`chars`).
+ */
 export type LogBounds = Pick<LogSink, "lines" | "chars">;
 
 /** Bounds of the log lines in the result of a test run. */

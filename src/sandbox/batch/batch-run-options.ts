@@ -18,7 +18,8 @@ export interface BatchRunResult {
   /** Memory in bytes that the outcomes take. */
   bytes: number;
   /**
-   * Cause for each event (or load of the program) that used up its time or ended a guest process.
+   * One cause for each event, or load of the program, that used up its time or ended a guest
+   * process. The cause says why the guest process had to stop the code, or how it ended.
    */
   culprits: readonly GuestEndCause[];
   /** CPU time of the guest processes during the batch, measured at intervals. */

@@ -11,8 +11,8 @@ const PROGRAMS_MAX = 10_000;
 
 interface CostRecord {
   /**
-   * Number of culprits (events that used up their time or ended their guest process) at
-   * `changedAt`. Readers subtract one for each `CULPRIT_FORGOTTEN_MS` since then.
+   * Number of culprits (events that used up their time or ended their guest process) at the time
+   * `changedAt`. The current number is lower by one for each `CULPRIT_FORGOTTEN_MS` since then.
    */
   culprits: number;
   changedAt: number;

@@ -20,19 +20,19 @@ import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./hos
 
 /**
  * Maximum UTF-16 units of the host calls (such as `fetch`) of a batch that are queued or in
- * progress. Above it, the server holds back all results until enough of these calls have ended. The
- * guest process waits for results, so it cannot send more calls in this time.
+ * progress. Above it, the server sends no results until enough of these calls have ended. The guest
+ * process waits for results, so it cannot send more calls in this time.
  */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /**
- * Maximum UTF-16 units of the results of host calls that were not sent to the guest process yet.
- * Beyond it no further call starts.
+ * Maximum UTF-16 units of the results of host calls (such as `fetch`) that were not sent to the
+ * guest process yet. Above it, the server starts no further call.
  */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
 /**
- * Maximum size in bytes of the results of host calls in one frame (message). Further results go
- * into the next frame.
+ * Maximum size in bytes of the results of host calls (such as `fetch`) that the server sends in one
+ * frame (message). Further results go into the next frame.
  */
 const RESULTS_BYTES_MAX = 8 << 20;
 /**
@@ -92,8 +92,8 @@ export class HostCalls {
 
   /**
    * Starts the host calls in `calls`, a JSON array. Resolves with all available results, at least
-   * one. Until the calls without a result are within `FETCH_REQUESTS_CHARS_MAX`, it holds the
-   * results back, and the guest process, which waits for them, sends no more calls. Throws
+   * one. First waits while the calls without a result exceed `FETCH_REQUESTS_CHARS_MAX`; the guest
+   * process, which waits for the results, sends no more calls in this time. Throws
    * `GuestFrameError` when `calls` is no valid list of calls, when the batch has made too many
    * calls, or when no call has or will have a result.
    */
@@ -128,7 +128,7 @@ export class HostCalls {
     return texts;
   }
 
-  /** Aborts the HTTP requests in progress. */
+  /** Aborts the HTTP requests that user code has in progress. */
   abort(): void {
     clearTimeout(this.#deadline);
     this.#abortController?.abort();

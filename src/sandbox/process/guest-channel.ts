@@ -17,7 +17,7 @@ export interface ExchangeLimits {
   wallMs: number;
   replyBytesMax: number;
   /**
-   * Counter to which the host adds the CPU time that the guest process uses during the exchange
+   * Counter to which the server adds the CPU time that the guest process uses during the exchange
    * (request and reply).
    */
   meter?: { cpuMs: number };
@@ -36,7 +36,7 @@ export interface ExchangeLimits {
 export interface GuestExchange extends ExchangeLimits {
   number: number;
   startedAt: number;
-  /** Resource usage of the guest process at the first measurement during this exchange. */
+  /** Resource usage of the guest process when it was first measured during this exchange. */
   usageAtStart?: ProcessUsage;
   /**
    * Time at which the guest process began to wait for results of host calls (functions that the
@@ -52,7 +52,7 @@ const field = ({ header }: GuestFrame, name: string): unknown =>
 
 /**
  * Sends requests to a guest (process that runs user code), and receives its replies in the same
- * order. The host may send a request before the guest has answered the previous one, so that
+ * order. The server may send a request before the guest has answered the previous one, so that
  * neither process waits for the other.
  */
 export class GuestChannel {
@@ -190,9 +190,9 @@ export class GuestChannel {
 
   /**
    * Rejects all exchanges that have no reply yet, after the guest process has ended. The exchange
-   * that the guest was working on is rejected with `fault`, or, without a `fault`, with an error of
-   * the cause `cause`. The guest had not started the other exchanges, so they are rejected with the
-   * cause `retired`.
+   * that the guest was working on is rejected with `fault`, or, without a `fault`, with a
+   * `GuestEndedError` that has `cause`. The guest had not started the other exchanges, so their
+   * error has the cause `retired`.
    */
   close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);

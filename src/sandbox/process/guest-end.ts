@@ -1,4 +1,4 @@
-/** Cause of the end of a guest, a process that runs user code. */
+/** Reason why a guest (a process that runs user code) ended. */
 export type GuestEndCause =
   | "timeout" // over its CPU or wall time
   | "memory" // over its memory
@@ -24,7 +24,7 @@ export const culpritCauses: readonly GuestEndCause[] = [
   "stderr",
 ];
 
-/** Error of a request whose guest process ended before it replied. */
+/** Error of a request that a guest process did not answer, because the process has ended. */
 export class GuestEndedError extends Error {
   override readonly name = "GuestEndedError";
 

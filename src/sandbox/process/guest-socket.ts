@@ -19,9 +19,10 @@ export interface GuestSocketEvents {
 }
 
 /**
- * The host's end of the socket to a guest (process that runs user code), one of a pair of connected
- * sockets. The pipes of `Bun.spawn` would be slower: per request and reply, their streams make
- * three calls of `epoll_ctl`, two empty reads and six promises, which is a third of the whole cost.
+ * The server's end of the socket to a guest (process that runs user code), one of a pair of
+ * connected sockets. The pipes of `Bun.spawn` would be slower: per request and reply, their streams
+ * make three calls of `epoll_ctl`, two empty reads and six promises, which is a third of the whole
+ * cost.
  */
 export class GuestSocket {
   #socket: Socket | undefined;
@@ -29,7 +30,7 @@ export class GuestSocket {
   readonly #unsent: Buffer[] = [];
 
   /**
-   * Opens the socket with the file descriptor `fd`, the host's one of the two from `socketPair`.
+   * Opens the server's end of a socket pair that `socketPair` created; `fd` is its file descriptor.
    * Closing the socket closes `fd`.
    */
   constructor(fd: number, events: GuestSocketEvents) {

@@ -7,8 +7,8 @@ import type { Guest } from "./guest.ts";
 export interface GuestSource {
   guest(): Promise<Guest> | Guest;
   /**
-   * Whether the guest process should end, to make room for the guests of others. The work that is
-   * left then continues in another guest.
+   * Whether the guest process should end, to make room for guests of other workspaces. The work
+   * that is left then continues in another guest.
    */
   readonly isLeaving: boolean;
 }

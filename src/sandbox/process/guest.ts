@@ -26,7 +26,7 @@ const REPLY_BYTES_SMALL = 4_096;
 export class Guest {
   readonly startedAt = performance.now();
   /**
-   * Numbers that the host gave to the programs (user code with libraries) loaded in the guest
+   * Numbers that the server gave to the programs (user code with libraries) loaded in the guest
    * process, by program id. The least recently used program comes first.
    */
   readonly programs = new Map<string, number>();
@@ -44,13 +44,13 @@ export class Guest {
    */
   workspaceId: string | undefined;
   softTimeouts = 0;
-  /** How the process ended; undefined until it has ended. */
+  /** How the guest process ended; undefined while it lives. */
   ended: { end: GuestEndCause; code: number | null; signal: ExitSignal } | undefined;
   /** Beginning of the guest's standard error, without control characters. */
   stderr = "";
   /**
-   * The internal error of the host because of which it killed this guest process; undefined when
-   * there was none.
+   * The internal error of the server that made it kill this guest process; undefined when there was
+   * none.
    */
   hostFault: InvariantError | undefined;
   onEnd: () => void = () => {};
@@ -152,9 +152,9 @@ export class Guest {
   }
 
   /**
-   * Makes the process confine itself (restrict its own access to the system), and resolves with its
-   * report whether user code can run. With `insecure`, code can run even if the confinement is
-   * incomplete.
+   * Makes the guest process confine itself (restrict its own access to the system). Resolves with
+   * the process's report whether user code can run. With `insecure`, code can run even if the
+   * confinement is incomplete.
    */
   async start(insecure: boolean): Promise<StartReport> {
     const limits: ExchangeLimits = {

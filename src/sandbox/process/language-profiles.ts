@@ -24,8 +24,9 @@ const GUEST_IDLE_CPU_MS_MAX = 2_000;
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /**
- * Value of `refillPauseMs` for Python. The pause is longer than a test of user code (about 35 ms),
- * so the test ends before a spare guest process starts.
+ * Milliseconds for which no spare Python guest process starts after work had to wait for a guest.
+ * The pause is longer than a test of user code (about 35 ms), so the test ends before a spare guest
+ * starts.
  */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */

@@ -46,9 +46,9 @@ export function jsonArrayBytes(texts: JsonTexts): number {
 }
 
 /**
- * Writes frames to a guest process into one reused buffer. A frame is valid only until the next
- * frame is written. Creating a buffer of 200 KB for every batch would take a tenth of the host's
- * time.
+ * Writes frames (messages) to a guest process into one reused buffer. A frame is valid only until
+ * the next frame is written. Creating a buffer of 200 KB for every batch would take a tenth of the
+ * server's time.
  */
 export class GuestFrameWriter {
   #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);

@@ -41,7 +41,7 @@ export interface StartRequest {
 export interface LoadRequest {
   kind: "load";
   /**
-   * Number of the program, which the host chooses and never uses again in the same guest process.
+   * Number of the program, which the server chooses and never uses again in the same guest process.
    */
   program: number;
   name: string;
@@ -56,7 +56,7 @@ export interface LoadRequest {
 
 /**
  * Request to run events through a loaded program. The body consists of a JSON array of events and
- * the JSON text of their metadata (`metadataTexts`). The guest process replies `ran`.
+ * the JSON text that `metadataTexts` makes of their metadata. The guest process replies `ran`.
  */
 export interface RunRequest {
   kind: "run";

@@ -1,9 +1,9 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Delay in milliseconds of a workspace's next guest process after its first loss (a guest that its
- * code has ended) beyond the `freeLosses` that cause no delay. Each further loss doubles the delay,
- * up to `DELAY_MS_MAX`.
+ * Delay in milliseconds before a workspace's next guest process, when its code has ended one guest
+ * more than the number that causes no delay (`freeLosses`). Each further guest that the code ends
+ * doubles the delay, up to `DELAY_MS_MAX`.
  */
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;

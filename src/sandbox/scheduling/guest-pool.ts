@@ -36,8 +36,8 @@ export class GuestPool {
   readonly #freeLosses: number;
   readonly #throwAways: FairSemaphore;
   /**
-   * Throw-away guests that have run no user code yet, by test budget. The next test with the same
-   * budget uses the guest.
+   * Throw-away guests that have run no user code yet, by the test budget of their request. The next
+   * test of the same request uses the guest.
    */
   readonly #unused = new Map<TestBudget, ThrowAwayGuests>();
   readonly #sweep: Timer;
@@ -86,8 +86,8 @@ export class GuestPool {
   }
 
   /**
-   * Does work in a guest process that is used for nothing else. The guest ends after the work, or
-   * earlier when the budget is used up. Rejects with `SandboxUnavailable` when no guest can be
+   * Does `work` in a guest process that is used for nothing else. The guest ends after the work, or
+   * earlier when the test budget is used up. Rejects with `SandboxUnavailable` when no guest can be
    * started.
    */
   async useThrowAway<T>(
@@ -102,8 +102,8 @@ export class GuestPool {
 
   /**
    * Does `work` that runs no user code, such as parsing, in a guest process that is used only for
-   * this budget. The guest is kept for the next work of the budget until the budget is disposed,
-   * because a Python guest takes 0.3 s to start. The parameters and errors are the same as those of
+   * the request with this test budget. The guest is kept for the request's next work, because a
+   * Python guest takes 0.3 s to start. The parameters and errors are the same as those of
    * `useThrowAway`.
    */
   async parseInThrowAway<T>(

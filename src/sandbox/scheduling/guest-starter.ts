@@ -24,8 +24,8 @@ const STDERR_READ_MS_MAX = 2_000;
  */
 const STANDSTILL_MS_MIN = 500;
 /**
- * Milliseconds. Work that waited longer for a guest process probably had no spare guest and waited
- * for the start of one. The next spare guest then starts only after `refillPauseMs`.
+ * Wait in milliseconds above which work is assumed to have waited for the start of a guest process,
+ * because no spare one was ready. The next spare guest then starts only after `refillPauseMs`.
  */
 const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
@@ -240,8 +240,8 @@ export class GuestStarter {
   }
 
   /**
-   * Records a failed start, and returns the error for the caller. `guest` is undefined when the
-   * system did not create its process.
+   * Records a failed start of a guest process, and returns the error for the caller that needs the
+   * guest. `guest` is undefined when the system did not create its process.
    */
   #handleFailure(
     language: GuestLanguage,
@@ -263,8 +263,8 @@ export class GuestStarter {
   }
 
   /**
-   * Schedules another start of a guest process, even if no work needs one at that time. If the
-   * cause of the failure is gone, this start makes the language available again.
+   * Schedules another start of a guest process after a failed one, even if no work needs a guest
+   * then. If the start succeeds, the language is available again.
    */
   #retry(language: GuestLanguage): void {
     clearTimeout(this.#retries.get(language));

@@ -72,7 +72,7 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
 
   /**
    * Charges the rest of the guest process's CPU time to the budget, kills the guest, and gives back
-   * the permit.
+   * the permit to run a test.
    */
   [Symbol.dispose](): void {
     clearInterval(this.#meter);

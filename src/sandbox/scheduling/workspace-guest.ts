@@ -14,7 +14,7 @@ const GUEST_AGE_MS_MAX = 600_000;
 const SOFT_TIMEOUTS_MAX = 3;
 /**
  * Number of batches that may be in progress in one guest process at a time, however large they are.
- * The guest works on the first one while the host sends the second.
+ * The guest works on the first one while the server sends the second.
  */
 const LARGE_BATCHES_MAX = 2;
 /**
@@ -32,7 +32,7 @@ const SMALL_BYTES_MAX = 64 << 10;
 
 /** One batch of events for the guest process of a workspace. */
 export interface GuestWork {
-  /** Approximate number of bytes that the host sends to the guest process for this batch. */
+  /** Approximate number of bytes that the server sends to the guest process for this batch. */
   bytes: number;
   /**
    * Runs the batch in the guest process that `source` provides. Resolves when the work is done or

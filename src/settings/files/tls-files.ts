@@ -19,8 +19,8 @@ export interface TlsPaths {
   key: string;
   clients?: string | undefined;
   /**
-   * Beginning of the settings' names, before `certificate`, `key` and `clients`, for error
-   * messages.
+   * Prefix of the names of the settings `certificate`, `key` and `clients` (such as `tls.`), for
+   * error messages.
    */
   prefix: string;
 }

@@ -105,9 +105,9 @@ class PageWalk {
   }
 
   /**
-   * Checks the pages of one large value. Only its first page has a header. If a later page has one
-   * with a higher transaction number than the meta page, then LMDB reused that page while the file
-   * was being copied, and the value is damaged.
+   * Checks the pages of one large value. Only its first page has a header. If a later page begins
+   * with a header whose transaction number is higher than that of the meta page, then LMDB reused
+   * that page while the file was being copied, and the value is damaged.
    */
   #overflow(node: Buffer): void {
     const { pageBytes, transaction } = this.#meta;

@@ -11,7 +11,10 @@ import { integrityFault } from "./lmdb-integrity.ts";
  */
 const LOCK_BYTES = 16_384;
 
-/** A path with an extension is that of a store's file. One without is that of its directory. */
+/**
+ * Whether `path`, the path of a store, has an extension and so names the store's file. A path
+ * without an extension names the directory that holds the file.
+ */
 const isFile = (path: string) => extname(path) !== "";
 export const directoryOf = (path: string) => (isFile(path) ? dirname(path) : path);
 export const dataFileOf = (path: string) => (isFile(path) ? path : join(path, "data.mdb"));
@@ -84,8 +87,8 @@ export function expectIntact(path: string): void {
 }
 
 /**
- * Whether the file is marked as intact and has at least the size of that time. LMDB never shortens
- * a file, and the kernel kills a process that reads a missing part of a mapped file.
+ * Whether the file is marked as intact, and is at least as large as when it was marked. LMDB never
+ * shortens a file, and the kernel kills a process that reads a missing part of a mapped file.
  */
 function isKnown(path: string): boolean {
   const { identity, bytes } = fileFacts(path);

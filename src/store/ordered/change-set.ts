@@ -4,8 +4,8 @@ import type { LogEntry } from "./ordered-log.ts";
 
 /**
  * Set of row writes that a node proposes by appending it to the shared log. Every node applies the
- * whole set if `base` is still the latest version when the node reads the set. Otherwise no node
- * applies it.
+ * whole set if no other change set has taken effect since the version `base`, for which the writes
+ * were computed. Otherwise no node applies it.
  */
 export interface ChangeSet {
   /** Id of the store object that proposed the change set. Each open store has its own id. */

@@ -14,20 +14,19 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * Minimum length of a log that is compacted, for a store without rows. A compaction starts when
-   * the log has more entries than `min.rows` plus `factor` times the number of rows that the last
-   * compaction wrote, or more bytes than `min.bytes` plus `factor` times the bytes that it wrote.
+   * Length of the log up to which no compaction starts. A compaction starts when the log has more
+   * entries than `min.rows` plus `factor` times the number of rows that the last compaction wrote,
+   * or more bytes than `min.bytes` plus `factor` times the bytes that it wrote.
    */
   min: RowsAndBytes;
   factor: number;
   /**
-   * Number of rows or bytes of one step of a compaction. Each step is a transaction of its own, and
-   * other transactions can run between two steps.
+   * Number of rows, or of bytes, after which a step of a compaction ends. Each step is a separate
+   * transaction, and other transactions can run between two steps.
    */
   portion: RowsAndBytes;
   /**
-   * Time in milliseconds. When a compaction has made no progress for longer, another node continues
-   * it.
+   * Time in milliseconds after which another node continues a compaction that makes no progress.
    */
   stalledMs: number;
   /**
@@ -48,9 +47,9 @@ const BOUNDS: CompactionBounds = {
 
 /**
  * Length of the pause after each step of a compaction, as a multiple of the time that the step
- * took: with 4, a compaction takes a fifth of the time. The pauses are needed because pixels and
- * changes wait while all nodes and brokers write the rows of a step. A pause takes at most
- * `PAUSE_MS_MAX` milliseconds, well below `stalledMs`.
+ * took: with 4, the steps fill a fifth of the time, the pauses the rest. The pauses are needed
+ * because pixels and changes wait while all nodes and brokers write the rows of a step. A pause
+ * takes at most `PAUSE_MS_MAX` milliseconds, well below `stalledMs`.
  */
 const PAUSE_STEPS = 4;
 const PAUSE_MS_MAX = 1_000;
@@ -110,10 +109,10 @@ export class LogCompaction {
   /**
    * Starts a compaction, or the deletion of replaced log entries, in the background if it is due.
    * The store calls this after each change set of this node that took effect, and after each read.
-   * So the node that changes most usually compacts, and its compaction rarely conflicts. After a
-   * read, a compaction starts only if more than `min.rows` entries follow the last change set: no
-   * node changes the store then, and only barriers (empty entries that reads append) make the log
-   * longer.
+   * So the node with the most change sets usually compacts, and its compaction rarely conflicts
+   * with other nodes. After a read, a compaction starts only if more than `min.rows` entries follow
+   * the last change set: no node changes the store then, and only barriers (empty entries that
+   * reads append) make the log longer.
    */
   runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;

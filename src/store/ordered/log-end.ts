@@ -29,8 +29,8 @@ export class OrderedLogEnd {
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
   /**
-   * Promise of the calls of `read` that wait for the barrier (empty entry) in flight. While none is
-   * in flight, that of the last one.
+   * Promise of the calls of `read` that wait for the barrier (empty entry) in flight. While no
+   * barrier is in flight, the promise of the last one; undefined before the first.
    */
   #reading: PromiseWithResolvers<number> | undefined;
   /**
@@ -59,7 +59,8 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Whether an entry in flight is overdue. Later entries would wait for the same leader of the log.
+   * Whether an entry in flight is overdue (not acknowledged in time). A new entry would have to
+   * wait for the same leader of the log.
    */
   get isOverdue(): boolean {
     return this.#overdue > 0;
@@ -99,8 +100,8 @@ export class OrderedLogEnd {
 
   /**
    * Rejects with `LogShortenedError` if the log's leader reports an end before the position up to
-   * which the view has read. Appends no barrier, because a new entry in the place of a lost one
-   * would hide the loss.
+   * which the view has read. Appends no entry, because a new one in the place of a lost one would
+   * hide the loss.
    */
   async expectKnown(): Promise<void> {
     const { next } = this.#progress;
@@ -132,8 +133,8 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Settles as `appended`, the promise of an entry in flight, does. When the entry becomes overdue,
-   * rejects the calls of `read`.
+   * Returns a promise that settles like `appended`, the promise of an entry in flight. When the
+   * entry becomes overdue, rejects the calls of `read`.
    */
   async #acknowledged(appended: Promise<number>): Promise<number> {
     let isOverdue = false;

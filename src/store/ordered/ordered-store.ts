@@ -26,12 +26,12 @@ export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" |
   onNewer?(reason: string): void;
   /** Largest size of a change set in bytes. */
   changeSetBytesMax?: number;
-  /** Maximum time in milliseconds of a call of `change`, and of catching up with other nodes. */
+  /** Maximum time in milliseconds of a call of `change`, and of reading other nodes' changes. */
   changeMsMax?: number;
 }
 
 const DEFAULTS = { changeSetBytesMax: 64 << 20, changeMsMax: 20_000 };
-/** Time in ms after which `recover` throws if the log ends before entries that were read. */
+/** Time in ms after which `recover` throws if the log still ends before entries read earlier. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
@@ -160,8 +160,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Commits calls of `change` as one change set. Each call sees the writes of earlier calls. Calls
-   * that arrive before the next attempt join it, unless the set must stay small (`isAlone`).
+   * Commits calls of `change` as one change set, and tries again while the set has no effect. Each
+   * attempt adds the calls that arrived since the last one, unless `isAlone`.
    */
   async #decide(first: readonly PendingChange[], isAlone = false): Promise<void> {
     const { local, changeSetBytesMax } = this.#options;

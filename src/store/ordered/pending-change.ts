@@ -67,8 +67,8 @@ export const tooLargeError = (bytesMax: number) =>
   new ApiError("too-large", `Expected a change of at most ${bytesMax} bytes`);
 
 /**
- * Settles the promise of each call of `change` with its outcome in the dry run, the transaction in
- * which it ran. Must be called after the commit.
+ * Settles the promise of each call of `change` with the outcome that the call had in the dry run.
+ * Must be called after the writes of the dry run have taken effect.
  */
 export function resolveChanges(
   changes: readonly PendingChange[],

@@ -5,8 +5,8 @@ import type { SetOutcome } from "./ordered-view.ts";
 const NO_BASE = -2;
 
 /**
- * Returns a log entry (pass) with which a node gives up its turn. It is a change set without writes
- * that never takes effect, because older releases can read that too.
+ * Returns a log entry (pass) with which a node gives up its turn. The entry is a change set without
+ * writes that never takes effect, a form that older releases can read too.
  */
 export const passOf = (author: string): Uint8Array =>
   encodeChangeSet({ author, number: -1, base: NO_BASE, writes: [] })[0]!;
@@ -37,8 +37,8 @@ export class Turns {
   /** Authors (nodes) whose last change set had no effect, in the order of the log. */
   readonly #refused = new Set<string>();
   /**
-   * Whether this node has read a change set of its own from the log. Earlier outcomes are old, and
-   * are not counted.
+   * Whether this node has read one of its own change sets from the log. Until then, a change set
+   * without effect gives its node no turn, because it may be old.
    */
   #isCurrent = false;
   /** Time (`performance.now()`) at which this node's last attempt to change the store began. */

@@ -3,7 +3,10 @@ import type { StatusDeps } from "../status/local-status.ts";
 import { nodesHealth } from "../status/node-status.ts";
 import { type WorkspaceState, workspaceState } from "../status/workspace-state.ts";
 
-/** States of a destination that does not read events now, or of which this is unknown. */
+/**
+ * States in which a destination reads no events now, or in which this node does not know whether
+ * the destination reads events.
+ */
 const notReading = new Set<string>(["paused", "unconnected", "unknown", "blocked", "external"]);
 /**
  * Maximum lag, in seconds, with which a destination counts as reading the newest events. Only the

@@ -82,8 +82,8 @@ export function currentCode(kind: CodeKind) {
 
 /**
  * Returns the current state of the transformations and libraries with these revisions, which a
- * publish request lists. Returns an empty list if one of them is deleted, as if none existed,
- * because publishing would create it again.
+ * publish request lists. If one of them is deleted, returns an empty list, as for a resource that
+ * does not exist, because publishing would create the deleted one again.
  */
 export function namedCode(
   deps: CodeDeps,

@@ -67,7 +67,7 @@ const editPermissions: ConditionalPermission<{ body: Revisions }>[] = [
   },
 ];
 
-/** Options that all routes of this file with a list of revisions in the body have. */
+/** Options that the routes of this file share if their request body is a list of revisions. */
 const takesRevisions = {
   isLong: true,
   needs: [],

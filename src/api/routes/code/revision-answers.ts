@@ -97,7 +97,10 @@ export function linkedDestinations(
   return linked.map(({ id, name, enabled }) => ({ id, name, enabled }));
 }
 
-/** Returns an item for a list. Without `hasCode`, leaves out the code. */
+/**
+ * Returns the answer about a transformation or library as an item of a list: without the code if
+ * `hasCode` is false.
+ */
 export function listed<T extends { code: string }>(answer: T, hasCode: boolean) {
   const { code, ...rest } = answer;
   return hasCode ? answer : rest;

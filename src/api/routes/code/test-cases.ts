@@ -129,7 +129,10 @@ function current({
   return [currentState("test case", now, now.answer.testCase)];
 }
 
-/** Returns the answer about a test case. Its entity tag is the versionId, new after each change. */
+/**
+ * Returns the answer about a test case. Its entity tag is the `versionId` of the test case, which
+ * each change of the test case replaces.
+ */
 function taggedTestCase(testCase: StoredTestCase): Tagged<Static<typeof TestCaseAnswer>> {
   return new Tagged({ testCase: testCaseAnswer(testCase) }, testCase.versionId);
 }

@@ -4,8 +4,8 @@ import type { RouteDeps } from "../../deps.ts";
 import { isOperators } from "../alerts/alert-facts.ts";
 
 /**
- * Throws unless the request has a service token. The answer contains secrets, which persons
- * (members and sessions of the console) must not read.
+ * Throws unless the request has a service token. The routes that call this function answer with
+ * secrets, which persons (members and sessions of the console) must not read.
  */
 export function expectServiceToken({ memberId }: Principal, { headers }: Request): void {
   if (memberId === undefined && headers.has("authorization")) return;

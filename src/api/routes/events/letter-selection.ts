@@ -89,7 +89,7 @@ export type LetterSelection = Static<typeof LetterSelection>;
 
 /**
  * Optional fields in the response to a replay or deletion of dead letters. If `more` is true, the
- * client repeats its request with the time `before` of this response.
+ * client must repeat its request for the remaining dead letters, with the time in `before`.
  */
 export const restFields = {
   more: optionalFlag("With a filter: whether it finds more"),

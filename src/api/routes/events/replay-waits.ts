@@ -4,8 +4,9 @@ import type { destinationStates } from "../status/status-schema.ts";
 import { measure } from "../status/workspace-state.ts";
 
 /**
- * States in which a destination accepts no events. The value explains the state; it is empty for a
- * state that always has a reason of its own.
+ * States in which a destination accepts no events. The value is a sentence that explains the state,
+ * for a destination that reports no reason. It is empty for states with which a destination always
+ * reports a reason.
  */
 const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
   down: "",
@@ -16,8 +17,8 @@ const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
 };
 
 /**
- * Returns, by job id, why the events of replay jobs wait: their destination accepts no events now.
- * Leaves out jobs whose events do not wait.
+ * Returns the reasons why events of replay jobs wait, by job id: the job's destination accepts no
+ * events now. Leaves out jobs whose events do not wait.
  */
 export async function replayWaits(
   deps: StatusDeps,

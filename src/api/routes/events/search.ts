@@ -211,8 +211,9 @@ export interface EventWithOutcomes {
 }
 
 /**
- * Adds to each found event its outcomes at the destinations. A destination in the query leaves only
- * the outcomes there; an outcome in the query leaves only the events that have it.
+ * Adds to each found event its outcomes at the destinations. If the query names a destination,
+ * keeps only the outcomes at this destination. If the query names an outcome, keeps only the events
+ * that have it.
  */
 export async function withOutcomes(
   { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId" | "query">,

@@ -18,8 +18,9 @@ import {
 } from "./stored-secrets.ts";
 
 /**
- * How configs of a destination type are validated, and which of their keys are secret. A config has
- * pixelmill's own keys or RudderStack's keys. For RudderStack's keys, `formOf` returns the form.
+ * Describes how configs of a destination type are validated, and which of their keys are secret. If
+ * a config has RudderStack's keys instead of pixelmill's own, `formOf` returns the description of
+ * these keys.
  */
 type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
@@ -31,8 +32,9 @@ export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): Destina
 }
 
 /**
- * Returns the config forms of a destination type. For a type that only rudder-server delivers to,
- * the form comes from RudderStack's definition of the type. Undefined for an unknown type.
+ * Returns how configs of a destination type are validated, and which of their keys are secret. For
+ * a type that only rudder-server delivers to, this comes from RudderStack's definition of the type.
+ * Undefined for an unknown type.
  */
 export function formsOf(
   { kinds, definitions }: Pick<ApiDeps, "kinds" | "definitions">,
@@ -45,8 +47,8 @@ export function formsOf(
 }
 
 /**
- * Returns the config forms of a stored destination's type. Throws if this version no longer knows
- * the type.
+ * Returns how configs of a stored destination's type are validated, and which of their keys are
+ * secret. Throws if this version of pixelmill no longer knows the type.
  */
 export function expectForms(
   deps: Pick<ApiDeps, "kinds" | "definitions">,
@@ -57,7 +59,7 @@ export function expectForms(
   throw new ApiError("conflict", "The definition of the destination's type is missing now");
 }
 
-/** The type of a new destination as the catalog stores it, and the form of its config. */
+/** The type of a new destination as the catalog stores it, and the rules for its config. */
 interface NewType {
   type: string;
   deliveredBy?: "rudder-server";
@@ -65,9 +67,9 @@ interface NewType {
 }
 
 /**
- * Returns the type of a new destination and who delivers to it. A request that does not say who
- * delivers gets pixelmill, or rudder-server if only RudderStack has the type. Throws if the one who
- * delivers does not support the type.
+ * Returns the type of a new destination and who delivers to it. If the request does not say who
+ * delivers, pixelmill does, or rudder-server if only RudderStack has the type. Throws if the type
+ * is not supported by the one of both that delivers.
  */
 export function newType(
   deps: Pick<ApiDeps, "kinds" | "definitions">,
@@ -183,16 +185,16 @@ export function schemaWithSecrets(kind: ConfigForm): TSchema {
 }
 
 /**
- * Returns the form in which a config is written: with pixelmill's own keys, or with RudderStack's.
+ * Returns the description of the keys that a config has: pixelmill's own keys, or RudderStack's.
  */
 function formOf(kind: ConfigForms, config: DestinationConfig): ConfigForm {
   return kind.formOf?.(config) ?? kind;
 }
 
 /**
- * Returns a sent config with the stored strings in place of masked ones, which a client sends back
- * as responses showed them. Other keys of a config decide which parts of a string are masked: if
- * the sent ones would reveal a masked part, the string stays masked.
+ * Returns the sent config with stored strings in place of masked ones. A client sends masked
+ * strings back if it copies them from a response. A string stays masked if a response would now
+ * show it differently, because another key of the sent config could reveal a masked part.
  */
 function unmasked(
   { maskedKeys = [] }: ConfigForm,
@@ -225,8 +227,8 @@ function withText(config: DestinationConfig, path: string, text: string): Destin
 }
 
 /**
- * Returns an error for each string that still contains a mask, because it is not the string that
- * responses show in place of the stored one.
+ * Returns an error for each string that still contains a mask: the server cannot restore the secret
+ * behind it, because the string differs from the one that responses show.
  */
 function maskErrors(
   { maskedKeys = [] }: ConfigForm,

@@ -185,8 +185,8 @@ export function updateSource({
 }
 
 /**
- * Returns the fields of a source that requests to create and to update it have in common. In the
- * result, a config of null is an empty object.
+ * Returns the fields of a source that both a create and an update request can set. A config of null
+ * becomes an empty object.
  */
 function changedFields({
   enabled,

@@ -10,8 +10,8 @@ import type { OverviewProblem } from "./problems.ts";
 const kindsOfOwn = new Set<AlertKind>(["lag", "source-silent", "nodes-missing", "disk"]);
 
 /**
- * Returns a problem for each open alert that the overview lists (see `kindsOfOwn`), and for each
- * receiver that notifications do not reach.
+ * Returns a problem for each open alert whose cause the overview does not list otherwise, and for
+ * each receiver that notifications do not reach.
  */
 export function alertProblems(
   { catalog }: Pick<RouteDeps, "catalog">,

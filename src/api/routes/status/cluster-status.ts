@@ -9,7 +9,8 @@ interface ClusterFacts {
   name: string;
   /**
    * The nodes that are members of the cluster's Kafka consumer group. Undefined while the group's
-   * coordinator does not answer, or while members join and this node has not seen them before.
+   * coordinator does not answer, or while nodes join and this node has not read the list of members
+   * before.
    */
   members: readonly ClusterNode[] | undefined;
   partitions: ClusterFigures["partitions"];
@@ -99,7 +100,7 @@ function describeLate(late: readonly ClusterNode[]): string {
   return `${which} missing here: an answer over the brokers takes too long`;
 }
 
-/** Returns sentences about the partitions whose events no present node delivers. */
+/** Returns sentences about the partitions whose events are delivered by no node that runs now. */
 function partitionsWithoutNode(
   partitions: ClusterFigures["partitions"],
   members: readonly ClusterNode[],

@@ -27,7 +27,7 @@ export interface WorkspaceStatus {
   suspensions: RevisionSuspension[];
   /** Messages of the health checks that fail now, one sentence each. */
   troubles: string[];
-  /** Warnings about states in which the server works but should not remain. */
+  /** Warnings about states in which the server works, but which the operator should change. */
   warnings: string[];
 }
 

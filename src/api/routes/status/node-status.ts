@@ -18,7 +18,7 @@ import {
 } from "./local-status.ts";
 
 interface NodeAnswers<T> {
-  /** Answers by the id of the node. The answer of this node is included. */
+  /** Answers of the nodes to one question, by node id. The answer of this node is included. */
   byNode: ReadonlyMap<string, T>;
   /** Ids of nodes that did not answer in time. Empty on a standalone server. */
   missingNodes: string[];
@@ -156,7 +156,8 @@ export function answerLocally(deps: StatusDeps, question: unknown): unknown {
 
 /**
  * Sends a question to all nodes, this one included. Only the node that delivers a destination's
- * events or runs a workspace's code knows the state of both.
+ * events knows the destination's state, and only a node that runs a workspace's code knows the
+ * state of the code.
  */
 async function askAllNodes<T>(
   deps: StatusDeps,

@@ -92,8 +92,8 @@ function worstFirst(one: OverviewProblem, other: OverviewProblem): number {
 }
 
 /**
- * Returns the problem of a suspended transformation; undefined for another one. `count` is the
- * number of dead letters of its destinations.
+ * Returns the overview's problem about a suspended transformation. Undefined if the transformation
+ * is not suspended. `count` is the number of dead letters of the transformation's destinations.
  */
 function suspensionProblem({ id, name, suspended }: LinkedTransformation, count: number) {
   if (suspended === undefined) return undefined;

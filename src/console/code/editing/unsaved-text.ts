@@ -63,7 +63,8 @@ function keyOf(name: string): string {
 
 /**
  * Returns the name under which local storage keeps an unsaved text of the transformation or library
- * `id`.
+ * `id`: its code, the id of the revision that the code is based on (`base`), its test events, or
+ * the transformation that calls the library in test runs (`trial`).
  */
 export const textName = (text: "code" | "base" | "events" | "trial", id: string) => `${text} ${id}`;
 

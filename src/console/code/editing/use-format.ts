@@ -44,7 +44,7 @@ export function useFormat(
   return {
     /** Replaces the text, and removes the syntax error that the last formatting has reported. */
     setText: replace,
-    /** Formats the text. Undefined for Python, which has no formatter here. */
+    /** Formats the text. Undefined for Python, for which the console has no formatter. */
     format: isPython(language) ? undefined : () => format().catch(showError),
     /**
      * The syntax error that prevented the last formatting, as an annotation in the editor. Empty if

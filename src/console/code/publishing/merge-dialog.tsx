@@ -9,8 +9,8 @@ import { commonTexts } from "../../texts/common.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
 
 /**
- * Three versions of a code to merge: `yours` is this user's and `theirs` another user's. Both users
- * began with `base`.
+ * Three versions of a code to merge: this user edited `base` to `yours`, and another user edited
+ * `base` to `theirs`.
  */
 export interface MergeRequest {
   base: string;

@@ -4,7 +4,10 @@ export interface CodeTemplate {
   name: "dropInternal" | "removePersonalData" | "rename" | "split" | "lookUp";
   /** Code that does the task, by language. `python` is absent if Python code cannot do the task. */
   code: { javascript: string; python?: string };
-  /** An event that shows what the code does: the test event of a new transformation. */
+  /**
+   * An event on which the code shows what it does. It becomes the test event of a new
+   * transformation.
+   */
   event: Record<string, unknown>;
   /** The outputs of the code for `event`. */
   outputs: readonly Record<string, unknown>[];

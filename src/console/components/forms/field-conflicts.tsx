@@ -14,7 +14,10 @@ export function FieldConflicts(props: {
   conflict: SaveConflict;
   /** Returns the label of the field with the key `key`. */
   labelOf: (key: string) => string;
-  /** Returns the schema of the field with the key `key`, which says where it has secrets. */
+  /**
+   * Returns the schema of the field with the key `key`. It says which parts of the value are
+   * secret.
+   */
   schemaOf: (key: string) => SecretSchema;
   /** Keys of the fields for which this user chose the values that another user saved. */
   takenFromOthers: ReadonlySet<string>;

@@ -4,8 +4,8 @@ import { useContext, useLayoutEffect } from "preact/hooks";
 import { RequestRefused } from "../../../api/client.ts";
 
 /**
- * The value to which a field belongs, as a JSON pointer into the request's body. With `isList`, the
- * value is a list, and errors of its items are shown at the field too.
+ * A form field. `path` is the JSON pointer to the field's value in the request's body. With
+ * `isList`, the value is a list, and the field also shows the errors of the list's items.
  */
 export interface FieldPath {
   path: string;
@@ -28,9 +28,9 @@ export const concerns = ({ path, isList }: FieldPath, pointer: string): boolean 
   pointer === path || (isList && pointer.startsWith(`${path}/`));
 
 /**
- * Returns the message of the form's error for the value at `path`. Undefined if there is none, and
- * outside of a form. The caller must show the message, because the form then omits it from its own
- * list of errors.
+ * Returns the message that the form's error has for the value at `path`. Undefined if it has none,
+ * or if the component is not in a form. The caller must show the message, because the form then
+ * omits it from its own list of errors.
  */
 export function useErrorAt(path: string | undefined, isList = false): string | undefined {
   const form = useContext(FormErrors);

@@ -30,7 +30,7 @@ export interface JsonSchema {
 
 /**
  * Returns `values` without the properties that have no effect. Whether a property has an effect may
- * depend on the values of others.
+ * depend on the values of other properties.
  */
 export function appliedValues(
   schema: JsonSchema | undefined,

@@ -14,7 +14,7 @@ export function useSave(item: {
   send: (values: Values, tag: string | undefined) => Promise<unknown>;
   valuesOf: (current: never) => Values;
   labelOf: (key: string) => string;
-  /** Returns the schema of the field with this key, which says where it has secrets. */
+  /** Returns the schema of the field with this key. It says which parts of the value are secret. */
   schemaOf?: (key: string) => SecretSchema | undefined;
 }) {
   const [conflict, setConflict] = useState<SaveConflict>();

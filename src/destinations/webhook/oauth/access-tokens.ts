@@ -88,9 +88,9 @@ export class AccessTokens {
   #fetching: Promise<AccessToken> | undefined;
   #failure: { error: AccessTokenError; until: number } | undefined;
   /**
-   * Time of `performance.now()`, `REFUSED_MS_MIN` after the last replacement of a refused token,
-   * before which no further one is replaced. A token that the receiver had accepted is replaced
-   * earlier, `REVOKED_MS_MIN` after the last replacement.
+   * Time of `performance.now()` before which no refused token is replaced: `REFUSED_MS_MIN` after
+   * the last replacement. Exception: a token that the receiver had accepted may be replaced from
+   * `REVOKED_MS_MIN` after the last replacement.
    */
   #heldUntil = Number.NEGATIVE_INFINITY;
   /** Tokens with which the receiver has accepted events, at most the last `ACCEPTED_TOKENS_MAX`. */

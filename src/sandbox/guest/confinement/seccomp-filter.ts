@@ -22,8 +22,8 @@ const ENOSYS = 38;
 type Instruction = [code: number, jumpTrue: number, jumpFalse: number, operand: number];
 
 /**
- * Placeholder for the length of a jump to the next alternative of a rule. `ruled` replaces it by
- * the number of instructions that the jump skips.
+ * Placeholder for the length of a jump to the next alternative of a rule. The function `ruled`
+ * replaces it by the number of instructions to skip.
  */
 const NEXT = -1;
 

@@ -117,21 +117,21 @@ function located(message: string, place: SourcePosition | undefined): UserError 
   return error;
 }
 
-/** Cuts a text to the length that the host accepts. */
+/** Cuts a text to the length that the server accepts for an error message. */
 export function cut(message: string): string {
   return message.slice(0, GUEST_ERROR_CHARS_MAX);
 }
 
 /**
- * Length to which an error message is cut when the errors before it have reached the size limit of
- * a reply.
+ * Length in UTF-16 units to which an error message is cut after the errors of a reply have reached
+ * their size limit.
  */
 const SHORT_CHARS = 100;
 
 /**
- * Limits the size of the errors of one reply. The error with which the errors exceed
- * `GUEST_ERRORS_CHARS_MAX` UTF-16 units of JSON together, and all later errors, get messages that
- * are cut to `SHORT_CHARS`.
+ * Limits the size of the errors of one reply. When the errors so far exceed
+ * `GUEST_ERRORS_CHARS_MAX` UTF-16 units of JSON together, the message of the last one and of each
+ * later one is cut to `SHORT_CHARS`.
  */
 export function shortened(errors: readonly UserError[]): UserError[] {
   let chars = 0;

@@ -26,8 +26,8 @@ const DIRECTORY = join(import.meta.dir, "../../../../dist/python");
 const SNAPSHOT = join(DIRECTORY, "snapshot.zst");
 const KEY = join(DIRECTORY, "snapshot.key");
 /**
- * zstd level of the snapshot: the lowest one that finds repetitions across the whole heap. The
- * snapshot has 5.6 MB with it, and 7.3 MB at level 9.
+ * zstd level of the snapshot: the lowest one that finds repetitions across the whole heap. At this
+ * level the snapshot has 5.6 MB, at level 9 it has 7.3 MB.
  */
 const ZSTD_LEVEL = 20;
 

@@ -1,11 +1,12 @@
 import nodeCrypto from "node:crypto";
 
-/** Time that `Date.now` returns, in milliseconds: a day in 2023. */
+/** Time that `Date.now` returns while the clock is fixed, in milliseconds: a day in 2023. */
 const NOW_MS = 1_700_000_000_000;
 
 /**
- * Fixes the clock (in UTC) and the sequence of random numbers until `restore` is called. It
- * replaces globals that Pyodide reads, so it may be used only in a process that builds a file.
+ * Fixes the clock (in UTC) and the sequence of random numbers, so that Pyodide makes the same
+ * snapshot each time. `restore` undoes this. The function replaces globals of the process, so only
+ * a process that makes the snapshot may call it.
  */
 export function withoutChance(): { restore(): void } {
   let state = 1;
