@@ -23,7 +23,7 @@ export interface CopiedEvents {
   keys: string[];
   /** Sequence number of each event in the new log. */
   sequences: number[];
-  /** Position in the new log after the last of these events. */
+  /** Sequence number, in the new log, after that of the last copied event. */
   end: number;
 }
 

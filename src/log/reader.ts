@@ -152,9 +152,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Returns the block that holds the record with the number `position`. If that record is missing,
-   * returns the next block after it, or the sequence number from which the search must continue.
-   * `position` must be below the log's end.
+   * Returns the block that holds the record with the number `position`, or the next block after it
+   * if that record is missing. Returns the sequence number at which reading must continue instead
+   * if no block is left before it. `position` must be below the log's end.
    */
   async #find(position: number): Promise<Lookup> {
     let segment = this.#segmentOf(position);

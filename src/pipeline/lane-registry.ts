@@ -165,8 +165,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Checks the next lanes, and writes the read positions of those that prevent a trim; see
-   * `checkpoint`.
+   * Writes the read positions of those of the next `CHECKS_AT_ONCE_MAX` lanes that still need
+   * records which could be deleted otherwise; see `checkpoint`.
    */
   continueCheckpoint(): void {
     const count = Math.min(CHECKS_AT_ONCE_MAX, this.#checkpointsLeft);

@@ -87,7 +87,7 @@ export class Ledger {
     this.#handleForeign(new Set([OWNERS]));
   }
 
-  /** Whether this node has claimed the ledger, which it then shares with other nodes. */
+  /** Whether the nodes of a cluster share the ledger, of which this node has become the writer. */
   get isShared(): boolean {
     return this.#claim !== undefined;
   }

@@ -25,7 +25,10 @@ export class EventCache {
     this.#build = build;
   }
 
-  /** Builds the event of a record. `input` keeps the event until the cache drops it. */
+  /**
+   * Builds the event of a record, which `input` then keeps. When all kept events take too much
+   * memory, this cache makes the inputs with the oldest ones drop theirs.
+   */
   build(record: EventRecord, input: RecordInput): BuiltEvent {
     const event = this.#build(record);
     this.#young.push(input);

@@ -46,8 +46,8 @@ export class SentEventReader {
   }
 
   /**
-   * Forgets the events that were read last. Called after `isWanted` has changed its result for a
-   * source.
+   * Clears the cache of the events that were read last, so that they are read again. Called after
+   * `isWanted` has changed its result for a source.
    */
   forget(): void {
     this.#last.clear();

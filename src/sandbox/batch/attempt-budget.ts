@@ -24,10 +24,10 @@ const CLOCK_ROOM = 0.1;
  */
 const GROWTH_MIN = 2;
 /**
- * Smallest share of the CPU limit that an event gets in a new guest (process that runs user code),
- * because a fresh interpreter compiles itself while it runs the first events. An event of a
- * suspected program (see `begin`) gets exactly this share. The server does not kill a guest that
- * has used less.
+ * Smallest share of the CPU limit `cpuMs` that one event gets in a new guest (process that runs
+ * user code), because a fresh interpreter compiles itself while it runs the first events. An event
+ * of a program without a recent success (`isSuspect` of `begin`) gets exactly this share. The server
+ * does not kill a guest that has used less.
  */
 const COLD_SHARE = 0.25;
 /**

@@ -45,6 +45,9 @@ export interface BatchRunOptions {
   /** Total bytes of the outputs above which the run ends before all events have run. */
   bytesMax: number;
   hostFunctions: HostFunctions;
-  /** Decides during the batch whether to suspend the program. Absent in a test run. */
+  /**
+   * Decides during the batch whether the program, whose events only fail, is not run for a while
+   * (suspended). Absent in a test run.
+   */
   trial?: ProgramTrial;
 }
