@@ -43,8 +43,8 @@ export class Announcer {
   }
 
   /**
-   * Announces the new records in `range`. Without it, all logs may have new records, whose sources
-   * are unknown.
+   * Announces the new records in `range`, which names their sources. Without a range, each log may
+   * have new records of any source.
    */
   announce(range?: DurableRange): void {
     const { logs } = this.#parts;
