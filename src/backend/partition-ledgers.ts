@@ -146,7 +146,7 @@ export class PartitionLedgers {
     return this.#ledgers[partition]?.ledger.failure();
   }
 
-  /** Returns a sentence if the disk refuses changes of this node's ledger copies, else undefined. */
+  /** Returns a sentence if the disk refuses changes of this node's ledgers, else undefined. */
   diskTrouble(): string | undefined {
     const troubles = this.#ledgers.values().map(({ view }) => view.trouble());
     return troubles.find((trouble) => trouble !== undefined);

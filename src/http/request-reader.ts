@@ -63,9 +63,9 @@ export class RequestReader {
   }
 
   /**
-   * Finds the next request in the input. Returns 0 when it is complete; the offset `at` of the input
-   * is then after the request, and `head` contains its parsed head. Otherwise returns `INCOMPLETE`,
-   * or the HTTP status with which the request must be refused.
+   * Finds the next request in the input. Returns 0 when it is complete; the input's offset `at` is
+   * then after the request, and `head` contains its parsed head. Otherwise returns `INCOMPLETE`, or
+   * the HTTP status with which the request must be refused.
    */
   next(): number {
     if (this.#body !== undefined) return this.#readBody(this.#body);

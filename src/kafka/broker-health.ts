@@ -185,8 +185,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns whether one more broker may be probed. Does not count a broker that left the cluster and
-   * does not answer. Ends the probes of this broker, unless it is in the settings.
+   * Returns whether one more broker may be probed. Does not count a broker that left the cluster
+   * and does not answer. Ends the probes of this broker, unless it is in the settings.
    */
   #hasRoom(): boolean {
     const named = new Set((this.#options.bootstrapBrokers as string[]).map(addressOf));

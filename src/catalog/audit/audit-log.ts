@@ -36,7 +36,7 @@ export const AUDIT_BOUNDS: AuditBounds = {
 type Division = string;
 interface DivisionSize {
   bytes: number;
-  /** Time from which on the group still has all its entries, in milliseconds since the epoch. */
+  /** Start of the time, in milliseconds since the epoch, of which the group has all entries. */
   since: number;
 }
 
@@ -61,8 +61,8 @@ export interface FoundEntries {
   /** Id of the last examined entry, where the next search continues. Absent at the log's end. */
   reached?: string;
   /**
-   * Time, in milliseconds since the epoch, from which on the log still has all entries that the
-   * search covers. Absent if it never had such entries.
+   * Start of the time, in milliseconds since the epoch, of which the log still has all entries that
+   * the search covers. Absent if it never had such entries.
    */
   keptSince?: number;
 }

@@ -45,9 +45,9 @@ const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
 
 /**
- * A destination counts as recovered when it has accepted so many outputs since its last failure
- * that this number of them would have failed at the failure rate of the last minute. At 3, a
- * destination that still fails is taken for recovered about once in e³ = 20 times.
+ * A destination counts as recovered when, at the failure rate of the last minute, this number of
+ * the outputs that it has accepted since its last failure would have failed. At 3, a destination
+ * that still fails is taken for recovered about once in e³ = 20 times.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;

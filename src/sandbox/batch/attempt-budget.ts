@@ -26,8 +26,8 @@ const GROWTH_MIN = 2;
 /**
  * Smallest share of the CPU limit `cpuMs` that one event gets in a new guest (process that runs
  * user code), because a fresh interpreter compiles itself while it runs the first events. An event
- * of a program without a recent success (`isSuspect` of `begin`) gets exactly this share. The server
- * does not kill a guest that has used less.
+ * of a program without a recent success (`isSuspect` of `begin`) gets exactly this share. The
+ * server does not kill a guest that has used less.
  */
 const COLD_SHARE = 0.25;
 /**

@@ -37,8 +37,8 @@ export class Turns {
   /** Authors (nodes) whose last change set had no effect, in the order of the log. */
   readonly #refused = new Set<string>();
   /**
-   * Whether this node has read one of its own change sets from the log. Until then, a change set
-   * without effect gives its node no turn, because it may be old.
+   * Whether this node has read a change set of its own from the log. Before, a change set that
+   * took no effect gives its node no turn, because it may be old.
    */
   #isCurrent = false;
   /** Time (`performance.now()`) at which this node's last attempt to change the store began. */
