@@ -14,6 +14,7 @@ const columns: [sqlType: string, column: Omit<TableColumn, "sqlType">][] = [
   ["numeric(4,1)", { type: "float", range: [-999.9, 999.9] }],
   ["numeric(3,5)", { type: "float", range: [-0.00999, 0.00999] }],
   ["numeric(16)", { type: "float", range: [-9_999_999_999_999_998, 9_999_999_999_999_998] }],
+  ["numeric(18,2)", { type: "float", range: [-9_999_999_999_999_998, 9_999_999_999_999_998] }],
   ["double precision", { type: "float" }],
   ["real", { type: "float", isSingle: true }],
   ["boolean", { type: "boolean" }],
