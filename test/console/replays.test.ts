@@ -37,11 +37,14 @@ describeWith(chromiumMissing)("replays", () => {
 
     const begin = async (perSecond: string) => {
       await page.goto(`${api.url}/#/destinations/${destination.id}`);
+      // The list of replays, which may still be shown, has such a link too.
+      await page.getByRole("heading", { name: "Hook" }).waitFor();
       await page.getByRole("link", { name: "Replay events" }).click();
       await page.getByLabel("Source").selectOption({ label: "Shop" });
       await page.getByLabel("Received from", { exact: true }).fill("2020-01-01");
       await page.getByLabel("Max events/s").fill(perSecond);
       await page.getByRole("button", { name: "Start replay" }).click();
+      await page.waitForURL(`${api.url}/#/replays`);
     };
     await begin("1000");
     const row = page.getByRole("row").filter({ hasText: "of Shop" });
