@@ -183,6 +183,11 @@ function groupId(destinationId: string, name: string): string {
   return `${destinationId}.${name}`;
 }
 
+/** Whether the group with the id `id` has dead letters of the destination. */
+export function isGroupOf(destinationId: string, id: string): boolean {
+  return id.startsWith(groupId(destinationId, ""));
+}
+
 function newRow({ workspaceId, stage, reason, createdAt, status, code }: Letter, name: string) {
   const isOther = name === OTHER;
   const row: GroupRow = {

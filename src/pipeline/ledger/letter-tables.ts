@@ -9,7 +9,7 @@ import type {
   NewLetter,
   StoredLetter,
 } from "../model/dead-letter.ts";
-import { LetterGroups } from "./letter-groups.ts";
+import { isGroupOf, LetterGroups } from "./letter-groups.ts";
 import { firstIdAt, firstKeys, keyRange, LAST_KEY, type PairKey } from "./letter-keys.ts";
 import { responseIdOf } from "./letter-responses.ts";
 
@@ -262,7 +262,6 @@ const later = (one: string, other: string) => (one > other ? one : other);
 
 /**
  * Returns the ids of the groups in which a filter finds letters; undefined if it names no group.
- * The id of a group begins with the id of its destination.
  */
 function groupsOf({ destinationId, groupId, groupIds }: LetterFilter): string[] | undefined {
   const named = groupIds ?? (groupId === undefined ? undefined : [groupId]);
@@ -270,7 +269,7 @@ function groupsOf({ destinationId, groupId, groupIds }: LetterFilter): string[] 
   return ids?.filter(
     (id) =>
       (groupId === undefined || id === groupId) &&
-      (destinationId === undefined || id.startsWith(`${destinationId}.`)),
+      (destinationId === undefined || isGroupOf(destinationId, id)),
   );
 }
 
