@@ -1,7 +1,7 @@
 import type { Live } from "../catalog/live.ts";
 import type { Destination } from "../catalog/model.ts";
 import type { ShownAnswer } from "../destinations/answers/receiver-answer.ts";
-import { type LogInput, parseJsonOrText } from "./model/input-event.ts";
+import { type LogInput, parseFromNode, parseJsonOrText } from "./model/input-event.ts";
 import type { EventOutcome, Output } from "./model/lane-event.ts";
 import { shownOutput } from "./model/shown-event.ts";
 import type { LogSet } from "./reading/shared-reader.ts";
@@ -79,13 +79,9 @@ export class LiveTail implements TailSubscriptions {
     // A new function, so that one receiver may subscribe twice.
     const subscription: Receive = (message) => receive(message);
     receivers.add(subscription);
-    const unsubscribe = this.remote?.subscribe(workspaceId, ({ event, ...message }) => {
-      // A node of an older release sends parsed events.
-      subscription({
-        ...message,
-        event: typeof event === "string" ? parseJsonOrText(event) : event,
-      });
-    });
+    const unsubscribe = this.remote?.subscribe(workspaceId, ({ event, ...message }) =>
+      subscription({ ...message, event: parseFromNode(event) }),
+    );
     return () => {
       unsubscribe?.();
       receivers.delete(subscription);

@@ -40,3 +40,11 @@ export function parseJsonOrText(json: Uint8Array | string): unknown {
     return text;
   }
 }
+
+/**
+ * Parses an event that another node has sent as JSON text, because messages between nodes would
+ * round large integers. Returns any other value unchanged: older releases send parsed events.
+ */
+export function parseFromNode(event: unknown): unknown {
+  return typeof event === "string" ? parseJsonOrText(event) : event;
+}

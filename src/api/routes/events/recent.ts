@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { ApiError } from "../../../errors.ts";
 import { utf8Text } from "../../../json/bytes.ts";
-import { parseJsonOrText } from "../../../pipeline/model/input-event.ts";
+import { parseFromNode } from "../../../pipeline/model/input-event.ts";
 import type { SearchResult } from "../../../pipeline/search/search.ts";
 import {
   RECENT_ANSWER_BYTES_MAX,
@@ -205,19 +205,11 @@ function answerOf({ at, receivedAt, received, outcomes, ...event }: MergedEvent)
     ...event,
     at: isoTime(at),
     receivedAt: isoTime(receivedAt),
-    ...(received !== undefined && { received: shown(received) }),
+    ...(received !== undefined && { received: parseFromNode(received) }),
     outcomes: outcomes.map(({ at: outcomeAt, event: made, ...outcome }) => ({
       ...outcome,
       ...(outcomeAt !== undefined && { at: isoTime(outcomeAt) }),
-      ...(made !== undefined && { event: shown(made) }),
+      ...(made !== undefined && { event: parseFromNode(made) }),
     })),
   };
-}
-
-/**
- * Parses the JSON text of an event to display it. Events are text until then, because the messages
- * between nodes would round large integers. A node of an older release sends parsed events.
- */
-function shown(event: unknown): unknown {
-  return typeof event === "string" ? parseJsonOrText(event) : event;
 }
