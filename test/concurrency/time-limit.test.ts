@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { connect, createServer } from "node:net";
 import { withTimeLimit } from "../../src/concurrency/time-limit.ts";
-import { unlessAborted } from "../../src/concurrency/unless-aborted.ts";
 
 const never = new Promise<never>(() => {});
 const outcomeOf = (promise: Promise<unknown>) =>
@@ -51,29 +50,4 @@ test("an answer that arrived while the process stood still counts", async () => 
   expect(String(await ended.promise)).toBe("answer");
   client.destroy();
   server.close();
-});
-
-describe("work that a signal can end", () => {
-  test("settles as the work does, and leaves no listener at the signal", async () => {
-    const { signal } = new AbortController();
-    const listeners = new Set<unknown>();
-    signal.addEventListener = (_: string, it: unknown) => void listeners.add(it);
-    signal.removeEventListener = (_: string, it: unknown) => void listeners.delete(it);
-    const failure = new Error("failed");
-    expect(await outcomeOf(unlessAborted(Promise.resolve(7), signal))).toEqual(["resolved", 7]);
-    const rejected = unlessAborted(Promise.reject(failure), signal);
-    expect(listeners.size).toBe(1);
-    expect(await outcomeOf(rejected)).toEqual(["rejected", failure]);
-    expect(listeners.size).toBe(0);
-  });
-
-  test("rejects with the reason of the signal, before and after it began", async () => {
-    const stop = new AbortController();
-    const work = outcomeOf(unlessAborted(never, stop.signal));
-    stop.abort("left");
-    expect(await work).toEqual(["rejected", "left"]);
-    expect(await outcomeOf(unlessAborted(Promise.resolve(7), stop.signal))).toEqual([
-      ...["rejected", "left"],
-    ]);
-  });
 });

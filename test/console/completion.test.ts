@@ -18,7 +18,10 @@ const known: CompletionData = {
   libraries: [{ importName: "prices", exports: ["euros", "cents"] }],
 };
 
-/** What completion offers at `|`, by default because the user asks for it. */
+/**
+ * Completes the code at the cursor `|`. Returns the options, and the text before the cursor that an
+ * option replaces. With `isAsked`, the user has pressed the key for completion.
+ */
 function completion(marked: string, more: Partial<CompletionData> = {}, isAsked = true) {
   const at = marked.indexOf("|");
   const state = EditorState.create({ doc: marked.replace("|", "") });

@@ -160,7 +160,7 @@ test("three brokers are asked at once, in turn among those that are known, each 
   expect(asked.sort().join("")).toBe("aaabbbcccddd");
 });
 
-test("the answers of some brokers are enough, and of failures the one that may pass is told", async () => {
+test("a request to several brokers succeeds if some answer, and else rejects with a failure that a retry may pass", async () => {
   const connections = connectionsTo("a:1,b:1,c:1");
   spyOn(connections, "connect").mockImplementation(async ({ host }) => host as never);
   const failing = (failures: Record<string, KafkaFailure>) =>

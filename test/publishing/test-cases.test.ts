@@ -169,7 +169,7 @@ test("differences are JSON pointers to what is missing, added and changed", () =
   expect(cut!.expected).toBe(`"${"x".repeat(254)}…`);
 });
 
-test("a difference is told with its place, and with what is missing", () => {
+test("the text of a difference names its place, the expected value and the actual value", () => {
   const told = [
     { path: "", expected: "1", actual: "2" },
     { path: "/0", actual: "2" },

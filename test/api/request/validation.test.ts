@@ -104,7 +104,7 @@ test("a refusal names the place in the first sentence, and has all faults with t
     Type.Array(Type.Null()),
   ]);
   const schema = Type.Object({ name: Type.String(), each: Type.Array(choices) }, strict);
-  // Only the first fault of a place is told.
+  // The refusal has only the first fault of each place.
   const value = { each: ["a", { size: "b" }, [1], 2], nam: 1, other: 1 };
   const { message, details } = refusalOf(() => expectShape(schema, value));
   expect(message).toBe("Expected a string at /name, got nothing");
