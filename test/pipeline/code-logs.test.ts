@@ -166,4 +166,11 @@ describe("credentials are masked as a whole", () => {
     expect(masked(`${start}a s3cr`, "s3cret-of-the-warehouse")).toBe(`${start}a ***`);
     expect(masked("Log: s3cret", "s3cret-of-the-warehouse")).toBe("Log: s3cret");
   });
+
+  test("where one repeats its own characters, also at the end of a line that was cut", () => {
+    expect(masked("Log: ababa ababab", "abab")).toBe("Log: ***a ***");
+    expect(masked("Log: aabaabaaab", "aabaaab")).toBe("Log: aab***");
+    const start = `${"x".repeat(GUEST_LOG_CHARS_MAX - 7)}`;
+    expect(masked(`${start}aaabaab`, "aabaaba")).toBe(`${start}a***`);
+  });
 });

@@ -164,10 +164,11 @@ const SECRET_CHARS_MIN = 4;
  * in log lines, because some API tokens are allowed to read log lines but not credentials.
  */
 function secretsOf({ credentials }: LiveProgram): string[] {
-  return Object.values(credentials)
+  const forms = Object.values(credentials)
     .filter((secret) => secret.length >= SECRET_CHARS_MIN)
     .map((secret) => secret.slice(0, GUEST_LOG_CHARS_MAX))
     .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
+  return [...new Set(forms)];
 }
 
 function withoutSecrets(text: string, secrets: readonly string[]): string {
@@ -183,16 +184,42 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
   return shown + text.slice(end);
 }
 
-/** Returns where a line has a secret. A line that was cut may end within the secret. */
+/**
+ * Returns where a line has a secret. A line that was cut may end within the secret. The search is
+ * that of Knuth, Morris and Pratt: another one takes 0.8 s for a line of one repeated character.
+ */
 function placesOf(secret: string, text: string): [from: number, to: number][] {
-  const isCut = text.length >= GUEST_LOG_CHARS_MAX;
-  const head = secret.slice(0, SECRET_CHARS_MIN);
+  if (!text.includes(secret.slice(0, SECRET_CHARS_MIN))) return [];
+  const shorter = shorterMatches(secret);
   const places: [number, number][] = [];
-  for (let at = text.indexOf(head); at >= 0; at = text.indexOf(head, at + 1)) {
-    const isHere = text.startsWith(secret, at) || (isCut && secret.startsWith(text.slice(at)));
-    if (isHere) places.push([at, at + secret.length]);
+  let matched = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    while (matched > 0 && unit !== secret.charCodeAt(matched)) matched = shorter[matched]!;
+    if (unit === secret.charCodeAt(matched)) matched += 1;
+    if (matched < secret.length) continue;
+    places.push([at + 1 - matched, at + 1]);
+    matched = shorter[matched]!;
   }
+  const isCut = text.length >= GUEST_LOG_CHARS_MAX;
+  if (isCut && matched >= SECRET_CHARS_MIN) places.push([text.length - matched, text.length]);
   return places;
+}
+
+/**
+ * Returns, for each number of characters at the start of a secret, how many of the secret's first
+ * characters are also the last ones of them, without counting all of them.
+ */
+function shorterMatches(secret: string): Uint16Array {
+  const shorter = new Uint16Array(secret.length + 1);
+  let matched = 0;
+  for (let at = 1; at < secret.length; at += 1) {
+    const unit = secret.charCodeAt(at);
+    while (matched > 0 && unit !== secret.charCodeAt(matched)) matched = shorter[matched]!;
+    if (unit === secret.charCodeAt(matched)) matched += 1;
+    shorter[at + 1] = matched;
+  }
+  return shorter;
 }
 
 /** Returns a function that tells whether a line matches `filter`. */
