@@ -203,7 +203,8 @@ async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<Fol
   let silence: ReturnType<typeof setTimeout> | undefined;
   const next = () => {
     clearTimeout(silence);
-    silence = setTimeout(() => void reader.cancel(), SILENCE_MS_MAX);
+    // The cancel of a stream that has failed, such as one that was aborted, rejects.
+    silence = setTimeout(() => void reader.cancel().catch(() => {}), SILENCE_MS_MAX);
     return reader.read();
   };
   try {

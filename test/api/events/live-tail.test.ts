@@ -63,6 +63,34 @@ describe("GET /v2/events", () => {
     expect(waits.filter((ms) => ms > 0)).toEqual([20_000]);
   });
 
+  test("leaves no rejection when its silence ends after it was aborted", async () => {
+    const source = Promise.withResolvers<ReadableStreamDefaultController>();
+    const body = new ReadableStream({ start: source.resolve });
+    const silences: (() => void)[] = [];
+    const keep = (act: () => void) => void silences.push(act);
+    const rejected: unknown[] = [];
+    const listener = (error: unknown) => rejected.push(error);
+    process.on("unhandledRejection", listener);
+    try {
+      const client = createClient({
+        baseUrl: "",
+        fetch: (async () => new Response(body)) as unknown as typeof globalThis.fetch,
+      });
+      const stream = await source.promise;
+      stream.enqueue(Buffer.from("event: received\ndata: {}\n\n"));
+      using _ = spyOn(globalThis, "setTimeout").mockImplementation(keep as never);
+      expect((await client.follow().next()).done).toBe(false);
+      stream.error(new Error("aborted"));
+      for (const end of silences) end();
+    } finally {
+      // A rejection is reported after the microtasks of its turn.
+      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+      process.off("unhandledRejection", listener);
+    }
+    expect([silences.length > 0, rejected]).toEqual([true, []]);
+  });
+
   test("drops messages that a slow reader does not take", async () => {
     const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
     let received = "";
