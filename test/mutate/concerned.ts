@@ -151,6 +151,19 @@ export class TestFiles {
     if (this.#loaded.has(REFERENCE_TEST)) names.push(REFERENCE_TEST);
     return [...new Set(names)];
   }
+
+  /** Lists the test files that import a source file and are not among the nearest, slow ones last. */
+  farther(file: string): string[] {
+    const nearest = new Set(this.nearest(file));
+    const tests = [...this.#loaded].flatMap(([test, { own }]) => {
+      const distance = nearest.has(test) ? undefined : own.get(file);
+      return distance === undefined ? [] : [{ test, distance, isSlow: this.#slow.has(test) }];
+    });
+    const sorted = tests.sort((a, b) => {
+      return Number(a.isSlow) - Number(b.isSlow) || a.distance - b.distance;
+    });
+    return sorted.map(({ test }) => test);
+  }
 }
 
 /**

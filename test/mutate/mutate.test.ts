@@ -178,6 +178,25 @@ test("a mutant meets first the test whose path has the most words of its file", 
     "test/shop/broken.test.ts",
   ]);
   expect(files.nearest("src/shop/tax.ts")).toEqual(["test/till/receipt.test.ts"]);
+  expect(files.farther("src/shop/tax.ts")).toEqual([]);
+});
+
+test("of many importers in other folders, those of the shortest imports are near", () => {
+  const folder = join(root, "test/mall");
+  mkdirSync(folder);
+  try {
+    const imported = (path: string) => `import "../../src/${path}";`;
+    for (let i = 0; i < 16; i++) {
+      writeFileSync(join(folder, `near-${i}.test.ts`), imported("shop/tax.ts"));
+    }
+    writeFileSync(join(folder, "far.test.ts"), imported("till/receipt.ts"));
+    const files = new TestFiles(root, () => {});
+    expect(files.nearest("src/shop/tax.ts")).toHaveLength(16);
+    const farther = ["test/mall/far.test.ts", "test/till/receipt.test.ts"];
+    expect(files.farther("src/shop/tax.ts").sort()).toEqual(farther);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 describe("mutants of a source text", () => {

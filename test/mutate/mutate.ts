@@ -3,7 +3,7 @@
  * quick tier that runs the faulty line must fail.
  *
  *   npm run mutate [FOLDER …] [-- --sample N] [--seed N] [--only FILE[:LINE]] [--minutes M] [--jobs
- *   N]
+ *   N] [--farther]
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,6 +26,8 @@ export interface MutateOptions {
   minutes: number;
   /** Number of mutants that are tested concurrently. */
   jobs: number;
+  /** Whether a mutant that the nearest tests do not kill meets all other tests that import its file. */
+  farther?: boolean;
   equivalents: Equivalent[];
   say(line: string): void;
 }
@@ -53,7 +55,7 @@ export async function mutate(options: MutateOptions): Promise<MutateReport> {
         if (performance.now() > end) break;
         const { fate, by = "" } = isKnown(copy, options, mutant)
           ? { fate: "equivalent" as const }
-          : await judge(copy, mutant, tests);
+          : await judge(copy, mutant, tests, options.farther ?? false);
         fates.set(mutant, fate);
         say(`${fate} ${mutant.file}:${mutant.line}  ${mutant.change}  ${by}`.trimEnd());
       }
@@ -79,9 +81,10 @@ function allMutants({ root, folders, only }: MutateOptions): Mutant[] {
   );
 }
 
-async function judge(copy: Copy, mutant: Mutant, tests: TestFiles) {
+async function judge(copy: Copy, mutant: Mutant, tests: TestFiles, farther: boolean) {
   let fate: Fate = "uncovered";
-  for (const test of tests.nearest(mutant.file)) {
+  const more = farther ? tests.farther(mutant.file) : [];
+  for (const test of [...tests.nearest(mutant.file), ...more]) {
     if (!tests.mayRun(test, mutant)) continue;
     const found = await tests.judge(copy, test, mutant);
     if (found === "failed" || found === "stopped") return { fate: found, by: test };
@@ -137,6 +140,7 @@ async function main(): Promise<void> {
       only: { type: "string", multiple: true, default: [] },
       minutes: { type: "string", default: "1000" },
       jobs: { type: "string", default: "1" },
+      farther: { type: "boolean", default: false },
     },
   });
   const root = join(import.meta.dir, "../..");
@@ -161,6 +165,7 @@ async function main(): Promise<void> {
     only: values.only,
     minutes: numberOf("minutes"),
     jobs: numberOf("jobs"),
+    farther: values.farther,
     equivalents,
     say,
   });
