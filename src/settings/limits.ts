@@ -737,15 +737,15 @@ export const RETRY_DELAY_MS_MAX = 60_000;
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
  * Minimum number of times that an event must have failed in a request that held no other event,
- * before the event can be given up as the cause of the failures. The event is given up only if the
- * destination has accepted other events since the first failure.
+ * before the event can be given up as the cause of the failures. A failure counts only if the
+ * destination has accepted another event since the failure before it.
  */
 export const POISON_ATTEMPTS_MIN = 8;
 /**
  * Minimum number of failed attempts to deliver an event in a request of its own, before the same
  * user's next event is tried too. Normally, the next event waits for the failed one. The next event
  * is tried earlier only to find out whether the destination accepts other events: when no other
- * event was delivered since the first failure, or when failed events take much memory.
+ * event was delivered since the last failure, or when failed events take much memory.
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**

@@ -27,6 +27,7 @@ const USERS = 50;
 interface Stream {
   perSecond: number;
   forMs: number;
+  users?: number;
   /** Numbers of the events that are poison, each with a user of its own. */
   poison?: (n: number) => boolean;
 }
@@ -35,7 +36,7 @@ interface Stream {
 async function stream(
   rig: LaneDeliveryRig,
   clock: SimulatedClock,
-  { perSecond, forMs, poison = () => false }: Stream,
+  { perSecond, forMs, users = USERS, poison = () => false }: Stream,
 ): Promise<TestEvent[]> {
   const events: TestEvent[] = [];
   for (let at = clock.now(); at < forMs; at += GROUP_MS) {
@@ -44,7 +45,7 @@ async function stream(
       const n = events.length + index;
       return poison(n)
         ? { n, user: `poison ${n}`, isPoison: true }
-        : { n, user: `user ${(n * 7) % USERS}` };
+        : { n, user: `user ${(n * 7) % users}` };
     });
     events.push(...group);
     rig.push(...group);
@@ -127,7 +128,8 @@ test.each(shapes)("two in a hundred poison events cut no stream, batches of %j",
   const poison = events.filter((event) => event.isPoison).length;
   // Each is found by halving a batch, and tried again until it is given up.
   if (shape.batchSize > 1) expect(fed / poison).toBeLessThan(3 * POISON_ATTEMPTS_MIN);
-  await clock.runUntil(forMs + seconds(200));
+  await stream(rig, clock, { perSecond: 10, forMs: forMs + seconds(200) });
+  await clock.runUntil(forMs + seconds(202));
   expect(rig.letters().length).toBe(poison);
   expect(rig.letters().every((letter) => letter.isPoison)).toBe(true);
   await rig.end();
@@ -142,10 +144,14 @@ test("events behind one that always fails wait for it, and follow once it is giv
   rig.push({ n: 0, user: "ann", isPoison: true }, { n: 1, user: "ann" }, { n: 2, user: "bob" });
   await clock.runUntil(seconds(2));
   expect(rig.settled.map(({ n }) => n)).toEqual([2]);
-  rig.push({ n: 3, user: "ann" }, { n: 4, user: "bob" });
-  await clock.runUntil(seconds(200));
-  expect(rig.settled.map(({ n, outcome }) => `${n} ${outcome.kind}`)).toEqual([
-    ...["2 delivered", "4 delivered", "0 dead-letter", "1 delivered", "3 delivered"],
+  rig.push({ n: 3, user: "ann" });
+  for (let n = 4; n < 50; n++) {
+    rig.push({ n, user: "bob" });
+    await clock.runUntil(clock.now() + seconds(5));
+  }
+  const ofAnn = rig.settled.filter(({ user }) => user === "ann");
+  expect(ofAnn.map(({ n, outcome }) => `${n} ${outcome.kind}`)).toEqual([
+    ...["0 dead-letter", "1 delivered", "3 delivered"],
   ]);
   await rig.end();
 });
@@ -216,6 +222,26 @@ describe.each(named)("a destination that flaps: %s", (_, result, index) => {
     await rig.end();
   });
 });
+
+test.each(shapes)(
+  "a destination that answers 500 to all for a while, and later to some, makes no dead letters, batches of %j",
+  async (shape) => {
+    for (const users of sample([1, 2, USERS], shape.batchSize)) {
+      const clock = new SimulatedClock(users);
+      const isOut = () => clock.now() % seconds(150) > seconds(50);
+      const kind = simulatedKind(clock, shape, () => {
+        return isOut() || clock.random() < 0.2 ? ofEvent : delivered;
+      });
+      const rig = new LaneDeliveryRig(kind, {}, clock);
+      const forMs = seconds(300);
+      const events = await stream(rig, clock, { perSecond: 10, forMs, users });
+      await clock.runUntil(forMs + seconds(1_500));
+      expect({ users, letters: rig.letters() }).toEqual({ users, letters: [] });
+      expect(rig.delivered().length).toBe(events.length);
+      await rig.end();
+    }
+  },
+);
 
 test.each(shapes)(
   "a destination that fails for all of the retry window gives up nothing before it ends, batches of %j",

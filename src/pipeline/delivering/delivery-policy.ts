@@ -117,14 +117,16 @@ export class DeliveryPolicy {
     const counts = this.#context.outputCounts;
     if (output.failedAlone === undefined) {
       counts.failed += 1;
-      const takenAtLast = counts.taken - 1;
-      const countsAtFirst = { ...counts };
-      output.failedAlone = { total: 0, ofEvent: 0, amongTaken: 0, countsAtFirst, takenAtLast };
+      output.failedAlone = firstFailure(counts);
     }
     const failed = output.failedAlone;
     failed.total += 1;
-    if (failure.scope === "event") failed.ofEvent += 1;
-    if (counts.taken > failed.takenAtLast) failed.amongTaken += 1;
+    const othersTaken = counts.taken > failed.takenAtLast;
+    const isOfEvent = failure.scope === "event";
+    if (isOfEvent) failed.ofEvent += 1;
+    if (othersTaken) failed.amongTaken += 1;
+    if (isOfEvent && othersTaken) failed.ofEventAmongTaken += 1;
+    failed.wasAmongTaken = othersTaken;
     failed.takenAtLast = counts.taken;
     const isHopeless =
       this.#hasWindowEnded(output) ||
@@ -136,16 +138,15 @@ export class DeliveryPolicy {
 
   /**
    * Whether to send a user's next event although the event before it fails, to learn whether the
-   * destination accepts any events. True only after many failures and if no other event shows it,
-   * because the user's events arrive in the wrong order if the next one is accepted. `isPressed` is
-   * true while events that failed alone take much memory.
+   * destination accepts any events. True only after many failures and if no other event has shown
+   * it since the last one, because the user's events arrive in the wrong order if the next one is
+   * accepted. `isPressed` is true while events that failed alone take much memory.
    */
   needsFollower({ failedAlone }: Output, isPressed: boolean): boolean {
     if (failedAlone === undefined) return false;
     const failures = isPressed ? failedAlone.total : failedAlone.ofEvent;
     if (failures < FOLLOWER_ATTEMPTS_MIN) return false;
-    const { taken } = this.#context.outputCounts;
-    return isPressed || taken === failedAlone.countsAtFirst.taken;
+    return isPressed || !failedAlone.wasAmongTaken;
   }
 
   giveUp(outputs: readonly Output[], { reason, response }: FailureCause): void {
@@ -189,14 +190,27 @@ export class DeliveryPolicy {
   }
 }
 
+/** Counts of an output that fails alone for the first time. Others count as delivered before. */
+function firstFailure(counts: OutputCounts): FailuresAlone {
+  return {
+    total: 0,
+    ofEvent: 0,
+    ofEventAmongTaken: 0,
+    amongTaken: 0,
+    wasAmongTaken: true,
+    countsAtFirst: { ...counts },
+    takenAtLast: counts.taken - 1,
+  };
+}
+
 /**
  * Whether an event is the cause of its failures: it fails, while the destination accepts others.
+ * Failures that an outage of the destination may explain do not count.
  */
-function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts): boolean {
-  const othersTaken = now.taken - countsAtFirst.taken;
+function isAtFault({ ofEventAmongTaken, countsAtFirst }: FailuresAlone, now: OutputCounts) {
   return isPoison({
-    count: ofEvent,
-    othersTaken,
+    count: ofEventAmongTaken,
+    othersTaken: now.taken - countsAtFirst.taken,
     othersFailed: now.failed - countsAtFirst.failed,
   });
 }

@@ -160,10 +160,14 @@ export interface FailuresAlone {
    */
   ofEvent: number;
   /**
-   * Number of failures while the destination probably accepted other outputs: the first failure,
-   * and each later one if another output was delivered since the failure before it.
+   * Number of failures in `ofEvent` while the destination probably accepted other outputs: the
+   * first one, and each later one if another output was delivered since the failure before it.
    */
+  ofEventAmongTaken: number;
+  /** Number of all failures while the destination probably accepted other outputs. */
   amongTaken: number;
+  /** Whether the last failure counts in `amongTaken`. */
+  wasAmongTaken: boolean;
   /** The counts of the destination's outputs and attempts at the first failure. */
   readonly countsAtFirst: Readonly<OutputCounts>;
   /** Value of `OutputCounts.taken` at the time of the last failure. */
