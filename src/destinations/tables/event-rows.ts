@@ -5,6 +5,7 @@ import { memberReader } from "../../json/member-reader.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import { cleanText, JsonText } from "./column-values.ts";
 import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
+import { putRest, type RestValues } from "./rest-values.ts";
 import type { KeyPath, WarehouseNames } from "./warehouse-names.ts";
 
 /** One table row that is made from an event. */
@@ -23,12 +24,7 @@ export interface EventRow {
    */
   cells: Record<string, unknown>;
   size: number;
-  /**
-   * Values that have no column of their own. They are written to the column `rest__json`. The key
-   * of a value is its path in the event: the names of the keys that lead to it, joined by `_` (see
-   * `putRest`).
-   */
-  rest: Record<string, unknown>;
+  rest: RestValues;
 }
 
 /** Thrown when no row can be made from an event. The message says why. */
@@ -37,6 +33,14 @@ export class NoRowError extends Error {
 }
 
 type JsonObject = Record<string, unknown>;
+
+/**
+ * Maximum length of all paths in a row's `rest`, in characters per byte of the event. Each value
+ * has the keys of all objects around it in its path, so an event with a long key around thousands
+ * of values would otherwise make gigabytes of paths.
+ */
+const REST_CHARS_PER_BYTE_MAX = 8;
+const longKeys = "Expected shorter keys around values without a column";
 
 /** Name of the table with one row for each user. The row has the user's latest traits. */
 export const USERS_TABLE = "users";
@@ -114,8 +118,14 @@ export function rowsOf(
     const cell = value(event, outgoing);
     if (!isBlank(cell) && !isObject(cell)) set(row, column, cell);
   }
+  let charsLeft = REST_CHARS_PER_BYTE_MAX * outgoing.bytes.length;
   const putAll = (target: EventRow, part: unknown, root: KeyPath, level: number) =>
-    flatten(within(part), names, root, level, (path, cell) => put(target, own.names, path, cell));
+    flatten(within(part), names, root, level, (path, cell) => {
+      if (put(target, own.names, names.columnOf(path), cell)) return;
+      charsLeft -= path.text.length;
+      if (charsLeft < 0) throw new NoRowError(longKeys);
+      putRest(target.rest, path.text, cell);
+    });
   putAll(row, event.context, names.contextPath, 1);
   const eventName = type === "track" && isText(event.event) ? names.table(event.event) : "";
   if (eventName !== "") set(row, "event", eventName);
@@ -182,31 +192,20 @@ function set(row: EventRow, column: string, value: unknown): void {
   row.cells[column] = value;
 }
 
+/** Gives a value its column, if that is free. Returns whether the column has the value now. */
 function put(
   row: EventRow,
   ownNames: ReadonlySet<string>,
-  { text, column }: KeyPath,
+  column: string,
   value: unknown,
-): void {
+): boolean {
   const known = row.cells[column];
   // Different keys may give the same column name, for example keys that differ only in case. Then
   // the first key gets the column.
-  if (known !== undefined || column === "" || ownNames.has(column)) {
-    if (known !== value) putRest(row.rest, text, value);
-  } else if (row.size >= TABLE_EVENT_COLUMNS_MAX) putRest(row.rest, text, value);
-  else set(row, column, value);
-}
-
-/**
- * Adds a value to the values without a column. Different keys may give the same path, for example
- * `a_b` and `b` within `a`, or keys that differ only in characters that cannot be stored. If the
- * path is taken, a number is added to it, as in `a_b__2`.
- */
-export function putRest(rest: EventRow["rest"], path: string, value: unknown): void {
-  const clean = cleanText(path);
-  let free = clean;
-  for (let n = 2; rest[free] !== undefined; n++) free = `${clean}__${n}`;
-  rest[free] = value;
+  if (known !== undefined || column === "" || ownNames.has(column)) return known === value;
+  if (row.size >= TABLE_EVENT_COLUMNS_MAX) return false;
+  set(row, column, value);
+  return true;
 }
 
 /**

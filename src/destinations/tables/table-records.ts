@@ -7,8 +7,9 @@ import {
   type TableColumn,
   typeOf,
 } from "./column-values.ts";
-import { type EventRow, putRest } from "./event-rows.ts";
+import type { EventRow } from "./event-rows.ts";
 import { TABLE_COLUMNS_MAX } from "./limits.ts";
+import { putRest, type RestValues } from "./rest-values.ts";
 import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 
 export type TableColumns = Map<string, TableColumn>;
@@ -130,7 +131,7 @@ export function recordOf(
   names: WarehouseNames,
 ): TableRecord {
   const record: TableRecord = {};
-  const left: EventRow["rest"] = Object.assign(Object.create(null), rest);
+  const left: RestValues = Object.assign(Object.create(null), rest);
   for (const column in cells) {
     const value = cells[column];
     if (!put(record, column, value, columns, names)) putRest(left, column, value);
@@ -163,7 +164,7 @@ function put(
   return true;
 }
 
-function writeRest(record: TableRecord, rest: EventRow["rest"], columns: TableColumns): boolean {
+function writeRest(record: TableRecord, rest: RestValues, columns: TableColumns): boolean {
   const existing = columns.get(restColumn);
   const cell = existing && fit(cleanJson(JSON.stringify(rest)), existing);
   if (cell !== undefined) record[restColumn] = cell;

@@ -28,10 +28,10 @@ const CACHED_CHARS_MAX = 256;
  * names, because computing a column name is the most expensive part of making a row.
  */
 export interface KeyPath {
-  /** The keys, joined by `_`. */
+  /** The keys, joined by `_`, at most `KEY_CHARS_MAX` characters. */
   text: string;
-  /** Name of the column; empty when no character of the keys can be used. */
-  column: string;
+  /** Name of the column, once `columnOf` has made it. */
+  column: string | undefined;
   /** Cached paths with one more key than this path, by that key. Undefined when there are none. */
   below: Map<string, KeyPath> | undefined;
 }
@@ -44,9 +44,9 @@ export interface KeyPath {
 export class WarehouseNames {
   readonly #rules: NameRules;
   /** Path of an event's properties or traits: their columns have no prefix. */
-  readonly rootPath: KeyPath = { text: "", column: "", below: undefined };
+  readonly rootPath: KeyPath = { text: "", column: undefined, below: undefined };
   /** Path of an event's context: its columns begin with `context_`. */
-  readonly contextPath: KeyPath = { text: "context", column: "", below: undefined };
+  readonly contextPath: KeyPath = { text: "context", column: undefined, below: undefined };
   #pathCount = 0;
   readonly #tables = new Map<string, string>();
 
@@ -60,8 +60,8 @@ export class WarehouseNames {
   }
 
   #grow(path: KeyPath, key: string): KeyPath {
-    const text = path.text === "" ? key : `${path.text}_${key}`;
-    const grown = { text, column: this.column(text), below: undefined };
+    const text = bounded(path.text === "" ? key : `${path.text}_${key}`);
+    const grown = { text, column: undefined, below: undefined };
     if (text.length > CACHED_CHARS_MAX) return grown;
     if (this.#pathCount >= CACHED_NAMES_MAX) {
       this.rootPath.below = undefined;
@@ -72,6 +72,12 @@ export class WarehouseNames {
     path.below ??= new Map();
     path.below.set(key, grown);
     return grown;
+  }
+
+  /** Returns the column name for a path. Objects are no columns, and need no name. */
+  columnOf(path: KeyPath): string {
+    path.column ??= this.column(path.text);
+    return path.column;
   }
 
   /**
@@ -124,17 +130,17 @@ const textSuffix = "__text";
 export const restColumn = "rest__json";
 
 /**
- * Maximum number of characters of a key that are converted to the name of a column or table. A
- * longer key is cut, and a hash of the whole key is appended.
+ * Maximum length of the keys of a path, or of an event's name, in characters. Longer ones are cut,
+ * and end with a hash of the whole text.
  */
-const KEY_CHARS_MAX = 1_024;
+const KEY_CHARS_MAX = 1_089;
 
 /**
  * Converts a key to snake_case: `CamelCase123Key` → `camel_case_123_key`, `ome$ga` → `ome_ga`,
  * `9mega` → `_9_mega`.
  */
 export function snake(key: string): string {
-  const head = key.length > KEY_CHARS_MAX ? hashed(key) : key;
+  const head = bounded(key);
   const leading = /^_*/.exec(head)![0];
   const name = snakeCase(head.replace(/[^A-Za-z0-9]+/g, "_"));
   if (name === "") return "";
@@ -142,9 +148,10 @@ export function snake(key: string): string {
   return leading === "" && /^[0-9]/.test(name) ? `_${name}` : leading + name;
 }
 
-function hashed(key: string): string {
-  const digest = createHash("sha256").update(key).digest("hex");
-  return `${key.slice(0, KEY_CHARS_MAX)}_${digest}`;
+function bounded(key: string): string {
+  if (key.length <= KEY_CHARS_MAX) return key;
+  const end = `_${createHash("sha256").update(key).digest("hex")}`;
+  return key.slice(0, KEY_CHARS_MAX - end.length) + end;
 }
 
 /** Words, in lower case, that PostgreSQL or RudderStack's PostgreSQL warehouse reserves. */

@@ -8,17 +8,13 @@ import {
   type TableColumn,
   typeOf,
 } from "../../../src/destinations/tables/column-values.ts";
-import {
-  NoRowError,
-  putRest,
-  rawRow,
-  rowsOf,
-} from "../../../src/destinations/tables/event-rows.ts";
+import { NoRowError, rawRow, rowsOf } from "../../../src/destinations/tables/event-rows.ts";
 import {
   MESSAGE_ID_BYTES_MAX,
   TABLE_COLUMNS_MAX,
   TABLE_LEVELS_MAX,
 } from "../../../src/destinations/tables/limits.ts";
+import { putRest } from "../../../src/destinations/tables/rest-values.ts";
 import { merged } from "../../../src/destinations/tables/table-database.ts";
 import {
   missingColumns,
@@ -387,6 +383,41 @@ describe("rows", () => {
     expect(rest).toEqual({ a: 1, a__2: 2, a__3: 3 });
   });
 
+  test("number values of one path by few reads of those before", () => {
+    const kept: Record<string, unknown> = Object.create(null);
+    let reads = 0;
+    const get = (_: unknown, path: string) => {
+      reads += 1;
+      return kept[path];
+    };
+    const rest = new Proxy(kept, { get }) as Record<string, unknown>;
+    for (let n = 1; n <= 1_000; n++) putRest(rest, "a", n);
+    expect(reads).toBeLessThan(5_000);
+    expect([kept.a, kept.a__2, kept.a__1000]).toEqual([1, 2, 1_000]);
+  });
+
+  test("do not repeat a long key for each value below it", () => {
+    const numbers = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`n${n}`, n + 0.5]));
+    const properties = { ["k".repeat(50_000)]: { x: numbers } };
+    const [row] = rows({ type: "page", messageId: "m", properties });
+    const kept = [...Object.values(row!.cells), ...Object.values(row!.rest)];
+    expect(kept).toEqual(expect.arrayContaining(Object.values(numbers)));
+    const paths = Object.keys(row!.rest);
+    expect(paths.length).toBeGreaterThan(100);
+    expect(Math.max(...paths.map(({ length }) => length))).toBe(1_089);
+  });
+
+  test("are refused when keys around values without a column take many times the event's bytes", () => {
+    const below = (key: string, count: number) => {
+      const numbers = Object.fromEntries(Array.from({ length: count }, (_, n) => [n, 0]));
+      return { type: "page", messageId: "m", properties: { [key]: numbers } };
+    };
+    const paths = Object.keys(rows(below("a key of usual length", 5_000))[0]!.rest);
+    expect(paths).toContain("a key of usual length_4999");
+    const refusal = new NoRowError("Expected shorter keys around values without a column");
+    expect(() => rows(below("k".repeat(1_000), 5_000))).toThrow(refusal);
+  });
+
   test.each([
     ["text", "Expected an event that is a JSON object"],
     [[1], "Expected an event that is a JSON object"],
@@ -592,7 +623,7 @@ describe("tables", () => {
     };
     const event = { ...page("m", { a: 1, b: { c: 2 } }), context: { library: { name: "x" } } };
     for (let n = 0; n < 100; n++) rowsOf(outgoing(event), n, own, () => false);
-    // The paths a, b, b_c, context_library and context_library_name.
-    expect(made).toBe(5);
+    // The paths a, b_c and context_library_name: the objects have no columns.
+    expect(made).toBe(3);
   });
 });
