@@ -252,7 +252,8 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
   if (isBlank(messageId)) {
     return createHash("sha256").update(input.messageId).update(bytes).digest("hex");
   }
-  const id = typeof messageId === "number" ? String(messageId) : messageId;
+  const whole = wholeId(messageId, bytes, 2);
+  const id = typeof whole === "number" ? String(whole) : whole;
   if (typeof id !== "string" || Buffer.byteLength(id) > MESSAGE_ID_BYTES_MAX) {
     throw new NoRowError(`Expected a messageId of at most ${MESSAGE_ID_BYTES_MAX} bytes`);
   }
@@ -261,11 +262,12 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
   return createHash("sha256").update(JSON.stringify(id)).digest("hex");
 }
 
-const idsIn = memberReader(["anonymousId", "userId"]);
+const idsIn = memberReader(["anonymousId", "userId", "messageId"]);
 
 /**
  * Returns `id`, or its JSON text if parsing may have rounded it, because a rounded id may equal the
- * id of another user. `index` is 0 for the anonymousId and 1 for the userId.
+ * id of another user or event. `index` is 0 for the anonymousId, 1 for the userId, and 2 for the
+ * messageId.
  */
 function wholeId(id: unknown, event: Uint8Array, index: number): unknown {
   return typeof id === "number" && !Number.isSafeInteger(id) ? idsIn(event)[index] : id;

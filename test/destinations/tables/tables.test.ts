@@ -445,6 +445,9 @@ describe("rows", () => {
     const idOf = (messageId: unknown) => raw({ messageId }).cells.message_id;
     const longest = "x".repeat(MESSAGE_ID_BYTES_MAX);
     expect([idOf("m"), idOf(7), idOf(longest)]).toEqual(["m", "7", longest]);
+    const large = ["9007199254740992", "9007199254740993"];
+    const cells = large.map((id) => raw(Buffer.from(`{"messageId":${id}}`)).cells);
+    expect(cells.map(({ message_id }) => message_id)).toEqual(large);
     const hashes = ["m\0", "m\ud800", "m\ud801", null].map(idOf);
     for (const hash of hashes) expect(hash).toMatch(/^[0-9a-f]{64}$/);
     expect(new Set(hashes).size).toBe(4);
