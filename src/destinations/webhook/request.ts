@@ -10,6 +10,14 @@ import { overridesOf, type RequestOverrides } from "./request-overrides.ts";
 import { requestId, signatureHeaders, signingKey } from "./signature.ts";
 import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 
+export interface WebhookRequest extends EgressRequest {
+  /**
+   * The URL without the event that is in its query. An event is no secret: masking its values would
+   * make the receiver's answer unreadable.
+   */
+  urlWithoutEvent: string;
+}
+
 /**
  * Returns a function that builds one request from events with equal batch keys, which all override
  * the request in the same way. The returned function throws `RequestBuildError` when it cannot
@@ -45,13 +53,14 @@ export function requestBuilder(config: WebhookConfig, workspaceId: string, buffe
       const signed = key && signatureHeaders(key, id, body, Date.now());
       headers = { ...headers, "webhook-id": id, ...signed };
     }
-    const request: EgressRequest = {
+    const request: WebhookRequest = {
       workspaceId,
       headers,
       body,
       hasHeadRoom: listBuffers !== undefined,
       signal,
       url: inQuery ? queryUrl(url, texts[0]!) : url,
+      urlWithoutEvent: url,
       method: config.webhookMethod ?? "POST",
       timeoutMs: config.timeoutMs ?? WEBHOOK_TIMEOUT_MS_DEFAULT,
       answerBytesMax: WEBHOOK_ANSWER_BYTES_MAX,
@@ -62,7 +71,7 @@ export function requestBuilder(config: WebhookConfig, workspaceId: string, buffe
   };
 }
 
-async function compressed(request: EgressRequest): Promise<EgressRequest> {
+async function compressed(request: WebhookRequest): Promise<WebhookRequest> {
   return { ...request, body: await compressBody(request.body) };
 }
 

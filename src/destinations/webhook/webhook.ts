@@ -1,11 +1,6 @@
 import { createHash } from "node:crypto";
 import { assert } from "../../assert.ts";
-import {
-  type Egress,
-  EgressRefused,
-  type EgressRequest,
-  networkReason,
-} from "../../egress/egress.ts";
+import { type Egress, EgressRefused, networkReason } from "../../egress/egress.ts";
 import { LANE_DELIVERIES_MAX } from "../../settings/limits.ts";
 import { answerOf } from "../answers/receiver-answer.ts";
 import { secretsOfRequest } from "../answers/request-secrets.ts";
@@ -26,7 +21,7 @@ import { isSecretHeader } from "./headers.ts";
 import { WEBHOOK_TIMEOUT_MS_DEFAULT } from "./limits.ts";
 import { AccessTokenError, AccessTokens } from "./oauth/access-tokens.ts";
 import { KeptTokens } from "./oauth/kept-tokens.ts";
-import { requestBuilder } from "./request.ts";
+import { requestBuilder, type WebhookRequest } from "./request.ts";
 import { sendsList } from "./request-body.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 import { overrideMembers, overridesKey } from "./request-overrides.ts";
@@ -99,7 +94,7 @@ function openWebhook(
         // The whole body was sent, or its connection is closed. A request that fails may still be
         // on its way.
         if (request.hasHeadRoom) buffers.give(request.body);
-        return resultOfStatus(answer, () => secretsOfRequest(request));
+        return resultOfStatus(answer, () => secretsOf(request));
       } catch (error) {
         return resultOfError(error);
       }
@@ -147,7 +142,7 @@ function answerOfTokenServer({ status }: AccessTokenError) {
 async function deliverWithToken(
   egress: Egress,
   tokens: AccessTokens,
-  request: EgressRequest,
+  request: WebhookRequest,
 ): Promise<DeliveryResult> {
   let token = await tokens.acquire(request.signal);
   const sent = [token];
@@ -157,16 +152,19 @@ async function deliverWithToken(
     sent.push(token);
     answer = await egress.request(withToken(request, token));
   }
-  const result = resultOfStatus(answer, () => [...sent, ...secretsOfRequest(request)]);
+  const result = resultOfStatus(answer, () => [...sent, ...secretsOf(request)]);
   if (result.kind === "delivered") tokens.accept(token);
   const isRevoked = answer.status === 401 && tokens.wasAccepted(token);
   if (!isRevoked || result.kind !== "rejected") return result;
   return { ...result, kind: "retry" };
 }
 
-function withToken(request: EgressRequest, token: string): EgressRequest {
+function withToken(request: WebhookRequest, token: string): WebhookRequest {
   return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
 }
+
+const secretsOf = ({ headers, urlWithoutEvent: url }: WebhookRequest) =>
+  secretsOfRequest({ headers, url });
 
 /**
  * Tests a connection by sending a test event, because nothing else shows that the receiver accepts
@@ -189,7 +187,7 @@ async function testWebhook(
   const answer = await requestInSteps(egress, authorized, steps, "write");
   if (answer === undefined) return withSignIn(steps.done, signIn.done);
   const result = resultOfStatus(answer);
-  const shown = answerOf(answer, secretsOfRequest(authorized));
+  const shown = answerOf(answer, secretsOf(authorized));
   if (result.kind === "delivered") steps.passed("write", undefined, shown);
   else steps.failed("write", result.reason, shown);
   return withSignIn(steps.done, signIn.done);

@@ -124,7 +124,7 @@ describe("a webhook by GET", () => {
     async fetch(request) {
       const { method, url, headers } = request;
       requests.push({ method, url, headers, body: await request.text() });
-      return new Response();
+      return new Response(null, { status: url.includes("unwanted") ? 400 : 200 });
     },
   });
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
@@ -153,6 +153,12 @@ describe("a webhook by GET", () => {
       ]).toEqual(["b", null, null]);
     },
   );
+
+  test("hides its headers in an answer, and not the event's own words", async () => {
+    const verdict = await deliver("GET", { properties: { plan: "unwanted", status: "HTTP" } });
+    const reason = "HTTP 400 from receiver";
+    expect(verdict).toMatchObject({ kind: "rejected", reason, answer: { sent: ["b"] } });
+  });
 
   test("rejects an event that does not fit", async () => {
     const before = requests.length;
