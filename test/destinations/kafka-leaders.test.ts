@@ -1,6 +1,7 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import type { BrokerConnections } from "../../src/destinations/kafka/broker-connections.ts";
+import { KAFKA_TOPICS_MAX } from "../../src/destinations/kafka/limits.ts";
 import { TopicMetadata } from "../../src/destinations/kafka/topic-metadata.ts";
 import {
   deliver,
@@ -101,4 +102,63 @@ test("after a failed request the leader is that of the highest epoch of all that
       },
     ),
   );
+});
+
+/** Metadata of topics that brokers create when asked; `answer` says how they answer. */
+function metadataOfCreated(answer: { errorCode: number; isLost: boolean }) {
+  const brokers = [{ nodeId: 0, host: "b", port: 1 }];
+  const partitions = [{ partitionIndex: 0, leaderId: 0, leaderEpoch: 0 }];
+  const connection = {
+    async request(_: string, names: readonly string[]) {
+      if (answer.isLost) throw new Error("The broker closed the connection");
+      const { errorCode } = answer;
+      return { brokers, topics: names.map((name) => ({ name, errorCode, partitions })) };
+    },
+    kafka: { ResponseError: class extends Error {} },
+  };
+  const connections = {
+    connectAny: async () => connection,
+    askSeveral: async (_: unknown, ask: (it: typeof connection) => Promise<unknown>) => [
+      await ask(connection),
+    ],
+  };
+  const topics = new TopicMetadata(connections as unknown as BrokerConnections, true);
+  const refresh = (...names: string[]) => topics.refresh(names, new AbortController().signal);
+  return { topics, refresh };
+}
+
+test("each time a topic is missing, brokers get ten seconds to create it", async () => {
+  let now = 1_000_000;
+  const clock = spyOn(performance, "now").mockImplementation(() => now);
+  try {
+    const answer = { errorCode: 3, isLost: false };
+    const { topics, refresh } = metadataOfCreated(answer);
+    const isLostAfter = async (ms: number) => {
+      now += ms;
+      const code = (await refresh("t")).get("t");
+      return code !== undefined && topics.isLost("t", code);
+    };
+    for (let life = 0; life < 2; life++) {
+      answer.errorCode = 3;
+      expect(await isLostAfter(3_600_000)).toBe(false);
+      expect(await isLostAfter(9_000)).toBe(false);
+      expect(await isLostAfter(2_000)).toBe(true);
+      answer.errorCode = 0;
+      expect(await isLostAfter(1_000)).toBe(false);
+    }
+  } finally {
+    clock.mockRestore();
+  }
+});
+
+test("a topic that exists counts once, also after a broker was asked for it in vain", async () => {
+  const answer = { errorCode: 0, isLost: false };
+  const { topics, refresh } = metadataOfCreated(answer);
+  const named = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, n) => `${prefix}${n}`);
+  await refresh(...named("old", KAFKA_TOPICS_MAX - 10));
+  topics.expireAll();
+  answer.isLost = true;
+  await expect(refresh("old0")).rejects.toThrow();
+  expect(topics.admit(named("new", 20)).size).toBe(10);
 });

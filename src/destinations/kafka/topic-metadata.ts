@@ -36,8 +36,8 @@ export class TopicMetadata {
   readonly #isMade: boolean;
   readonly #known = new Map<string, TopicLeaders>();
   /**
-   * Topics that the brokers have been asked to create, with the time of the first request, as
-   * `performance.now()` gives it.
+   * Topics that the brokers have been asked to create and that are still missing, with the time of
+   * the first request, as `performance.now()` gives it.
    */
   readonly #asked = new Map<string, number>();
   #addresses = new Map<number, BrokerAddress>();
@@ -58,7 +58,7 @@ export class TopicMetadata {
   /** Returns those topics in `names` that can be used without exceeding `KAFKA_TOPICS_MAX`. */
   admit(names: Iterable<string>): Set<string> {
     const admitted = new Set<string>();
-    let room = KAFKA_TOPICS_MAX - Math.max(this.#known.size, this.#asked.size);
+    let room = KAFKA_TOPICS_MAX - this.#known.size - this.#asked.size;
     for (const name of names) {
       const isFresh = !this.#known.has(name) && !this.#asked.has(name) && !admitted.has(name);
       if (isFresh && room <= 0) continue;
@@ -117,12 +117,16 @@ export class TopicMetadata {
       const before = this.#isInDoubt ? undefined : this.#known.get(name);
       if (valid.length === 0) {
         faults.set(name, stated[0]?.errorCode ?? UNKNOWN_TOPIC);
-        this.#known.delete(name);
+        // The topic was deleted, and this request has asked the brokers to create it again.
+        if (this.#known.delete(name) && this.#isMade) this.#asked.set(name, performance.now());
         continue;
       }
       const topic = latestLeaders(valid, before);
       if (topic.leaders.length === 0) faults.set(name, LEADER_NOT_AVAILABLE);
-      else this.#known.set(name, topic);
+      else {
+        this.#known.set(name, topic);
+        this.#asked.delete(name);
+      }
     }
   }
 
@@ -134,7 +138,7 @@ export class TopicMetadata {
 
   async #metadata(connection: BrokerConnection, names: string[]): Promise<MetadataAnswer> {
     for (const name of this.#isMade ? names : []) {
-      this.#asked.getOrInsert(name, performance.now());
+      if (!this.#known.has(name)) this.#asked.getOrInsert(name, performance.now());
     }
     try {
       return await connection.request("metadata", names, this.#isMade, false);
