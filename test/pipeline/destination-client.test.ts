@@ -75,6 +75,14 @@ test("a new config clears the failures of the one before", async () => {
   await receiver.close();
 });
 
+test("an attempt that a stop aborts is no failure of the receiver", async () => {
+  const { receiver } = setUp(async () => {}, { kind: "retry", reason: "The delivery was stopped" });
+  receiver.abort();
+  await receiver.deliver([]);
+  expect([receiver.failureRecord, receiver.lastFailure]).toEqual([{}, undefined]);
+  await receiver.close();
+});
+
 test("an answer shows no credentials of its events, however often these have changed since", async () => {
   const verdict = { kind: "rejected", reason: "No first-secret, second-secret" } as const;
   const { receiver, change } = setUp(async () => {}, verdict);

@@ -183,11 +183,10 @@ export class DestinationClient {
     metrics.deliverySeconds.observe({ kind: this.#kind.kind }, ms / 1_000);
     metrics.attempts.inc({ ...this.#labels, verdict: result.kind });
     // Attempts that a stop aborts say nothing about the receiver.
-    if (!this.#abort.signal.aborted) {
-      health.recordAttempt(result);
-      const history = metrics.histories.get(this.#labels.destination);
-      history.recordAttempt(result.kind === "retry", ms, clock.now());
-    }
+    if (result.kind === "retry" && this.#abort.signal.aborted) return result;
+    health.recordAttempt(result);
+    const history = metrics.histories.get(this.#labels.destination);
+    history.recordAttempt(result.kind === "retry", ms, clock.now());
     const isOutdated = config !== this.#config && result.kind !== "delivered";
     if (isOutdated) return { ...result, kind: "retry", isOutdated };
     this.#recordResult(result, events.length);
