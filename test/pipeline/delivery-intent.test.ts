@@ -9,8 +9,15 @@ const event = (log: string, sequence: number, more = {}) => ({ log, sequence, ..
 
 test("a delivery of new events is named after its time and its first event", () => {
   const intent = createDeliveryIntent(outputs(event("events/3", 7), event("events/3", 5)), now);
-  expect(intent.name).toMatch(/^20261127T123456Z-events_3-7-[0-9a-f]{12}$/);
+  expect(intent.name).toMatch(/^20261127T123456789Z-events_3-7-[0-9a-f]{12}$/);
   expect(intent).toStrictEqual({ name: intent.name, ends: { "events/3": 8 } });
+});
+
+test("names of a lane's deliveries ascend within a second, whatever their positions are", () => {
+  const names = [9, 10, 100].map(
+    (sequence, ms) => createDeliveryIntent(outputs(event("0", sequence)), now + ms).name,
+  );
+  expect(names.toSorted()).toEqual(names);
 });
 
 test("two deliveries of the same events have different names", () => {
@@ -30,7 +37,7 @@ test("a delivery ends behind its furthest event, in each log and each replay", (
     ),
     now,
   );
-  expect(intent.name).toMatch(/^20261127T123456Z-replay-1-4-[0-9a-f]{12}$/);
+  expect(intent.name).toMatch(/^20261127T123456789Z-replay-1-4-[0-9a-f]{12}$/);
   expect(intent.ends).toEqual({ "0": 3, "1": 10 });
   expect(intent.replays).toEqual({ r: { "1": 5, "0": 7 }, s: { "0": 1 } });
   expect(intent.letter).toBeUndefined();
@@ -39,6 +46,6 @@ test("a delivery ends behind its furthest event, in each log and each replay", (
 test("a delivery of dead letters ends with the newest of them", () => {
   const letter = (id: string) => ({ requeued: { id } });
   const intent = createDeliveryIntent(outputs(letter("b"), letter("c"), letter("a")), now);
-  expect(intent.name).toMatch(/^20261127T123456Z-replay-[0-9a-f]{12}$/);
+  expect(intent.name).toMatch(/^20261127T123456789Z-replay-[0-9a-f]{12}$/);
   expect(intent).toStrictEqual({ name: intent.name, ends: {}, letter: "c" });
 });

@@ -22,7 +22,7 @@ export function createDeliveryIntent(outputs: readonly Output[], now: number): D
     const positions = "replayId" in origin ? replays[origin.replayId]! : ends;
     positions[origin.log] = Math.max(positions[origin.log] ?? 0, origin.sequence + 1);
   }
-  const time = new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
+  const time = new Date(now).toISOString().replace(/[-:.]/g, "");
   const random = crypto.getRandomValues(new Uint8Array(6)).toHex();
   const intent: DeliveryIntent = { name: `${time}-${positionName(outputs[0])}-${random}`, ends };
   if (letter !== undefined) intent.letter = letter;
