@@ -19,7 +19,7 @@ export async function requestInSteps(
   steps: TestSteps,
   decided: TestStepName,
 ): Promise<EgressResponse | undefined> {
-  const ahead = [...connectionSteps(request.url.startsWith("https:")), decided];
+  const ahead = [...connectionSteps(URL.parse(request.url)?.protocol === "https:"), decided];
   const onStage = (stage: ConnectStage) => {
     ahead.shift();
     steps.passed(stage);

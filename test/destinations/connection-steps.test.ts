@@ -63,6 +63,12 @@ test.each([
     "HTTP/1.1 400 Bad Request\r\n\r\n",
     "does not speak TLS on this port",
   ],
+  [
+    "webhook",
+    (at: string) => ({ webhookUrl: `HTTPS://${at}` }),
+    "HTTP/1.1 400 Bad Request\r\n\r\n",
+    "does not speak TLS on this port",
+  ],
   ["postgres", (at: string) => ({ ...hostOf(at), ...user }), "N", "does not offer TLS"],
   [
     "postgres",
