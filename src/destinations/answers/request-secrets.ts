@@ -1,10 +1,13 @@
+import { MASK } from "../masked-url.ts";
+
 /**
  * Config keys of a destination kind under which there are secrets. With a key in `secretKeys`, the
- * whole value is secret. With a key in `maskedKeys`, the value is a URL that has secret parts.
+ * whole value is secret. With a key in `maskedKeys`, the value is a URL that has secret parts;
+ * `shown` returns the URL as the API shows it.
  */
 interface SecretKeys {
   secretKeys: readonly { path: string; isSecret?(item: Record<string, unknown>): boolean }[];
-  maskedKeys?: readonly { path: string }[];
+  maskedKeys?: readonly { path: string; shown?(config: Record<string, unknown>): string }[];
 }
 
 /**
@@ -72,12 +75,21 @@ export function secretsOfConfig(kind: SecretForms, config: Record<string, unknow
       textsOf(inner === undefined ? item : Reflect.get(item as object, inner)),
     );
   });
-  const urls = maskedKeys.flatMap(({ path }) => {
+  const urls = maskedKeys.flatMap(({ path, shown }) => {
     const [key = "", inner] = path.split(".", 2);
     const value = config[key];
-    return textsOf(inner !== undefined && isRecord(value) ? value[inner] : value);
+    const texts = textsOf(inner !== undefined && isRecord(value) ? value[inner] : value);
+    return texts.flatMap((url) => {
+      const isHidden = shown?.(config).endsWith(`/${MASK}`);
+      return [...secretsOfUrl(url), ...(isHidden ? pathAndQuery(url) : [])];
+    });
   });
-  return [...secrets.flatMap(formsOfHeader), ...urls.flatMap(secretsOfUrl)];
+  return [...secrets.flatMap(formsOfHeader), ...urls];
+}
+
+function pathAndQuery(url: string): string[] {
+  const { pathname, search } = new URL(url);
+  return [pathname, search].filter((part) => part.length > 1);
 }
 
 /**

@@ -62,6 +62,17 @@ describe("the secrets of a config", () => {
     expect(secretsOfConfig({ secretKeys } as never, config)).not.toContain("query");
   });
 
+  test("are path and query of a URL of which the API shows only the host", () => {
+    const shown = ({ isHidden }: Record<string, unknown>) =>
+      isHidden ? "https://a.test/***" : "https://a.test/in/k3y?x=***";
+    const masked = { secretKeys: [], maskedKeys: [{ path: "url", shown }] } as never;
+    const url = "https://a.test/in/k3y?x=1";
+    expect(secretsOfConfig(masked, { url, isHidden: true })).toEqual(["/in/k3y", "?x=1"]);
+    expect(secretsOfConfig(masked, { url, isHidden: false })).toEqual([]);
+    expect(secretsOfConfig(masked, { url: "https://a.test/", isHidden: true })).toEqual([]);
+    expect(secretsOfConfig(masked, { isHidden: true })).toEqual([]);
+  });
+
   test("are those of the form in which it is written", () => {
     const form = { secretKeys: [{ path: "url" }] };
     const other = { ...(kind as object), formOf: () => form } as never;
