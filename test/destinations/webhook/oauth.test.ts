@@ -131,6 +131,16 @@ describe("OAuth 2 client credentials", () => {
     expect(authorizations().slice(4)).toEqual(["Bearer t1", "Bearer t4", "Bearer t4"]);
   });
 
+  test("a refused token that was accepted before the destination was closed is no final failure", async () => {
+    tokenAnswer = () => Response.json({ access_token: "same", expires_in: 600 });
+    const first = opened();
+    await deliver(first);
+    await first.close();
+    hookStatus = () => 401;
+    const again = opened();
+    for (let n = 0; n < 2; n += 1) expect((await deliver(again)).kind).toBe("retry");
+  });
+
   test("a receiver that refuses every token does not have one asked for with every event", async () => {
     hookStatus = () => 401;
     const open = opened();

@@ -98,6 +98,8 @@ export class AccessTokens {
 
   constructor(parts: AccessTokensOptions) {
     this.#parts = parts;
+    const kept = this.#token();
+    if (kept?.isAccepted) this.#accepted.add(kept.text);
   }
 
   /**
@@ -130,6 +132,8 @@ export class AccessTokens {
 
   /** Records that the receiver accepted events with the token. */
   accept(text: string): void {
+    const kept = this.#token();
+    if (kept?.text === text) kept.isAccepted = true;
     if (this.#accepted.has(text)) return;
     this.#accepted.add(text);
     if (this.#accepted.size <= ACCEPTED_TOKENS_MAX) return;

@@ -4,6 +4,8 @@ export interface AccessToken {
   text: string;
   /** Time of `performance.now()` until which the token is used. */
   freshUntil: number;
+  /** Whether the receiver has accepted events with the token. */
+  isAccepted?: boolean;
 }
 
 /**
