@@ -82,17 +82,12 @@ export class PostgresSession {
     session.#signIn = new PostgresSignIn(account, isSecure);
     const { user, database } = account;
     const names = { client_encoding: "UTF8", application_name: "pixelmill" };
-    await session.#send(startup({ user, database, ...names }));
+    await session.run(startup({ user, database, ...names }));
     return session;
   }
 
   get isOpen(): boolean {
     return this.#isOpen;
-  }
-
-  /** Runs statements. Resolves with the rows of all statements, or rejects with the first error. */
-  async run(query: Buffer): Promise<ResultRow[]> {
-    return await this.#send(query);
   }
 
   /** Closes the connection at once. A query that is running rejects with `error`. */
@@ -111,7 +106,11 @@ export class PostgresSession {
     this.#socket.end(terminate, () => this.#socket.destroy());
   }
 
-  #send(bytes: Buffer): Promise<ResultRow[]> {
+  /**
+   * Sends messages, such as those of `query`. Resolves with the rows of all statements, or rejects
+   * with the first error.
+   */
+  run(messages: Buffer): Promise<ResultRow[]> {
     return new Promise((resolve, reject) => {
       assert(this.#pending === undefined, "A session carries one query at a time");
       if (!this.#isOpen) return reject(new SessionLost("The connection is closed"));
@@ -122,7 +121,7 @@ export class PostgresSession {
         resolve,
         reject,
       };
-      this.#socket.write(bytes);
+      this.#socket.write(messages);
     });
   }
 

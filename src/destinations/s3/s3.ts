@@ -71,7 +71,8 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
       const request = await requestOf(put);
       const failure = failureOf("PUT", await egress.request(request));
       if (failure === undefined) return undefined;
-      return { ...failure, answer: { ...failure.answer, sent: secretsSent(request) } };
+      const { isOfSignIn: _, ...told } = failure;
+      return { ...told, answer: { ...told.answer, sent: secretsSent(request) } };
     } catch (error) {
       return { reason: networkReason(error) };
     }
@@ -95,16 +96,7 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
         const group = indexes.map((index) => events[index]!);
         const failure = await putObject(key, group, signal);
         if (failure !== undefined) {
-          const { reason, afterMs, answer } = failure;
-          const part = delivered.size > 0 && { delivered };
-          const answered = answer !== undefined && { answer };
-          return {
-            kind: "retry",
-            reason,
-            ...(afterMs !== undefined && { afterMs }),
-            ...part,
-            ...answered,
-          };
+          return { kind: "retry", ...failure, ...(delivered.size > 0 && { delivered }) };
         }
         for (const index of indexes) delivered.add(index);
       }

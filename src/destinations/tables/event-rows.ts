@@ -127,7 +127,8 @@ export function rowsOf(
       putRest(target.rest, path.text, cell);
     });
   putAll(row, event.context, names.contextPath, 1);
-  const eventName = type === "track" && isText(event.event) ? names.table(event.event) : "";
+  const eventName =
+    type === "track" && typeof event.event === "string" ? names.table(event.event) : "";
   if (eventName !== "") set(row, "event", eventName);
   const hasOwnTable = eventName !== "" && mayNameTable(eventName);
   const target = hasOwnTable ? emptyRow(eventName, index) : row;
@@ -275,10 +276,6 @@ function wholeId(id: unknown, event: Uint8Array, index: number): unknown {
 
 function within(value: unknown): JsonObject {
   return isObject(value) ? value : {};
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }
 
 /** Whether a value gets no column: null, an empty string, or an empty array or object. */
