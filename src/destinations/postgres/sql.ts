@@ -23,12 +23,12 @@ const sqlTypes: Record<ColumnType, string> = {
 /**
  * Query for a table and its columns. Parameters: the schema, the table, pixelmill's mark. Each row
  * of the result has a column's name and type, whether it cannot be written to (a generated column,
- * or a system column such as `xmin`), whether the comment of the table begins with the mark, and
- * whether `id` is the primary key. For another relation of this name, such as an index, the result
- * is one row without a column, which shows that no such table can be created.
+ * an identity column, or a system column such as `xmin`), whether the comment of the table begins
+ * with the mark, and whether `id` is the primary key. For another relation of this name, such as an
+ * index, the result is one row without a column, which shows that no such table can be created.
  */
 export const tableQuery = `select a.attname, format_type(a.atttypid, a.atttypmod),
-  a.attgenerated <> '' or a.attnum < 0,
+  a.attgenerated <> '' or a.attidentity = 'a' or a.attnum < 0,
   coalesce(starts_with(obj_description(c.oid, 'pg_class'), $3), false),
   exists (select 1 from pg_index i join pg_attribute k on k.attrelid = i.indrelid and k.attnum = i.indkey[0]
     where i.indrelid = c.oid and i.indisprimary and i.indnatts = 1 and k.attname = 'id')

@@ -485,6 +485,19 @@ describeReal("failures of PostgreSQL", () => {
     expect(three).toMatchObject({ i: 7, v: "äöü", n: 99.5, d: null, d__text: "5", j: "s", r: 2.5 });
   });
 
+  test("columns whose values PostgreSQL makes itself get none of an event", async () => {
+    const config = configOf();
+    const first = await opened(config).deliver([track("m1", { a: 1 })], signal);
+    expect(first).toEqual(delivered as never);
+    await server.ask(`alter table ${config.schema}.tracks
+      add column seq bigint generated always as identity,
+      add column twice numeric generated always as (a * 2) stored`);
+    const event = track("m2", { a: 2, seq: 7, twice: 9 });
+    expect(await opened(config).deliver([event], signal)).toEqual(delivered as never);
+    const [, row] = await rowsOf(config.schema);
+    expect(row).toMatchObject({ id: "m2", a: 2, twice: 4, seq__text: "7", twice__text: "9" });
+  });
+
   test("an event that violates a not-null column or a constraint becomes a dead letter that names it", async () => {
     const config = configOf();
     const open = opened(config);
