@@ -75,6 +75,30 @@ test("a new config clears the failures of the one before", async () => {
   await receiver.close();
 });
 
+test("a receiver of a new config fails with its first refusal, whatever the one before accepted", async () => {
+  const verdict = { kind: "delivered" } as DeliveryResult;
+  const { receiver, change } = setUp(async () => {}, verdict);
+  await receiver.deliver([]);
+  Object.assign(verdict, { kind: "rejected", reason: "No such path" });
+  await receiver.deliver([]);
+  expect(receiver.refusal).toBeUndefined();
+  change(1);
+  await receiver.deliver([]);
+  expect(receiver.refusal).toMatchObject({ reason: "No such path" });
+  await receiver.close();
+});
+
+test("an attempt with a former config says nothing about the new one", async () => {
+  const verdict = Promise.withResolvers<DeliveryResult>();
+  const { receiver, change } = setUp(async () => {}, verdict.promise as never);
+  const delivery = receiver.deliver([]);
+  change(1);
+  verdict.resolve({ kind: "delivered", refused: new Map([[0, "No such path"]]) });
+  await delivery;
+  expect(receiver.lastFailure).toBeUndefined();
+  await receiver.close();
+});
+
 test("an attempt that a stop aborts is no failure of the receiver", async () => {
   const { receiver } = setUp(async () => {}, { kind: "retry", reason: "The delivery was stopped" });
   receiver.abort();

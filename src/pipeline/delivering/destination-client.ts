@@ -66,7 +66,7 @@ export class DestinationClient {
   #config: Record<string, unknown>;
   #masking: AttemptMasking;
   #client: OpenClient | undefined;
-  /** Whether the receiver has accepted an event since the server was started. */
+  /** Whether the receiver has accepted an event with this config since the server was started. */
   #hasDelivered: boolean;
   /**
    * The current outage: set while every attempt fails, undefined once the receiver answers. `since`
@@ -164,13 +164,14 @@ export class DestinationClient {
     this.failure = undefined;
     this.lastFailure = undefined;
     this.#refusals = undefined;
+    this.#hasDelivered = false;
     this.#retire();
   }
 
   /**
    * Sends events to the destination, and records whether it works. If the config is replaced during
-   * the attempt, a failure or a refusal is not recorded, because it says nothing about the new
-   * config, and the result is a retry.
+   * the attempt, the result is not recorded, because it says nothing about the new config, and a
+   * failure or a refusal becomes a retry.
    */
   async deliver(events: readonly Output[], name?: string): Promise<AttemptResult> {
     const { clock, metrics, health } = this.#parts;
@@ -187,10 +188,11 @@ export class DestinationClient {
     health.recordAttempt(result);
     const history = metrics.histories.get(this.#labels.destination);
     history.recordAttempt(result.kind === "retry", ms, clock.now());
-    const isOutdated = config !== this.#config && result.kind !== "delivered";
-    if (isOutdated) return { ...result, kind: "retry", isOutdated };
-    this.#recordResult(result, events.length);
-    return result;
+    const isOutdated = config !== this.#config;
+    if (!isOutdated) this.#recordResult(result, events.length);
+    return isOutdated && result.kind !== "delivered"
+      ? { ...result, kind: "retry", isOutdated }
+      : result;
   }
 
   #recordResult(result: AttemptResult, events: number): void {
