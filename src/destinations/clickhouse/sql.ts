@@ -145,9 +145,7 @@ export function addColumns(
  * depends on, because the user's profile may have other values.
  */
 export function insertRows(table: string, { columns, records }: TableLoad): Uint8Array {
-  const used = new Set<string>();
-  for (const record of records) for (const name in record) used.add(name);
-  const names = [...columns.keys()].filter((name) => used.has(name)).map(quoted);
+  const names = [...columns.keys()].map(quoted);
   // A list without its brackets: ClickHouse skips commas between rows.
   const rows = Buffer.from(JSON.stringify(records)).subarray(1, -1);
   const token = createHash("sha256").update(rows).digest("hex");

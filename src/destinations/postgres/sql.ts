@@ -1,6 +1,5 @@
 import type { ColumnType, TableColumn } from "../tables/column-values.ts";
 import type { TableLoad } from "../tables/table-database.ts";
-import type { TableColumns } from "../tables/table-records.ts";
 
 /** Quotes and escapes a name for use in SQL. */
 export function quoted(name: string): string {
@@ -140,10 +139,10 @@ export function testStatements(schema: string, schemaExists: boolean, settings: 
  */
 export function insertRows(
   schema: string,
-  { table, columns, records, isMerged = false }: TableLoad,
+  { table, columns, isMerged = false }: Omit<TableLoad, "records">,
   key: string,
 ): string {
-  const used = usedColumns(columns, records);
+  const used = [...columns];
   const names = used.map(([name]) => quoted(name)).join(", ");
   // JSON values are strings in the records, so they are stored exactly as written and cannot
   // contain NUL.
@@ -176,13 +175,4 @@ function updatesOf(names: readonly string[]): string[] {
     const [later, earlier] = [`coalesce(${ours}, ${theirs})`, `coalesce(${theirs}, ${ours})`];
     return `${name} = case when ${isLater} then ${later} else ${earlier} end`;
   });
-}
-
-function usedColumns(
-  columns: TableColumns,
-  records: TableLoad["records"],
-): [string, TableColumn][] {
-  const used = new Set<string>();
-  for (const record of records) for (const name in record) used.add(name);
-  return [...columns].filter(([name]) => used.has(name));
 }

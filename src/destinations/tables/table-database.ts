@@ -6,6 +6,7 @@ import type { TableColumns, TableRecord } from "./table-records.ts";
 /** Records to insert into one table. `refused` lists the events for which there is no record. */
 export interface TableLoad {
   table: string;
+  /** Columns that the records use. */
   columns: TableColumns;
   records: TableRecord[];
   /**

@@ -19,6 +19,7 @@ import {
   recordOf,
   type TableColumns,
   type TableRecord,
+  usedColumns,
   wholeRecord,
 } from "./table-records.ts";
 import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
@@ -197,7 +198,7 @@ export class TableLoader {
       if (record === undefined) return undefined;
       records.push(record);
     }
-    return { table, columns, records };
+    return { table, columns: usedColumns(columns, records), records };
   }
 
   /** Adds columns that rows need to a table, or creates it. Then converts the rows into records. */
@@ -209,10 +210,10 @@ export class TableLoader {
     const { names } = this.#options;
     const columns = await this.#columnsFor(table, rows, database);
     const refused = new Map<number, string>();
-    const records = rows.map((row) =>
-      orRefused(refused, row.index, () => recordOf(row, columns, names)),
-    );
-    return { table, columns, records: records.filter((record) => record !== undefined), refused };
+    const records = rows
+      .map((row) => orRefused(refused, row.index, () => recordOf(row, columns, names)))
+      .filter((record) => record !== undefined);
+    return { table, columns: usedColumns(columns, records), records, refused };
   }
 
   async #columnsFor(

@@ -143,6 +143,13 @@ export function recordOf(
   );
 }
 
+/** Returns those of a table's columns for which at least one record has a value. */
+export function usedColumns(columns: TableColumns, records: readonly TableRecord[]): TableColumns {
+  const used = new Set<string>();
+  for (const record of records) for (const name in record) used.add(name);
+  return new Map([...columns].filter(([name]) => used.has(name)));
+}
+
 function put(
   record: TableRecord,
   column: string,

@@ -67,8 +67,8 @@ test("a table of events and one of users are made and widened with their own typ
   expect(sql.addColumns("t", more, true)).toBe(`${widened} ${latest}`);
 });
 
-test("an insert names the columns that have values, in the order of the table, and its own token", () => {
-  const columns = new Map(["a", "b", "c"].map((name) => [name, { type: "string", sqlType: "" }]));
+test("an insert names the given columns, and its own token", () => {
+  const columns = new Map(["a", "c"].map((name) => [name, { type: "string", sqlType: "" }]));
   const insert = (records: object[]) =>
     Buffer.from(sql.insertRows("t", { columns, records } as never)).toString();
   const text = insert([{ c: "1" }, { a: "2" }]);

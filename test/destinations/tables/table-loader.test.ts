@@ -257,6 +257,20 @@ test("once others have changed tables, one that was left alone is described agai
   expect(Object.fromEntries(rows)).toEqual({ tracks: 3, ended: 1 });
 });
 
+test("an insert has the columns of which a record has a value, in the order of the table", async () => {
+  const { database } = memoryDatabase(0);
+  const inserted: string[] = [];
+  database.insert = async ([load]) => {
+    inserted.push([...load!.columns.keys()].join(" "));
+  };
+  const loader = eventTables();
+  for (const properties of [{ b: 1, a: 2 }, { a: 3 }]) {
+    const event = { type: "page", messageId: `m${properties.a}`, properties };
+    expect(await loader.load([outgoing(event)], database)).toEqual({ kind: "delivered" });
+  }
+  expect(inserted).toEqual(["id received_at b a", "id received_at a"]);
+});
+
 test("only `users` of the mode with columns gets rows that later ones update", async () => {
   for (const [mode, key, merged] of [
     ["columns", "id", ["users"]],
