@@ -1,6 +1,7 @@
 import { assert } from "../../assert.ts";
 import type { DeliveryResult, OutgoingEvent } from "../destination.ts";
 import { type EventRow, NoRowError, rawRow, rowsOf, USERS_TABLE } from "./event-rows.ts";
+import { KnownTables } from "./known-tables.ts";
 import { TABLES_OF_DESTINATION_MAX } from "./limits.ts";
 import {
   changedByOthers,
@@ -52,8 +53,7 @@ export class TableLoader {
   readonly #key: string;
   /** Name of the table whose rows later records update: `users`. Undefined in mode `raw`. */
   readonly #mergedTable: string | undefined;
-  /** Columns of the tables, by table name, as the database described them last. */
-  readonly #tables = new Map<string, TableColumns>();
+  readonly #tables = new KnownTables();
   /** Names of tables that get no rows: others created them, or pixelmill could not create them. */
   readonly #skipped = new Set<string>();
   /** Names of tables to which no column can be added. */
@@ -170,7 +170,7 @@ export class TableLoader {
     );
     let isFound = false;
     for (const [table, tableRows] of named) {
-      if (this.#tables.has(table)) continue;
+      if (this.#tables.get(table) !== undefined) continue;
       const existing =
         (await database.describe(table)) ??
         ((await this.#mayCreate(table, database))

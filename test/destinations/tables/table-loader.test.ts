@@ -257,6 +257,26 @@ test("once others have changed tables, one that was left alone is described agai
   expect(Object.fromEntries(rows)).toEqual({ tracks: 3, ended: 1 });
 });
 
+test("the columns of tables that were not used for longest are read again, if they are many", async () => {
+  const names = ["id", "received_at", "event", "event_text"];
+  const fill = Array.from({ length: 30_000 }, (_, n) => `c${n}`);
+  const text = { type: "string", sqlType: "text" } as const;
+  const columns = new Map([...names, ...fill].map((name) => [name, text]));
+  const { database } = memoryDatabase(0);
+  const described: string[] = [];
+  database.insert = async () => {};
+  database.describe = async (table) => {
+    described.push(table);
+    return { columns, isMarked: true, hasOwnKey: true };
+  };
+  const loader = eventTables();
+  for (const event of ["alpha", "alpha", "beta", "gamma", "beta", "alpha"]) {
+    const track = outgoing({ type: "track", event, messageId: event });
+    expect(await loader.load([track], database)).toEqual({ kind: "delivered" });
+  }
+  expect(described).toEqual(["alpha", "tracks", "beta", "gamma", "alpha"]);
+});
+
 test("an insert has the columns of which a record has a value, in the order of the table", async () => {
   const { database } = memoryDatabase(0);
   const inserted: string[] = [];

@@ -1,0 +1,42 @@
+import type { TableColumns } from "./table-records.ts";
+
+/**
+ * Maximum number of columns that are kept of all tables of a destination. A member of a workspace
+ * chooses the database, which may claim that any number of tables exist, with any columns.
+ */
+const COLUMNS_KEPT_MAX = 100_000;
+
+/**
+ * Columns of tables by table name, as the database described them last. When there would be too
+ * many columns, the tables that were not used for longest are forgotten.
+ */
+export class KnownTables {
+  readonly #tables = new Map<string, TableColumns>();
+  #columns = 0;
+
+  get(table: string): TableColumns | undefined {
+    const columns = this.#tables.get(table);
+    if (columns !== undefined) this.set(table, columns);
+    return columns;
+  }
+
+  set(table: string, columns: TableColumns): void {
+    this.#forget(table);
+    this.#tables.set(table, columns);
+    this.#columns += columns.size;
+    for (const oldest of this.#tables.keys()) {
+      if (this.#columns <= COLUMNS_KEPT_MAX) break;
+      this.#forget(oldest);
+    }
+  }
+
+  clear(): void {
+    this.#tables.clear();
+    this.#columns = 0;
+  }
+
+  #forget(table: string): void {
+    this.#columns -= this.#tables.get(table)?.size ?? 0;
+    this.#tables.delete(table);
+  }
+}
