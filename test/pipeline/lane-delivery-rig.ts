@@ -86,7 +86,7 @@ export class LaneDeliveryRig {
 
   /** Gives the destination another config, as a lane does. */
   change(config: Record<string, unknown>): void {
-    this.delivery.update({ ...this.#destination, config });
+    this.delivery.client.update({ ...this.#destination, config });
     this.delivery.interruptWaits();
   }
 
@@ -114,7 +114,7 @@ export class LaneDeliveryRig {
 
   async end(): Promise<void> {
     this.#isRunning = false;
-    this.delivery.abort();
+    this.delivery.client.abort();
     await this.delivery.close();
   }
 

@@ -203,20 +203,20 @@ test("a kind that does not gather has one queue for each request, and deliveries
 
 test("a delivery tells of its failure, its last failure, its refusals and its past", async () => {
   const { rig, push, pass } = setup({ concurrency: 1, batchSize: 1 });
-  const { delivery } = rig;
-  expect(delivery.isWell).toBe(true);
+  const { client } = rig.delivery;
+  expect(client.isWell).toBe(true);
   push("ab");
   const [first] = await pass();
   first!.answer(failed);
   await pass();
-  expect([delivery.isWell, delivery.failure?.reason]).toEqual([false, "HTTP 503"]);
-  expect(delivery.failureRecord).toMatchObject({ reason: "HTTP 503", outageMs: 1 });
+  expect([client.isWell, client.failure?.reason]).toEqual([false, "HTTP 503"]);
+  expect(client.failureRecord).toMatchObject({ reason: "HTTP 503", outageMs: 1 });
   const [second] = await pass(10_000);
   second!.answer({ kind: "rejected", reason: "HTTP 400" });
   await pass();
-  expect([delivery.failure, delivery.refusal?.reason]).toEqual([undefined, "HTTP 400"]);
-  expect(delivery.past).toMatchObject({ hasDelivered: false, lastFailure: { reason: "HTTP 400" } });
-  expect(delivery.lastFailure).toBe(delivery.past.lastFailure!);
+  expect([client.failure, client.refusal?.reason]).toEqual([undefined, "HTTP 400"]);
+  expect(client.past).toMatchObject({ hasDelivered: false, lastFailure: { reason: "HTTP 400" } });
+  expect(client.lastFailure).toBe(client.past.lastFailure!);
 });
 
 test("an event joins the request that is being filled, unless another queue is idle", async () => {
@@ -276,7 +276,7 @@ test.each([
   expect(await pass(1)).toEqual([]);
   rig.change({ url: "new" });
   expect(await pass()).toHaveLength(concurrency);
-  expect([rig.delivery.isWell, closed()]).toEqual([true, 1]);
+  expect([rig.delivery.client.isWell, closed()]).toEqual([true, 1]);
 });
 
 test("a stop aborts the attempts, ends all waits, and closes the destination", async () => {

@@ -80,7 +80,7 @@ describe.each(shapes)("deliveries of %j", (shape) => {
     rig.pushReceived(clock.now() - 2 * HOUR, ...eventsFrom(0, 30));
     await clock.runUntil(5 * MINUTE);
     expect(rig.settled).toEqual([]);
-    expect(rig.delivery.failureRecord.outageMs).toBeGreaterThan(50 * MINUTE);
+    expect(rig.delivery.client.failureRecord.outageMs).toBeGreaterThan(50 * MINUTE);
     await clock.runUntil(15 * MINUTE);
     expect(rig.letters().length).toBe(30);
     await rig.end();
@@ -93,7 +93,7 @@ describe.each(shapes)("deliveries of %j", (shape) => {
     rig.pushReceived(clock.now() - 2 * HOUR, ...eventsFrom(0, 1));
     await clock.runUntil(MINUTE);
     expect(rig.delivered().length).toBe(1);
-    expect(rig.delivery.failureRecord).toEqual({});
+    expect(rig.delivery.client.failureRecord).toEqual({});
     state.fails = true;
     rig.pushReceived(clock.now() - 2 * HOUR, ...eventsFrom(1, 1));
     await clock.runUntil(40 * MINUTE);
@@ -131,7 +131,7 @@ describe.each<DeliveryResult>([
     await clock.runUntil(shape.changeMs + 8_000);
     expect(rig.letters().length).toBe(letters);
     expect(rig.delivered().length).toBe(5 - letters);
-    expect(rig.delivery).toMatchObject({ failure: undefined, lastFailure: undefined });
+    expect(rig.delivery.client).toMatchObject({ failure: undefined, lastFailure: undefined });
     await rig.end();
   });
 });

@@ -13,11 +13,7 @@ import type { DeliveryIntent } from "../model/lane-record.ts";
 import type { RouteDecision, Routes } from "../model/routes.ts";
 import { BatchingQueue, type BatchingQueueContext } from "./batching-queue.ts";
 import { DeliveryQueue, type DeliveryQueueContext } from "./delivery-queue.ts";
-import {
-  DestinationClient,
-  type DestinationClientParts,
-  type DestinationPast,
-} from "./destination-client.ts";
+import { DestinationClient, type DestinationClientParts } from "./destination-client.ts";
 import { UserGroups } from "./user-groups.ts";
 
 export interface LaneDeliveryParts extends DestinationClientParts {
@@ -51,7 +47,8 @@ export interface LaneDeliveryParts extends DestinationClientParts {
  */
 export class LaneDelivery {
   readonly #parts: LaneDeliveryParts;
-  readonly #client: DestinationClient;
+  /** The open destination, and whether it works. */
+  readonly client: DestinationClient;
   readonly #queues: DeliveryQueue[];
   /**
    * The queue for a kind of destination that gathers events into large deliveries; undefined for
@@ -72,7 +69,7 @@ export class LaneDelivery {
 
   constructor(parts: LaneDeliveryParts, kind: DestinationKind, destination: Destination) {
     this.#parts = parts;
-    this.#client = new DestinationClient(kind, destination, parts, () => {
+    this.client = new DestinationClient(kind, destination, parts, () => {
       this.#resuming = [...this.#queues];
     });
     const context = this.#createContext();
@@ -101,40 +98,6 @@ export class LaneDelivery {
       output.userGroup = group;
       this.#queues[index]!.push(output);
     }
-  }
-
-  /** The current outage of the destination; see `DestinationClient.failure`. */
-  get failure() {
-    return this.#client.failure;
-  }
-
-  /** The last attempt that failed; see `DestinationClient.lastFailure`. */
-  get lastFailure() {
-    return this.#client.lastFailure;
-  }
-
-  /**
-   * The failures that are stored, so that a restart does not forget them; see
-   * `DestinationClient.failureRecord`.
-   */
-  get failureRecord() {
-    return this.#client.failureRecord;
-  }
-
-  /**
-   * Start and reason of the refusals while the receiver refuses all events; see
-   * `DestinationClient.refusal`.
-   */
-  get refusal() {
-    return this.#client.refusal;
-  }
-
-  get isWell(): boolean {
-    return this.#client.isWell;
-  }
-
-  get past(): DestinationPast {
-    return this.#client.past;
   }
 
   /** Makes requests wait until they are full, because more events will follow soon. */
@@ -174,14 +137,6 @@ export class LaneDelivery {
     this.#batching?.interruptWait();
   }
 
-  update(destination: Destination): void {
-    this.#client.update(destination);
-  }
-
-  abort(): void {
-    this.#client.abort();
-  }
-
   /**
    * Ends all waits, and resolves when all deliveries have ended. Call it only after the lane was
    * stopped.
@@ -190,7 +145,7 @@ export class LaneDelivery {
     this.interruptWaits();
     await Promise.all(this.#queues.map((queue) => queue.ended()));
     await this.#batching?.ended();
-    await this.#client.close();
+    await this.client.close();
   }
 
   /**
@@ -225,7 +180,7 @@ export class LaneDelivery {
   }
 
   async #deliver(outputs: readonly Output[], name?: string): Promise<AttemptResult> {
-    const result = await this.#client.deliver(outputs, name);
+    const result = await this.client.deliver(outputs, name);
     if (result.kind === "retry") this.#parts.committer.noteOutage();
     const refused = result.kind === "delivered" ? (result.refused?.keys() ?? []) : [];
     for (const index of refused) {
@@ -247,8 +202,8 @@ export class LaneDelivery {
       elapsed: () => clock.elapsed(),
       age: (at) => clock.age(at),
       random: () => clock.random(),
-      batchSize: () => this.#client.batchSize,
-      batchKey: (output) => this.#client.batchKey(output),
+      batchSize: () => this.client.batchSize,
+      batchKey: (output) => this.client.batchKey(output),
       expectsMore: () => this.#expectsMore,
       deliver: async (outputs) => {
         const result = await this.#deliver(outputs);
@@ -257,7 +212,7 @@ export class LaneDelivery {
       },
       sleep: (ms, until) => clock.sleep(ms, until),
       outputCounts: zeroOutputCounts(),
-      failure: () => this.#client.failure,
+      failure: () => this.client.failure,
     };
   }
 
@@ -269,7 +224,7 @@ export class LaneDelivery {
       hasWrittenIntent: (name) => committer.hasWrittenIntent(name),
       clearIntent: () => committer.clearIntent(),
       now: () => clock.now(),
-      batchLimits: () => this.#client.batchLimits,
+      batchLimits: () => this.client.batchLimits,
       deliver: (outputs, name) => this.#deliver(outputs, name || undefined),
     };
   }

@@ -97,21 +97,21 @@ export class ActiveLane {
     return {
       lagSeconds: () => this.#lagSeconds(),
       isWaitingForSandbox: () => this.#isWaitingForSandbox,
-      failure: this.#delivery.failure,
-      refusal: this.#delivery.refusal,
-      lastFailure: this.#delivery.lastFailure,
+      failure: this.#delivery.client.failure,
+      refusal: this.#delivery.client.refusal,
+      lastFailure: this.#delivery.client.lastFailure,
     };
   }
 
   /** Whether the delivery has been idle for `LANE_IDLE_MS`, so that this object may be closed. */
   get mayRest(): boolean {
     const isIdle = this.#loop.isWaiting && this.uncommitted === 0 && this.#committer.isIdle;
-    if (!isIdle || !this.#replays.isEmpty || !this.#delivery.isWell) return false;
+    if (!isIdle || !this.#replays.isEmpty || !this.#delivery.client.isWell) return false;
     return this.#scheduler.hasRested(LANE_IDLE_MS);
   }
 
   get past(): DestinationPast {
-    return this.#delivery.past;
+    return this.#delivery.client.past;
   }
 
   /** Number of events whose outcome is not on disk yet. */
@@ -143,7 +143,7 @@ export class ActiveLane {
 
   /** Applies a changed destination. Deliveries that wait for a retry are retried at once. */
   update(destination: Destination): void {
-    this.#delivery.update(destination);
+    this.#delivery.client.update(destination);
     this.#interruptWaits();
   }
 
@@ -169,7 +169,7 @@ export class ActiveLane {
   }
 
   abort(): void {
-    this.#delivery.abort();
+    this.#delivery.client.abort();
   }
 
   #interruptWaits(): void {
@@ -207,7 +207,7 @@ export class ActiveLane {
       replays: this.#replays,
       memory: this.#memory,
       isRunning: () => this.#isRunning,
-      failureRecord: () => this.#delivery.failureRecord,
+      failureRecord: () => this.#delivery.client.failureRecord,
       destination: () => this.destination,
       room: this.#work,
       fail: this.#fail,
