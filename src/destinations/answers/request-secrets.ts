@@ -1,3 +1,4 @@
+import { isObject } from "../../is-object.ts";
 import { MASK } from "../masked-url.ts";
 
 /**
@@ -69,7 +70,7 @@ export function secretsOfConfig(kind: SecretForms, config: Record<string, unknow
   const secrets = secretKeys.flatMap(({ path, isSecret }) => {
     const [key = "", inner] = path.split(".", 2);
     const items = [config[key]].flat().filter((item) => {
-      return inner === undefined || (isRecord(item) && (isSecret?.(item) ?? true));
+      return inner === undefined || (isObject(item) && (isSecret?.(item) ?? true));
     });
     return items.flatMap((item) =>
       textsOf(inner === undefined ? item : Reflect.get(item as object, inner)),
@@ -78,7 +79,7 @@ export function secretsOfConfig(kind: SecretForms, config: Record<string, unknow
   const urls = maskedKeys.flatMap(({ path, shown }) => {
     const [key = "", inner] = path.split(".", 2);
     const value = config[key];
-    const texts = textsOf(inner !== undefined && isRecord(value) ? value[inner] : value);
+    const texts = textsOf(inner !== undefined && isObject(value) ? value[inner] : value);
     return texts.flatMap((url) => {
       const isHidden = shown?.(config).endsWith(`/${MASK}`);
       return [...secretsOfUrl(url), ...(isHidden ? pathAndQuery(url) : [])];
@@ -141,7 +142,3 @@ function formsOfHeader(value: string): string[] {
 }
 
 const textsOf = (value: unknown) => (typeof value === "string" && value !== "" ? [value] : []);
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
-}

@@ -33,9 +33,11 @@ export interface BrokerConnectionsParts {
  * guard, which decides to which addresses pixelmill may connect.
  */
 export class BrokerConnections {
+  /** Broker addresses of the config. */
+  readonly bootstrap: readonly BrokerAddress[];
+  /** Timeout of connecting and of each request, in milliseconds. */
+  readonly stepMs: number;
   readonly #parts: BrokerConnectionsParts;
-  readonly #first: BrokerAddress[];
-  readonly #stepMs: number;
   readonly #connections = new Map<string, Promise<BrokerConnection>>();
   #turn: number;
   #idle: Timer | undefined;
@@ -43,15 +45,10 @@ export class BrokerConnections {
   constructor(parts: BrokerConnectionsParts) {
     const { config } = parts;
     this.#parts = parts;
-    this.#first = addressesOf(config.brokers);
-    this.#stepMs = Math.min(config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT, STEP_MS_MAX);
+    this.bootstrap = addressesOf(config.brokers);
+    this.stepMs = Math.min(config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT, STEP_MS_MAX);
     // A random start spreads the connections of many nodes over the brokers.
-    this.#turn = randomInt(this.#first.length);
-  }
-
-  /** Timeout of connecting and of each request, in milliseconds. */
-  get stepMs(): number {
-    return this.#stepMs;
+    this.#turn = randomInt(this.bootstrap.length);
   }
 
   /**
@@ -64,9 +61,9 @@ export class BrokerConnections {
       if (open?.isOpen) return open;
     }
     let failure: unknown;
-    for (let tried = 0; tried < this.#first.length; tried++) {
+    for (let tried = 0; tried < this.bootstrap.length; tried++) {
       signal.throwIfAborted();
-      const address = this.#first[this.#turn % this.#first.length]!;
+      const address = this.bootstrap[this.#turn % this.bootstrap.length]!;
       try {
         return await this.connect(address, signal);
       } catch (error) {
@@ -88,7 +85,7 @@ export class BrokerConnections {
     ask: (connection: BrokerConnection) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T[]> {
-    const known = new Map([...preferred, ...this.#first].map((it) => [keyOf(it), it]));
+    const known = new Map([...preferred, ...this.bootstrap].map((it) => [keyOf(it), it]));
     const addresses = [...known.values()];
     const from = this.#turn++ % addresses.length;
     const asked = [...addresses.slice(from), ...addresses.slice(0, from)].slice(0, SEVERAL);
@@ -154,12 +151,12 @@ export class BrokerConnections {
         workspaceId,
         host,
         port,
-        timeoutMs: this.#stepMs,
+        timeoutMs: this.stepMs,
         signal,
         onStage,
         ...(tls === "verify" && { tls: { ca: tlsCa, serverName: tlsServerName } }),
       });
-      const connection = new BrokerConnection(kafka, socket, address, this.#stepMs);
+      const connection = new BrokerConnection(kafka, socket, address, this.stepMs);
       const end = () => connection.destroy(signal.reason);
       signal.addEventListener("abort", end, { once: true });
       try {
@@ -176,11 +173,6 @@ export class BrokerConnections {
     } catch (error) {
       throw signal.aborted ? failureOf(signal.reason) : brokerFailure(address, error);
     }
-  }
-
-  /** Broker addresses of the config. */
-  get bootstrap(): readonly BrokerAddress[] {
-    return this.#first;
   }
 
   /** Closes all connections. Requests that wait for an answer fail because of `reason`. */

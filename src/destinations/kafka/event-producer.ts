@@ -45,7 +45,6 @@ export class EventProducer {
   readonly #topics: TopicMetadata;
   readonly #recordOf: (event: OutgoingEvent) => KafkaEventRecord;
   readonly #hasTemplate: boolean;
-  readonly #isMade: boolean;
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
   /**
@@ -62,8 +61,7 @@ export class EventProducer {
 
   constructor(brokers: BrokerConnections, config: KafkaConfig) {
     this.#brokers = brokers;
-    this.#isMade = config.createTopics ?? false;
-    this.#topics = new TopicMetadata(brokers, this.#isMade);
+    this.#topics = new TopicMetadata(brokers, config.createTopics ?? false);
     this.#recordOf = createRecordEncoder(config);
     this.#hasTemplate = namesEvent(config.topic);
     this.#compression = config.compression ?? "none";

@@ -63,7 +63,7 @@ export class PostgresSession {
    */
   #handled: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;
-  #isOpen = true;
+  isOpen = true;
   readonly #closed = new AbortController();
 
   private constructor(socket: Socket) {
@@ -86,13 +86,9 @@ export class PostgresSession {
     return session;
   }
 
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
   /** Closes the connection at once. A query that is running rejects with `error`. */
   destroy(error: unknown): void {
-    this.#isOpen = false;
+    this.isOpen = false;
     this.#closed.abort(error);
     this.#socket.destroy();
     const pending = this.#pending;
@@ -102,7 +98,7 @@ export class PostgresSession {
 
   /** Ends the session: sends a Terminate message and closes the connection. */
   close(): void {
-    this.#isOpen = false;
+    this.isOpen = false;
     this.#socket.end(terminate, () => this.#socket.destroy());
   }
 
@@ -113,7 +109,7 @@ export class PostgresSession {
   run(messages: Buffer): Promise<ResultRow[]> {
     return new Promise((resolve, reject) => {
       assert(this.#pending === undefined, "A session carries one query at a time");
-      if (!this.#isOpen) return reject(new SessionLost("The connection is closed"));
+      if (!this.isOpen) return reject(new SessionLost("The connection is closed"));
       this.#pending = {
         rows: [],
         bytesLeft: DATABASE_ANSWER_BYTES_MAX,
@@ -159,7 +155,7 @@ export class PostgresSession {
     const signIn = this.#signIn;
     if (signIn === undefined || signIn.isDone || message.type !== "R") return this.#handle(message);
     const response = await signIn.respond(message, this.#closed.signal);
-    if (response !== undefined && this.#isOpen) this.#socket.write(response);
+    if (response !== undefined && this.isOpen) this.#socket.write(response);
   }
 
   #handle({ type, body }: PostgresMessage): void {
