@@ -100,7 +100,10 @@ interface RouteOptions<
   body?: Body;
   /** Whether the body is a form (`application/x-www-form-urlencoded`) and not JSON. */
   isForm?: boolean;
-  /** Whether the body contains code or events. Its maximum size is then `BODY_BYTES_MAX`. */
+  /**
+   * Whether the body contains code or events. Its maximum size is then `BODY_BYTES_MAX`, and it has
+   * large integers as `parseToShow` returns them; in other bodies they are refused.
+   */
   hasLargeBody?: boolean;
   /**
    * Whether the answer waits for user code or for a receiver. User code and receivers have time

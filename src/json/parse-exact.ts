@@ -18,12 +18,17 @@ export function parseExact(json: string): unknown {
  */
 export function parseToShow(json: string): unknown {
   const { rawJSON } = JSON as { rawJSON?(text: string): unknown };
-  if (rawJSON === undefined || !/\d{16}/.test(json)) return JSON.parse(json);
-  const keepDigits = (_key: string, value: unknown, { source = "" }: { source?: string } = {}) => {
-    const isRounded = typeof value === "number" && !Number.isSafeInteger(value);
-    return isRounded && /^-?\d+$/.test(source) ? rawJSON(source) : value;
+  return rawJSON === undefined ? JSON.parse(json) : parseLarge(json, rawJSON);
+}
+
+/** Parses JSON, with the result of `large` in place of each integer beyond 2^53. */
+export function parseLarge(json: string, large: (digits: string) => unknown): unknown {
+  if (!/\d{16}/.test(json)) return JSON.parse(json);
+  const revive = (_key: string, value: unknown, { source = "" }: { source?: string } = {}) => {
+    const isLarge = typeof value === "number" && !Number.isSafeInteger(value);
+    return isLarge && /^-?\d+$/.test(source) ? large(source) : value;
   };
-  return JSON.parse(json, keepDigits);
+  return JSON.parse(json, revive);
 }
 
 /** Whether a value is a large integer that `parseToShow` has kept with all its digits. */

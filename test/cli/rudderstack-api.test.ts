@@ -1,5 +1,6 @@
 import { afterEach, expect, spyOn, test } from "bun:test";
 import { RudderStackApi } from "../../src/cli/import/rudderstack-api.ts";
+import { parseToShow } from "../../src/json/parse-exact.ts";
 
 let server: ReturnType<typeof Bun.serve>;
 afterEach(() => server.stop(true));
@@ -58,6 +59,14 @@ test("a list is read page by page, each item once, until a page has nothing new"
   expect(items.map(({ id }) => id)).toEqual(["a", "b", "c"]);
   expect(items.map(({ config }) => config)).toEqual([{ a: 1 }, { a: 1 }, {}]);
   expect(asked).toEqual([1, 2, 3].map((n) => `/v2/destinations?page=${n} Bearer secret`));
+});
+
+test("an integer beyond 2^53 in a config keeps its digits, so that the server can refuse it", async () => {
+  const config = parseToShow('{"pixel":12345678901234567}');
+  const sources = [{ id: "s", name: "S", type: "t", config }];
+  const { api } = apiWith({ "/v2/sources?page=1": { sources } });
+  const [found] = await api.items("sources");
+  expect(JSON.stringify(found!.config)).toBe('{"pixel":12345678901234567}');
 });
 
 test("the versions of code end with the published one, whether or not the list has it", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { parseToShow } from "../../src/json/parse-exact.ts";
 import { DIFFERENCES_MAX } from "../../src/publishing/reports.ts";
 import { toTestResult } from "../../src/publishing/test-result.ts";
 import { differencesOf, differenceText } from "../../src/publishing/testing/differences.ts";
@@ -163,6 +164,13 @@ test("differences are JSON pointers to what is missing, added and changed", () =
   expect(differencesOf({}, own)).toHaveLength(2);
   expect(differencesOf(own, JSON.parse(JSON.stringify(own)))).toEqual([]);
   expect(differencesOf([], {})).toHaveLength(1);
+  const parse = (n: string) => parseToShow(`{"n":${n}}`);
+  const [one, other] = [parse("12345678901234567890"), parse("1234567890123456789")];
+  expect(differencesOf(one, parse("12345678901234567168"))).toEqual([]);
+  expect(differencesOf(one, JSON.parse('{"n":12345678901234567890}'))).toEqual([]);
+  expect(differencesOf(one, other)).toEqual([
+    { path: "/n", expected: "12345678901234567890", actual: "1234567890123456789" },
+  ]);
   expect(differencesOf(new Array(1_000).fill(1), [])).toHaveLength(DIFFERENCES_MAX);
   const [whole, cut] = [254, 255].map((length) => differencesOf("x".repeat(length), 1)[0]!);
   expect(whole!.expected).toBe(`"${"x".repeat(254)}"`);

@@ -1,4 +1,5 @@
 import { ApiError } from "../../errors.ts";
+import { parseLarge, parseToShow } from "../../json/parse-exact.ts";
 import { BODY_BYTES_MAX, BODY_SECONDS_MAX } from "../../settings/limits.ts";
 import { BODY_BYTES_PER_REQUEST } from "../limits.ts";
 import { expectJsonShape } from "./json-shape.ts";
@@ -115,8 +116,11 @@ export function parseForm(bytes: Uint8Array): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(Buffer.from(bytes).toString("utf8")));
 }
 
-/** Parses the bytes of a body as JSON. An empty body counts as `{}`. */
-export function parseJson(bytes: Buffer): unknown {
+/**
+ * Parses the bytes of a body as JSON. An empty body counts as `{}`. If `keepsDigits` is true, large
+ * integers are as `parseToShow` returns them. Otherwise, throws if an integer would be rounded.
+ */
+export function parseJson(bytes: Buffer, keepsDigits = false): unknown {
   if (bytes.length === 0) return {};
   let text: string;
   try {
@@ -126,8 +130,18 @@ export function parseJson(bytes: Buffer): unknown {
   }
   expectJsonShape(text);
   try {
-    return JSON.parse(text);
-  } catch {
+    return keepsDigits ? parseToShow(text) : parseLarge(text, expectExact);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
     throw new ApiError("invalid", "Expected a body in JSON, got text that does not parse");
   }
+}
+
+function expectExact(digits: string): number {
+  const value = Number(digits);
+  if (String(value) === digits) return value;
+  throw new ApiError(
+    "invalid",
+    "Expected integers beyond 2^53 as strings, got one as a number, which would be rounded",
+  );
 }

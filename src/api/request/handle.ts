@@ -195,7 +195,8 @@ async function readValidBody(
   incoming: IncomingRequest,
   { workspaceId }: Principal,
 ): Promise<unknown> {
-  if (!route.body) return undefined;
+  const { body, hasLargeBody } = route;
+  if (!body) return undefined;
   const isOpen = route.needs === "open";
   let longBody: Permit | undefined;
   try {
@@ -210,12 +211,13 @@ async function readValidBody(
         longBody = await withoutIdleTimeout(route, incoming, turn);
       },
     });
-    if (route.isForm) return expectBody(route.body, parseForm(bytes));
-    if (bytes.length <= SMALL_BODY_BYTES_MAX) return expectBody(route.body, parseJson(bytes));
+    if (route.isForm) return expectBody(body, parseForm(bytes));
+    const parse = () => expectBody(body, parseJson(bytes, hasLargeBody));
+    if (bytes.length <= SMALL_BODY_BYTES_MAX) return parse();
     const permit = await limiters.largeBodies.acquire(workspaceId, new AbortController().signal);
     const startedAt = performance.now();
     try {
-      return expectBody(route.body, parseJson(bytes));
+      return parse();
     } finally {
       // Until then the event loop is free for other work, such as deliveries.
       setTimeout(() => permit.release(), performance.now() - startedAt);

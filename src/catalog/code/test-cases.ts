@@ -5,6 +5,7 @@ import type { Author, TestCase } from "../model.ts";
 import { parseName } from "../name.ts";
 import { type CatalogStore, keysBelow } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
+import { storable } from "../tables/revision-history.ts";
 
 export interface TestCaseInput extends Pick<TestCase, "name" | "input" | "createdBy"> {
   description?: string;
@@ -108,8 +109,8 @@ function fields(input: TestCaseInput) {
   return {
     name: parseName(name),
     ...(description !== undefined && description !== "" && { description }),
-    input: events,
-    ...(expectedOutput !== undefined && { expectedOutput }),
+    input: storable(events),
+    ...(expectedOutput !== undefined && { expectedOutput: storable(expectedOutput) }),
     ...(createdBy && { createdBy: authorOf(createdBy) }),
   };
 }

@@ -48,5 +48,13 @@ export function firstEvents(
     bytes += Buffer.byteLength(JSON.stringify(event));
     return bytes > TEST_EVENTS_KEPT_BYTES_MAX;
   });
-  return end < 0 ? [...events] : events.slice(0, end);
+  return storable(end < 0 ? events : events.slice(0, end));
+}
+
+/**
+ * Returns events as they are stored: with large integers rounded, because the store has numbers of
+ * 64 bits only, and an event of the API has objects of `JSON.rawJSON` in their place.
+ */
+export function storable<Events>(events: Events): Events {
+  return JSON.parse(JSON.stringify(events));
 }

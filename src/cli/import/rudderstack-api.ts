@@ -1,5 +1,6 @@
 import { StartError, systemReason } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
+import { parseToShow } from "../../json/parse-exact.ts";
 import { plain } from "../terminal/text.ts";
 
 /** Milliseconds to wait for one answer of RudderStack's API. */
@@ -184,7 +185,7 @@ async function boundedText(answer: Response, path: string): Promise<string> {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseToShow(text);
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals";
+import { parseToShow } from "../../api/client.ts";
 
 const STORAGE_KEY = "sample-events";
 const EVENTS_MAX = 20;
@@ -50,7 +51,7 @@ function saveSampleEvents(): void {
 
 function readStored(): StoredEvents {
   try {
-    return JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? '{"events":[]}');
+    return parseToShow(sessionStorage.getItem(STORAGE_KEY) ?? '{"events":[]}') as StoredEvents;
   } catch {
     return { events: [] };
   }

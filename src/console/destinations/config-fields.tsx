@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { isLargeInteger, parseToShow } from "../../api/client.ts";
 import { Field, TextAreaField } from "../components/forms/fields.tsx";
 import type { FormProps } from "../components/forms/schema-form.tsx";
 import { type FormValues, SchemaForm } from "../components/forms/schema-form.tsx";
@@ -107,9 +108,9 @@ function JsonField(
 /** Parses a JSON object. Undefined for any other text. */
 function parseObject(text: string): FormValues | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseToShow(text);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as FormValues) : undefined;
+    return isObject && !isLargeInteger(value) ? (value as FormValues) : undefined;
   } catch {
     return undefined;
   }

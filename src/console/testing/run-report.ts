@@ -1,4 +1,4 @@
-import type { AnswerOf } from "../../api/client.ts";
+import { type AnswerOf, parseToShow } from "../../api/client.ts";
 import { type CodeKindInfo, libraries, type Revision } from "../code-kinds/code-kind.ts";
 import { client } from "../data/session.ts";
 import type { Annotation } from "../editor/annotations.ts";
@@ -53,7 +53,7 @@ const toSuite = ({ id, name, input, expectedOutput }: TestCase) => ({
  */
 export function parseEvents(text: string): Events {
   if (text.trim() === "") return [];
-  const value: unknown = JSON.parse(text);
+  const value = parseToShow(text);
   const list = Array.isArray(value) ? value : [value];
   for (const [index, event] of list.entries()) {
     if (typeof event !== "object" || event === null || Array.isArray(event)) {

@@ -1,3 +1,4 @@
+import { isLargeInteger } from "../../json/parse-exact.ts";
 import { DIFFERENCES_MAX, type Difference } from "../reports.ts";
 
 /** Maximum length in UTF-16 units of a difference's path, and of each of its values as JSON. */
@@ -14,7 +15,7 @@ export function differencesOf(expected: unknown, actual: unknown): Difference[] 
 }
 
 function compare(path: string, expected: unknown, actual: unknown, found: Difference[]): void {
-  if (found.length >= DIFFERENCES_MAX || expected === actual) return;
+  if (found.length >= DIFFERENCES_MAX || rounded(expected) === rounded(actual)) return;
   if (!isContainer(expected) || !isContainer(actual))
     return void found.push(at(path, expected, actual));
   if (Array.isArray(expected) !== Array.isArray(actual)) {
@@ -27,8 +28,11 @@ function compare(path: string, expected: unknown, actual: unknown, found: Differ
   }
 }
 
+/** Returns a large integer as JavaScript code and stored test cases have it, rounded to 64 bits. */
+const rounded = (value: unknown) => (isLargeInteger(value) ? Number(JSON.stringify(value)) : value);
+
 function isContainer(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
+  return typeof value === "object" && value !== null && !isLargeInteger(value);
 }
 
 /** Returns the value of an own key of `container`; undefined when it has no such key. */

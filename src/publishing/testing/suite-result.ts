@@ -1,4 +1,5 @@
 import { defined } from "../../defined.ts";
+import { parseToShow } from "../../json/parse-exact.ts";
 import type { ProgramOutcome, UserError } from "../../sandbox/program.ts";
 import type { CheckReport } from "../../sandbox/sandbox.ts";
 import type { TestSuite } from "../publisher.ts";
@@ -52,7 +53,7 @@ function outputDifferences(suite: TestSuite, actual: readonly unknown[]): Differ
 
 export function outputsOf(outcome: ProgramOutcome): unknown[] {
   if ("error" in outcome) return [];
-  return outcome.events.map((json) => JSON.parse(Buffer.from(json).toString()) as unknown);
+  return outcome.events.map((json) => parseToShow(Buffer.from(json).toString()));
 }
 
 function errorOf(outcome: ProgramOutcome): UserError | undefined {

@@ -29,6 +29,40 @@ describe("Python", () => {
     ]);
   }, 300_000);
 
+  test("gets large integers of test events with all digits, and the store has them rounded", async () => {
+    const code = [
+      "def transformEvent(event, metadata):",
+      "    event['next'] = event['n'] + 1",
+      "    return event",
+    ].join("\n");
+    const output = '{"n":12345678901234567890,"next":12345678901234567891}';
+    const events = '[{"n":12345678901234567890}]';
+    const suite = `[{"name":"S","input":${events},"expectedOutput":[${output}]}]`;
+    const fields = `"language":"pythonfaas","name":"T","code":${JSON.stringify(code)}`;
+    const run = await api.send("POST", "/v2/run", {
+      body: `{${fields},"events":${events},"testSuite":${suite}}`,
+    });
+    expect(run.text).toContain(`"outputs":[${output}]`);
+    expect(run.text).toContain(`"actualOutput":[${output}]`);
+    expect(run.body.testSuites).toMatchObject([{ status: "pass" }]);
+
+    const stored = await api.send("POST", "/transformations?publish=true", {
+      body: `{${fields},"events":${events}}`,
+    });
+    expect(stored.status).toBe(200);
+    const { code: revisions } = api.catalog;
+    const { id, versionId } = stored.body;
+    const revision = revisions.revision(api.workspaceId, "transformation", id, versionId);
+    expect(revisions.history(revision).events).toEqual([{ n: Number("12345678901234567890") }]);
+
+    const added = await api.send("POST", `/v2/transformations/${id}/test-cases`, {
+      body: `{"name":"C","input":${events},"expectedOutput":[${output}]}`,
+    });
+    expect(added.body.testCase.input).toEqual([{ n: Number("12345678901234567890") }]);
+    const again = await api.send("POST", `/transformations/${id}?publish=true`, { body: {} });
+    expect(again.status).toBe(200);
+  }, 300_000);
+
   test("accepts its alias as language on update, and no other language", async () => {
     const { body } = await api.send("POST", "/transformations", {
       body: { name: "T", language: "python" },

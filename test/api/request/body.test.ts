@@ -120,6 +120,22 @@ describe("a body", () => {
     expect([answer.status, answer.body.message]).toEqual([400, message]);
   });
 
+  test.each([
+    ["9007199254740993", 400],
+    ["-12345678901234567891", 400],
+    ["9007199254740992", 201],
+    ["12345678901234567000", 201],
+    ["1e300", 201],
+    ['"9007199254740993"', 201],
+  ])("with the number %s is answered %i, as it would be rounded or not", async (n, status) => {
+    const body = `{"name":"Number","config":{"list":[${n}]}}`;
+    const answer = await api.send("POST", "/v2/sources", { body });
+    expect(answer.status).toBe(status);
+    const refusal = "Expected integers beyond 2^53 as strings";
+    if (status === 400) expect(answer.body.message).toStartWith(refusal);
+    else expect(answer.body.source.config).toEqual({ list: [JSON.parse(n)] });
+  });
+
   test("may nest as deep as the limit, brackets in strings not counted", async () => {
     const events = [JSON.parse(`${`{"a":`.repeat(62)}"${"[".repeat(100)}"${"}".repeat(62)}`)];
     const { status } = await create({ body: { name: "Deep", language: "javascript", events } });

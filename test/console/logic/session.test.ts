@@ -549,6 +549,14 @@ describe("sample events", () => {
     expect([stored(), sampleEvents.value]).toEqual([undefined, []]);
   });
 
+  test("have all digits of large integers after a reload of the tab", async () => {
+    const json = '{"id":12345678901234567}';
+    page.sessionStorage.setItem(key, `{"workspaceId":"w","events":[${json}]}`);
+    const reloaded = "../../../src/console/data/sample-events.ts?reloaded";
+    const { sampleEvents: read } = await import(reloaded);
+    expect(JSON.stringify(read.value)).toBe(`[${json}]`);
+  });
+
   test("are stored as far as there is room", () => {
     const large = { text: "x".repeat(1_000_000 - 2 - 1 - '{"text":""}'.length) };
     addSampleEvent({ old: 1 });

@@ -1,6 +1,7 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
 import type { Principal } from "../../../catalog/model.ts";
 import { isObject } from "../../../is-object.ts";
+import { parseToShow } from "../../../json/parse-exact.ts";
 import type { TestEvent } from "../../../publishing/publisher.ts";
 import {
   DESTINATION_REFERENCES_MAX,
@@ -106,7 +107,7 @@ export function destinationIdsOf(body: Static<TObject<typeof destinationLists>>)
 function parseJson(text: string): unknown {
   try {
     expectJsonShape(text);
-    return JSON.parse(text);
+    return parseToShow(text);
   } catch {
     return undefined;
   }

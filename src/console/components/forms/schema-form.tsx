@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { parseToShow } from "../../../api/client.ts";
 import { applies } from "../../../destinations/applies-when.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { Button } from "../button.tsx";
@@ -251,7 +252,7 @@ const formatJson = (value: unknown) =>
  */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseToShow(text);
   } catch {
     return text;
   }
