@@ -160,6 +160,31 @@ describe("credentials are masked as a whole", () => {
     expect(masked(`Log: ${JSON.stringify({ key })}`, key)).toBe('Log: {"key":"***"}');
   });
 
+  test("in URLs and base64 too, beside other text", () => {
+    const key = "p+ss/w rd!'";
+    const url = new URLSearchParams({ key, a: "b" }).toString();
+    expect(masked(`Log: ${url}`, key)).toBe("Log: key=***&a=b");
+    expect(masked(`Log: ?key=${encodeURIComponent(key)}&a=b`, key)).toBe("Log: ?key=***&a=b");
+    for (const user of ["", "u:", "me:", "you:"]) {
+      for (const encoding of ["base64", "base64url"] as const) {
+        const token = Buffer.from(user + key).toString(encoding);
+        expect(masked(`Log: ${token}.`, key)).toMatch(/^Log: [\w]{0,6}\*\*\*\w?=*\.$/);
+      }
+    }
+  });
+
+  test("and a part of one is shown", () => {
+    expect(masked("Log: https://example.com", "https://example.com/hook")).toBe(
+      "Log: https://example.com",
+    );
+  });
+
+  test("and a text that many of them resemble is masked from there on", () => {
+    const names = Array.from({ length: 256 }, (_, n) => `${"a".repeat(4_000)}${n}`);
+    expect(masked(`Log: ${"a".repeat(4_000)}`, ...names)).toBe("Log: ***");
+    expect(masked("Log: aaaa", ...names)).toBe("Log: aaaa");
+  });
+
   test("where a line was cut, and only there", () => {
     const start = "x".repeat(GUEST_LOG_CHARS_MAX - 6);
     expect(masked(`${start}s3cret`, "s3cret-of-the-warehouse")).toBe(`${start}***`);

@@ -90,6 +90,22 @@ test("code that is published once a larger batch was taken gets the first 100 of
   expect(results.map((it) => it === undefined).indexOf(true)).toBe(100);
 });
 
+test("the reason of a dead letter has the code's credentials masked, also where it was cut", async () => {
+  const live = new FakeLive();
+  live.putDestination("one");
+  live.publish("one", "code", "version");
+  Object.assign(live.program("one")!, { credentials: { key: "s3cret-of-the-warehouse" } });
+  const sandbox = new FakeSandbox();
+  const messages = ["Error: s3cret-of-the-warehouse!", "Error: s3cret-of-the", "Error: https"];
+  sandbox.run = async () => messages.map((message) => ({ error: { message } }));
+  const results = await transform(
+    contextOf(live, sandbox),
+    messages.map(() => laneEvent()),
+  );
+  const reasons = results!.map((it) => it && "outcome" in it && Reflect.get(it.outcome, "reason"));
+  expect(reasons).toEqual(["Error: ***!", "Error: ***", "Error: https"]);
+});
+
 test("a batch waits for the sandbox, and runs the code that is published then", async () => {
   const live = new FakeLive();
   live.putDestination("one");

@@ -122,26 +122,37 @@ function powerOf(base: number, exponent: number): number {
   return power;
 }
 
+/** Returns a secret as it stands in JSON. */
+export const jsonForm = (secret: string) => JSON.stringify(secret).slice(1, -1);
+
+/** Returns a secret as it is, and as programs encode it in JSON, URLs and base64. */
+export function printedForms(secret: string): string[] {
+  const form = new URLSearchParams({ "": secret }).toString().slice(1);
+  return [
+    secret,
+    jsonForm(secret),
+    form,
+    form.replaceAll("+", "%20"),
+    encodeURIComponent(secret.toWellFormed()),
+    ...base64FormsOf(secret),
+  ];
+}
+
 /**
  * Returns a secret in all forms that are masked: plain, and as receivers encode it in JSON, URLs,
  * HTML and base64.
  */
 function formsOf(secret: string): string[] {
-  const json = JSON.stringify(secret).slice(1, -1);
+  const json = jsonForm(secret);
   const withSlashes = json.replaceAll("/", "\\/");
-  const form = new URLSearchParams({ "": secret }).toString().slice(1);
   return [
-    secret,
-    json,
+    ...printedForms(secret),
     withSlashes,
     // Go escapes the characters of HTML, Python and PHP those beyond ASCII.
     escaped(json, /[<>&]/g),
     escaped(json, /[^ -~]/g),
     escaped(withSlashes, /[^ -~]/g),
-    form,
-    form.replaceAll("+", "%20"),
     Bun.escapeHTML(secret),
-    ...base64FormsOf(secret),
   ];
 }
 

@@ -10,6 +10,7 @@ import {
   GUEST_LOG_CHARS_MAX,
 } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
+import { credentialMask } from "./credential-mask.ts";
 
 /** A line that published code wrote with `log(...)` while it ran over an event. */
 export interface CodeLogLine extends Omit<LogLine, "event"> {
@@ -91,7 +92,6 @@ export class CodeLogs {
     if (taken.length === 0) return;
     this.#rates.take(transformation.id, taken.length);
     const at = this.#now();
-    const secrets = secretsOf(live);
     const kept = this.#byWorkspace.get(workspaceId) ?? { lines: [], bytes: 0 };
     for (const { event, text, ...place } of taken) {
       const messageId = event === undefined ? undefined : messageIdOf(event);
@@ -99,7 +99,7 @@ export class CodeLogs {
         ...place,
         id: newId(at),
         at,
-        text: withoutSecrets(text, secrets),
+        text: credentialMask(live.credentials).line(text),
         transformationId: transformation.id,
         transformationVersionId: transformation.versionId,
         destinationId,
@@ -151,75 +151,6 @@ const LINE_OVERHEAD_BYTES = 400;
 
 function sizeOf({ text }: CodeLogLine): number {
   return Buffer.byteLength(text) + LINE_OVERHEAD_BYTES;
-}
-
-/**
- * Minimum number of characters of a credential that is masked in log lines. Shorter ones would
- * occur in too many lines by chance.
- */
-const SECRET_CHARS_MIN = 4;
-
-/**
- * Returns a workspace's credentials as code logs them: as they are, and as in JSON. They are masked
- * in log lines, because some API tokens are allowed to read log lines but not credentials.
- */
-function secretsOf({ credentials }: LiveProgram): string[] {
-  const forms = Object.values(credentials)
-    .filter((secret) => secret.length >= SECRET_CHARS_MIN)
-    .map((secret) => secret.slice(0, GUEST_LOG_CHARS_MAX))
-    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
-  return [...new Set(forms)];
-}
-
-function withoutSecrets(text: string, secrets: readonly string[]): string {
-  const places = secrets
-    .flatMap((secret) => placesOf(secret, text))
-    .sort(([one], [other]) => one - other);
-  let shown = "";
-  let end = 0;
-  for (const [from, to] of places) {
-    if (from >= end) shown += `${text.slice(end, from)}***`;
-    end = Math.max(end, to);
-  }
-  return shown + text.slice(end);
-}
-
-/**
- * Returns where a line has a secret. A line that was cut may end within the secret. The search is
- * that of Knuth, Morris and Pratt: another one takes 0.8 s for a line of one repeated character.
- */
-function placesOf(secret: string, text: string): [from: number, to: number][] {
-  if (!text.includes(secret.slice(0, SECRET_CHARS_MIN))) return [];
-  const shorter = shorterMatches(secret);
-  const places: [number, number][] = [];
-  let matched = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    while (matched > 0 && unit !== secret.charCodeAt(matched)) matched = shorter[matched]!;
-    if (unit === secret.charCodeAt(matched)) matched += 1;
-    if (matched < secret.length) continue;
-    places.push([at + 1 - matched, at + 1]);
-    matched = shorter[matched]!;
-  }
-  const isCut = text.length >= GUEST_LOG_CHARS_MAX;
-  if (isCut && matched >= SECRET_CHARS_MIN) places.push([text.length - matched, text.length]);
-  return places;
-}
-
-/**
- * Returns, for each number of characters at the start of a secret, how many of the secret's first
- * characters are also the last ones of them, without counting all of them.
- */
-function shorterMatches(secret: string): Uint16Array {
-  const shorter = new Uint16Array(secret.length + 1);
-  let matched = 0;
-  for (let at = 1; at < secret.length; at += 1) {
-    const unit = secret.charCodeAt(at);
-    while (matched > 0 && unit !== secret.charCodeAt(matched)) matched = shorter[matched]!;
-    if (unit === secret.charCodeAt(matched)) matched += 1;
-    shorter[at + 1] = matched;
-  }
-  return shorter;
 }
 
 /** Returns a function that tells whether a line matches `filter`. */

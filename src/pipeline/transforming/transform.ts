@@ -19,6 +19,7 @@ import {
   type Output,
 } from "../model/lane-event.ts";
 import type { CodeLogs } from "../monitoring/code-logs.ts";
+import { credentialMask } from "../monitoring/credential-mask.ts";
 import { createMetadata } from "./metadata.ts";
 
 export interface TransformContext {
@@ -137,7 +138,8 @@ function unchanged(event: LaneEvent): TransformResult {
 function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): TransformResult {
   if ("error" in made) {
     const { message, line, column } = made.error;
-    const outcome = { kind: "dead-letter", stage: "transform", reason: message } as const;
+    const reason = credentialMask(live.credentials).error(message);
+    const outcome = { kind: "dead-letter", stage: "transform", reason } as const;
     return { outcome: { ...outcome, line, column }, live };
   }
   if (made.events.length === 0) return { outcome: { kind: "dropped" }, live };
