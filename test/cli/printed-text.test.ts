@@ -5,7 +5,7 @@ import { type Overview, overviewLines } from "../../src/cli/client/overview-text
 import { finishReplay, replayLine } from "../../src/cli/client/replay-text.ts";
 import { type TailLine, TailView, tailFilter } from "../../src/cli/client/tail-view.ts";
 import { lineDiff } from "../../src/cli/code/line-diff.ts";
-import { failureOf, isPassing } from "../../src/cli/connection/failure.ts";
+import { failureOf, passingFailureOf } from "../../src/cli/connection/failure.ts";
 import type { CommandOutput } from "../../src/cli/terminal/output.ts";
 import { table } from "../../src/cli/terminal/table.ts";
 import { fit, jsonText, pad, plain, plainLines, wrap } from "../../src/cli/terminal/text.ts";
@@ -362,10 +362,14 @@ describe("a request that failed", () => {
   });
 
   test("may pass when the server is away or has no time", () => {
-    const passing = [refused(500, ""), refused(503, ""), refused(429, ""), new Error("away")];
-    expect(passing.map(isPassing)).toEqual([true, true, true, true]);
-    const final = [refused(499, ""), refused(404, ""), new StartError("bad"), "text"];
-    expect(final.map(isPassing)).toEqual([false, false, false, false]);
+    const isPassing = (error: unknown) => passingFailureOf(error, "host") !== undefined;
+    const away = Object.assign(new Error("away"), { code: "ECONNREFUSED" });
+    const late = Object.assign(new Error("late"), { name: "TimeoutError" });
+    const passing = [refused(500, ""), refused(503, ""), refused(429, ""), away, late];
+    expect(passing.filter((it) => !isPassing(it))).toEqual([]);
+    const bug = new TypeError("undefined is not an object");
+    const final = [refused(499, ""), refused(404, ""), new StartError("bad"), bug, "text"];
+    expect(final.filter(isPassing)).toEqual([]);
   });
 });
 

@@ -1,10 +1,9 @@
 import { RequestRefused } from "../../api/client.ts";
 import { StartError } from "../../errors.ts";
 import { type CommandCall, clientCommand } from "../connection/client-command.ts";
-import { failureOf, isPassing } from "../connection/failure.ts";
+import { passingFailureOf } from "../connection/failure.ts";
 import { idOf, namesOf } from "../connection/names.ts";
 import { pause, stopSignal } from "../terminal/stop-signal.ts";
-import { plain } from "../terminal/text.ts";
 import { stages, type TailFilter, type TailLine, TailView, tailFilter } from "./tail-view.ts";
 
 /**
@@ -88,8 +87,9 @@ async function follow(
       }
     } catch (error) {
       if (ends.aborted) return;
-      if (!wasOpen || !isPassing(error)) throw error;
-      reason = failureOf(error, server) ?? plain((error as Error).message);
+      const failure = passingFailureOf(error, server);
+      if (!wasOpen || failure === undefined) throw error;
+      reason = failure;
       if (error instanceof RequestRefused) retryMs = Math.max(retryMs, retryAfterMs(error));
     }
     if (lostAt === undefined) output.note(`tail lost: ${reason}; connecting again`);

@@ -1,6 +1,6 @@
 import { StartError } from "../../errors.ts";
 import { type CommandCall, clientCommand } from "../connection/client-command.ts";
-import { failureOf, isPassing } from "../connection/failure.ts";
+import { passingFailureOf } from "../connection/failure.ts";
 import { pause, stopSignal } from "../terminal/stop-signal.ts";
 import { fit, jsonText } from "../terminal/text.ts";
 import { type Overview, overviewLines } from "./overview-text.ts";
@@ -65,8 +65,8 @@ async function nextOverview(
     try {
       return await client.call("GET /v2/overview");
     } catch (error) {
-      if (!isPassing(error)) throw error;
-      const failure = failureOf(error, server) ?? "The server is away";
+      const failure = passingFailureOf(error, server);
+      if (failure === undefined) throw error;
       if (screen !== undefined) await screen.showAway(failure);
       else if (!wasAway) output.note(`pixelmill: ${failure}; asking again`);
       wasAway = true;

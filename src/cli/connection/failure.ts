@@ -1,5 +1,5 @@
 import { RequestRefused } from "../../api/client.ts";
-import { ApiError, certificateFault, messageOf, StartError, systemReason } from "../../errors.ts";
+import { ApiError, certificateFault, StartError, systemReason } from "../../errors.ts";
 import { plain } from "../terminal/text.ts";
 
 /** Exit code of a command whose server cannot be reached or refuses the request. */
@@ -49,10 +49,10 @@ function refusalOf({ status, message, details }: RequestRefused, server: string)
 }
 
 /**
- * Whether a request may succeed when it is repeated: the server was unreachable, failed or
- * overloaded.
+ * Returns the sentence of `failureOf` if the request may succeed when it is repeated: the server
+ * was unreachable, failed or overloaded. Returns `undefined` for all other errors.
  */
-export function isPassing(error: unknown): boolean {
-  if (error instanceof RequestRefused) return error.status >= 500 || error.status === 429;
-  return error instanceof Error && !(error instanceof StartError) && messageOf(error) !== "";
+export function passingFailureOf(error: unknown, server: string): string | undefined {
+  const isFinal = error instanceof RequestRefused && error.status < 500 && error.status !== 429;
+  return isFinal ? undefined : failureOf(error, server);
 }
