@@ -3,6 +3,7 @@ import type { ApiDeps } from "./deps.ts";
 import { expectHost } from "./request/cross-site.ts";
 import { contentPolicy } from "./response/content-policy.ts";
 import { responseHeaders } from "./response/errors.ts";
+import { takesGzip } from "./response/gzip.ts";
 
 /**
  * Content of the file that `src/console/bundle.ts` writes: the files of the console as JSON,
@@ -101,8 +102,7 @@ function answer(
     "Content-Type": types[name.replace(/^.*\./, "")] ?? "application/octet-stream",
     Vary: "Accept-Encoding",
   };
-  if (!/\bgzip\b/.test(requestHeaders.get("accept-encoding") ?? ""))
-    return new Response(text, { headers });
+  if (!takesGzip(requestHeaders)) return new Response(text, { headers });
   const zip = () => Bun.gzipSync(Buffer.from(text), { level: 9 });
   const bytes = gzipped.getOrInsertComputed(name, zip);
   return new Response(bytes, { headers: { ...headers, "Content-Encoding": "gzip" } });

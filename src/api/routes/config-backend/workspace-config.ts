@@ -6,6 +6,7 @@ import type { RouteDeps } from "../../deps.ts";
 import { parseTags } from "../../request/preconditions.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { responseHeaders } from "../../response/errors.ts";
+import { takesGzip } from "../../response/gzip.ts";
 import { route } from "../../route.ts";
 import { expectServiceToken, readsAllWorkspaces } from "./server-token.ts";
 
@@ -90,8 +91,7 @@ function configResponse({ headers }: Request, config: ConfigBody): Response {
   };
   if (isKnown) return new Response(null, { status: 304, headers: all });
   // rudder-server accepts gzip, and decompresses it.
-  const takesGzip = /(^|[ ,])gzip *(,|$)/i.test(headers.get("accept-encoding") ?? "");
-  const compressed = takesGzip ? config.compressed() : undefined;
+  const compressed = takesGzip(headers) ? config.compressed() : undefined;
   if (compressed === undefined) return new Response(json, { headers: all });
   return new Response(compressed, { headers: { ...all, "Content-Encoding": "gzip" } });
 }
