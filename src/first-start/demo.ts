@@ -85,8 +85,9 @@ const WITHOUT_CODE =
 /**
  * Creates the demo: an HTTP source, a file destination, and a published transformation with a
  * library, all connected. Only the first start creates them. Later starts find the source by its
- * name, and add the transformation if user code could not run before. Resolves with undefined when
- * the workspace already has sources that do not belong to the demo.
+ * name, and add the code if user code could not run before; code that a user has deleted stays
+ * deleted. Resolves with undefined when the workspace already has sources that do not belong to the
+ * demo.
  */
 async function addDemo(parts: DemoDeps, workspace: Workspace): Promise<Demo | undefined> {
   const { catalog } = parts;
@@ -99,7 +100,12 @@ async function addDemo(parts: DemoDeps, workspace: Workspace): Promise<Demo | un
   // Each step first finds what an interrupted start has left; the source is created last, and marks
   // the end.
   let destination = catalog.destinations.list(workspace.id, 1).items.find(isDemo);
-  if (existing && !destination) return { writeKey: existing.writeKey, file, withCode: true };
+  // The library is the first revision, the transformation the second. A start that was interrupted
+  // between them is finished.
+  const hadCode = catalog.code.revisionCount(workspace.id) > 1;
+  if (existing && (!destination || hadCode)) {
+    return { writeKey: existing.writeKey, file, withCode: true };
+  }
   destination ??= await catalog.destinations.create(workspace.id, {
     name: DEMO,
     type: "file",

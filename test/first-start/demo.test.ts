@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { pino } from "pino";
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import type { Workspace } from "../../src/catalog/model.ts";
+import type { CodeKind, Workspace } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { ApiError } from "../../src/errors.ts";
 import { showDemo } from "../../src/first-start/demo.ts";
+import { store } from "../catalog/_setup.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 
 let directory: string;
@@ -37,6 +38,7 @@ async function start(logEnds = async () => ({})): Promise<string[]> {
       if (whyNoCode !== undefined) throw new ApiError("unavailable", whyNoCode);
       if (fault !== undefined) throw fault;
       published.push([kind, input]);
+      await store(catalog, workspace.id, kind as CodeKind, { name: String(input.name) });
     },
   };
   await showDemo({ catalog, publishing: publishing as never, logEnds }, workspace, {
@@ -88,6 +90,17 @@ test("a demo whose destination was deleted is shown, and not made again", async 
   published = [];
   expect(await start()).toEqual(lines);
   expect([counts()[1], published]).toEqual([0, []]);
+});
+
+test("code of a demo that a user has deleted is not made again", async () => {
+  const lines = await start();
+  for (const kind of ["transformation", "library"] as const) {
+    const [code] = [...catalog.code.listDrafts(workspace.id, kind)];
+    await catalog.code.remove(workspace.id, kind, code!.resource.id);
+  }
+  published = [];
+  expect(await start()).toEqual(lines);
+  expect(published).toEqual([]);
 });
 
 test("a start after one that was interrupted finishes its demo", async () => {

@@ -111,6 +111,8 @@ export function createReads(tables: CodeTables) {
     ) {
       return revisions.of(resourceOf(workspaceId, kind, id).id, options);
     },
+    /** Returns how many revisions a workspace has, also of deleted code. */
+    revisionCount: revisions.count,
     /** Returns a revision's number: 1 for the first revision of its transformation or library. */
     revisionNumber: ({ id, versionId }: { id: string; versionId: string }) =>
       revisions.numberOf(id, versionId),
