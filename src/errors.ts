@@ -176,6 +176,17 @@ export function describeValue(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
+/**
+ * Returns a text of at most `charsMax` UTF-16 units: its first characters, and then `end`, if it is
+ * longer. Does not cut a surrogate pair in two, because receivers of JSON may refuse one half.
+ */
+export function cutText(text: string, charsMax: number, end = ""): string {
+  if (text.length <= charsMax) return text;
+  const size = charsMax - end.length;
+  const last = text.charCodeAt(size - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? size - 1 : size) + end;
+}
+
 function plural(count: number, unit: string): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }

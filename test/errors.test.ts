@@ -98,3 +98,16 @@ test.each([
 ])("a value is described by its type and size: %p", (value, text) => {
   expect(errors.describeValue(value)).toBe(text);
 });
+
+test.each([
+  ["abc", 3, "", "abc"],
+  ["abcd", 3, "", "abc"],
+  ["abcd", 3, "…", "ab…"],
+  ["abc", 3, "…", "abc"],
+  ["a😀b", 3, "", "a😀"],
+  ["a😀b", 2, "", "a"],
+  ["a😀bc", 3, "…", "a…"],
+  ["a😀b", 4, "…", "a😀b"],
+])("a text is cut between characters: %s to %i UTF-16 units with %p", (text, max, end, cut) => {
+  expect(errors.cutText(text, max, end)).toBe(cut);
+});

@@ -1,4 +1,5 @@
 import type { AlertMark, AlertRule, AlertSubject } from "../catalog/alerts/model.ts";
+import { cutText } from "../errors.ts";
 import { ALERT_MESSAGE_CHARS_MAX } from "../settings/limits.ts";
 import type { AlertFacts, DestinationFacts, DiskFacts, SourceFacts } from "./facts.ts";
 
@@ -194,12 +195,7 @@ function ofDisk({ node, freeBytes, sizeBytes }: DiskFacts, percentMin: number): 
   };
 }
 
-function text(message: string): string {
-  const { length } = message;
-  return length > ALERT_MESSAGE_CHARS_MAX
-    ? `${message.slice(0, ALERT_MESSAGE_CHARS_MAX - 1)}…`
-    : message;
-}
+const text = (message: string) => cutText(message, ALERT_MESSAGE_CHARS_MAX, "…");
 
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { isValidCIDR } from "ipaddr.js";
-import { orStartError, StartError } from "../errors.ts";
+import { cutText, orStartError, StartError } from "../errors.ts";
 import { isObject } from "../is-object.ts";
 import { clientVariables } from "./client-environment.ts";
 import { fromCredentials, fromSecretFiles, isFileVariable } from "./files/secret-files.ts";
@@ -127,10 +127,9 @@ function nearestSettingHint(key: string, name: string): string {
  */
 function got(schema: TSchema, value: unknown): string {
   if (schema.writeOnly) return "";
-  const text = JSON.stringify(value);
-  return `, got ${text.length > GOT_CHARS_MAX ? `${text.slice(0, GOT_CHARS_MAX)}…` : text}`;
+  return `, got ${cutText(JSON.stringify(value), GOT_CHARS_MAX, "…")}`;
 }
-const GOT_CHARS_MAX = 100;
+const GOT_CHARS_MAX = 101;
 
 function converted(schema: TSchema, value: unknown): unknown {
   if (schema.type === "array") return list(value);

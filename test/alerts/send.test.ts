@@ -167,6 +167,12 @@ test("a message links to the screen of its item, has a title on one line, and it
   const { title } = messageOf("begin", { subject });
   expect(title).toStartWith("[Alert] Lag: a bc");
   expect(title).toHaveLength(200);
+  const faces = { ...alert.subject, name: "😀".repeat(300) };
+  const begun = [messageOf("begin", { subject: faces }), messageOf("test", { subject: faces })];
+  expect(begun.map((it) => [it.title.isWellFormed(), it.title.length])).toEqual([
+    [true, 199],
+    [true, 200],
+  ]);
   const { endedAt: _, ...open } = alert;
   const times = [open, alert].map((it) => {
     const context = { phase: "end" as const, receiverId: "r1", consoleUrl: "" };

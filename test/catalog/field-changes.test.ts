@@ -96,7 +96,7 @@ test("a value and a path are cut at their longest, between characters", () => {
   expect(one("x".repeat(max - 2))).toEqual({ path: "a", after: "x".repeat(max - 2) });
   expect(one("x".repeat(max - 1))).toEqual({ path: "a", after: "x".repeat(max - 1), isCut: true });
   expect(one("x".repeat(max + 1)).after).toBe("x".repeat(max));
-  expect(one(`${"x".repeat(max - 1)}😀`).after).toBe(`${"x".repeat(max - 1)}\uFFFD`);
+  expect(one(`${"x".repeat(max - 1)}😀`).after).toBe("x".repeat(max - 1));
   const list = Array.from({ length: max }, () => 1);
   expect(one(list)).toEqual({ path: "a", after: JSON.stringify(list).slice(0, max), isCut: true });
   expect(one(1, "p".repeat(max + 1)).path).toBe("p".repeat(max));

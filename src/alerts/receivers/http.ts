@@ -1,5 +1,6 @@
 import type { AlertReceiver, NotificationResult } from "../../catalog/alerts/model.ts";
 import { type Egress, networkReason } from "../../egress/egress.ts";
+import { cutText } from "../../errors.ts";
 import { ALERT_SEND_MS_MAX } from "../../settings/limits.ts";
 import { ruleKinds } from "../rule-kinds.ts";
 import type { AlertMessage } from "./message.ts";
@@ -78,7 +79,7 @@ function pagerDutyBody(receiver: AlertReceiver, message: AlertMessage) {
     dedup_key: dedupKey,
     ...(phase !== "end" && {
       payload: {
-        summary: `${title}: ${text.split("\n")[0]}`.slice(0, PAGERDUTY_SUMMARY_CHARS_MAX),
+        summary: cutText(`${title}: ${text.split("\n")[0]}`, PAGERDUTY_SUMMARY_CHARS_MAX),
         source: alert.subject.name,
         severity: phase === "test" ? "info" : ruleKinds[alert.kind].severity,
         component: alert.subject.type,

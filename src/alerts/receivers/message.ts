@@ -1,4 +1,5 @@
 import type { Alert, AlertPhase } from "../../catalog/alerts/model.ts";
+import { cutText } from "../../errors.ts";
 import { duration } from "../conditions.ts";
 
 /** Content of a notification, before it is converted to the format of a receiver's type. */
@@ -61,5 +62,5 @@ function pathOf({ kind, subject: { type, id } }: Alert): string {
 /** Replaces control characters by spaces. A line break could add header lines to a mail. */
 function oneLine(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant
-  return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, " ").slice(0, 200);
+  return cutText(text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, " "), 200);
 }

@@ -1,3 +1,4 @@
+import { cutText } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
 import type { FieldChange } from "./audit-entry.ts";
 import { AUDIT_CHANGES_MAX, AUDIT_VALUE_CHARS_MAX } from "./limits.ts";
@@ -71,7 +72,7 @@ function secretsThatDiffer(
 function changeOf(path: string, before: unknown, after: unknown): FieldChange {
   const [was, is] = [bounded(before), bounded(after)];
   return {
-    path: path.slice(0, AUDIT_VALUE_CHARS_MAX),
+    path: cutText(path, AUDIT_VALUE_CHARS_MAX),
     ...(before !== undefined && { before: was.value }),
     ...(after !== undefined && { after: is.value }),
     ...((was.isCut || is.isCut) && { isCut: true as const }),
@@ -82,5 +83,5 @@ function bounded(value: unknown): { value: unknown; isCut: boolean } {
   const text = JSON.stringify(value) ?? "";
   if (text.length <= AUDIT_VALUE_CHARS_MAX) return { value, isCut: false };
   const shown = typeof value === "string" ? value : text;
-  return { value: shown.slice(0, AUDIT_VALUE_CHARS_MAX).toWellFormed(), isCut: true };
+  return { value: cutText(shown, AUDIT_VALUE_CHARS_MAX), isCut: true };
 }

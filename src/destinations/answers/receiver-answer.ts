@@ -1,4 +1,5 @@
 import type { EgressResponse } from "../../egress/egress.ts";
+import { cutText } from "../../errors.ts";
 import {
   ANSWER_BODY_BYTES_MAX,
   ANSWER_HEADER_CHARS_MAX,
@@ -107,7 +108,7 @@ const BEHIND_CHARS = 64;
 
 function shownText(text: string, mask: Mask, charsMax: number): string {
   const searched = text.slice(0, charsMax + BEHIND_CHARS);
-  return maskedText(searched, mask, searched.length < text.length).slice(0, charsMax);
+  return cutText(maskedText(searched, mask, searched.length < text.length), charsMax);
 }
 
 /**

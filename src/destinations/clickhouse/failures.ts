@@ -1,4 +1,5 @@
 import { EgressRefused, type EgressResponse, networkReason } from "../../egress/egress.ts";
+import { cutText } from "../../errors.ts";
 import { answerOf } from "../answers/receiver-answer.ts";
 import { DatabaseFailure } from "../tables/table-database.ts";
 
@@ -106,5 +107,5 @@ export function failureOfNetwork(error: unknown): DatabaseFailure {
 /** Returns the first line of a response body, which contains the error message. */
 function textOf(body: Uint8Array): string {
   const text = Buffer.from(body.subarray(0, 4 * MESSAGE_CHARS_MAX)).toString();
-  return (text.split("\n", 1)[0] ?? "").slice(0, MESSAGE_CHARS_MAX);
+  return cutText(text.split("\n", 1)[0] ?? "", MESSAGE_CHARS_MAX);
 }

@@ -1,5 +1,5 @@
 import { EgressRefused, networkReason, ResolutionFailed } from "../../egress/egress.ts";
-import { certificateFault } from "../../errors.ts";
+import { certificateFault, cutText } from "../../errors.ts";
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 
 /**
@@ -103,7 +103,7 @@ export function classify(code: number): ErrorClass {
 export function sentenceOf(code: number, topic?: string, detail?: string | null): string {
   const meaning = meanings.get(code) ?? "The brokers refuse";
   const where = topic === undefined ? "" : `topic ${topic}, `;
-  const said = detail ? `: ${detail.slice(0, 300).replace(/\.$/, "")}` : "";
+  const said = detail ? `: ${cutText(detail, 300).replace(/\.$/, "")}` : "";
   return `${meaning}${said} (${where}error ${code})`;
 }
 

@@ -1,3 +1,4 @@
+import { cutText } from "../../errors.ts";
 import type { KafkaProtocol } from "../../kafka/library.ts";
 import { type ScramKeys, TooManyIterations } from "../scram-keys.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
@@ -80,7 +81,7 @@ function refusalOf(error: unknown, mechanism: string): unknown {
     return new KafkaFailure("later", told === 33 ? `${sentence}: ${mechanism}` : sentence);
   }
   if (code !== "PLT_KFK_AUTHENTICATION") return error;
-  const words = message.slice(0, WORDS_CHARS_MAX).replace(/\.$/, "");
+  const words = cutText(message, WORDS_CHARS_MAX).replace(/\.$/, "");
   return new KafkaFailure("later", `Signing in failed: ${words}`);
 }
 

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { assert } from "../../assert.ts";
+import { cutText } from "../../errors.ts";
 import { ANSWER_BODY_BYTES_MAX, DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
 import {
   errorFields,
@@ -22,13 +23,13 @@ export class PostgresError extends Error {
   readonly text: string;
 
   constructor(fields: ReadonlyMap<string, string>) {
-    super((fields.get("M") ?? "The database failed").slice(0, MESSAGE_CHARS_MAX));
+    super(cutText(fields.get("M") ?? "The database failed", MESSAGE_CHARS_MAX));
     this.code = fields.get("C") ?? "";
     this.column = fields.get("c");
     this.constraint = fields.get("n");
     const lines = [fields.get("M"), fields.get("D"), fields.get("H")];
     this.text = lines
-      .map((line) => line?.slice(0, ANSWER_BODY_BYTES_MAX))
+      .map((line) => line && cutText(line, ANSWER_BODY_BYTES_MAX))
       .filter(Boolean)
       .join("\n");
   }

@@ -1,3 +1,4 @@
+import { cutText } from "../../errors.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import {
   mayContainMembers,
@@ -118,7 +119,7 @@ function headersOf(header: unknown): Record<string, string> {
     const text = typeof value === "string" ? value : JSON.stringify(value);
     const fault = headerNameFault(name) ?? headerValueFault(text);
     if (fault !== undefined) {
-      throw new RequestBuildError(`${fault}, in header ${JSON.stringify(name.slice(0, 64))}`);
+      throw new RequestBuildError(`${fault}, in header ${JSON.stringify(cutText(name, 64))}`);
     }
     headers[name.toLowerCase()] = text;
   }

@@ -1,3 +1,4 @@
+import { cutText } from "../../errors.ts";
 import { readMembers, tokenAt, valueEnd } from "../formats/json-members.ts";
 import {
   WEBHOOK_BODY_BYTES_MAX,
@@ -152,7 +153,7 @@ function split(text: string, root: string) {
     const inner = text.slice(at + 2, end).trim();
     const path = parseTemplatePath(inner, root);
     if (path === undefined) {
-      const got = JSON.stringify(inner.slice(0, 64));
+      const got = JSON.stringify(cutText(inner, 64));
       throw new TemplateError(
         `Expected a path such as ${root} or ${root}.name between {{ and }}, got ${got} ${positionOf(text, at)}`,
       );

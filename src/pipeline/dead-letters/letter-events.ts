@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
 import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
+import { cutText } from "../../errors.ts";
 import { idsOfEvent } from "../../event/sdk/event.ts";
 import type { FailedAttempt } from "../model/attempt.ts";
 import type { NewLetter, RequeuedLetter } from "../model/dead-letter.ts";
@@ -63,7 +64,7 @@ export function createDeadLetter(
 function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string): FailedAttempt[] {
   return attempts.map(({ reason, ...rest }) => {
     if (reason === undefined || reason === letterReason) return rest;
-    return { ...rest, reason: reason.slice(0, ATTEMPT_REASON_CHARS_MAX) };
+    return { ...rest, reason: cutText(reason, ATTEMPT_REASON_CHARS_MAX) };
   });
 }
 

@@ -1,3 +1,4 @@
+import { cutText } from "../../errors.ts";
 import type { StoredLetter } from "../model/dead-letter.ts";
 import type { JobCounts, JobFailure } from "../model/replay-job.ts";
 import { groupNameOf } from "./group-name.ts";
@@ -14,7 +15,7 @@ const OTHER = "";
 /** Returns the failure of a replayed event that became a dead letter again, with a count of 1. */
 export function jobFailureOf(letter: StoredLetter): JobFailure {
   const groupId = `${letter.destinationId}.${groupNameOf(letter)}`;
-  return { groupId, reason: letter.reason.slice(0, REASON_CHARS_MAX), count: 1 };
+  return { groupId, reason: cutText(letter.reason, REASON_CHARS_MAX), count: 1 };
 }
 
 /** Adds up the counts of failures by group. Returns the sums, the most frequent group first. */

@@ -1,3 +1,4 @@
+import { cutText } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import type {
@@ -193,7 +194,7 @@ function newRow({ workspaceId, stage, reason, createdAt, status, code }: Letter,
   const row: GroupRow = {
     workspaceId,
     stage,
-    reason: isOther ? "Other reasons" : reason.slice(0, REASON_CHARS_MAX),
+    reason: isOther ? "Other reasons" : cutText(reason, REASON_CHARS_MAX),
     count: 0,
     firstAt: createdAt,
     lastAt: createdAt,

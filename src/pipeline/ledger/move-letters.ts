@@ -1,3 +1,4 @@
+import { cutText } from "../../errors.ts";
 import type { RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
 import type { LetterJob } from "../model/replay-job.ts";
 import type { JobTables } from "./job-tables.ts";
@@ -77,7 +78,7 @@ export function recordMoved(
     {
       ...record,
       destinationId: isSame("destinationId") ? first.destinationId : undefined,
-      reason: isSame("reason") ? first.reason.slice(0, REASON_CHARS_MAX) : undefined,
+      reason: isSame("reason") ? cutText(first.reason, REASON_CHARS_MAX) : undefined,
       counts: { ...record.counts, moved: taken.length },
     },
     now,

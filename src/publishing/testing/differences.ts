@@ -1,3 +1,4 @@
+import { cutText } from "../../errors.ts";
 import { isLargeInteger } from "../../json/parse-exact.ts";
 import { DIFFERENCES_MAX, type Difference } from "../reports.ts";
 
@@ -48,10 +49,7 @@ function at(path: string, expected: unknown, actual: unknown): Difference {
   };
 }
 
-function shortened(text: string): string {
-  if (text.length <= DIFFERENCE_CHARS_MAX) return text;
-  return `${text.slice(0, DIFFERENCE_CHARS_MAX - 1)}…`.toWellFormed();
-}
+const shortened = (text: string) => cutText(text, DIFFERENCE_CHARS_MAX, "…");
 
 /** Describes a difference in one sentence, for error messages. Pure function. */
 export function differenceText({ path, expected, actual }: Difference): string {

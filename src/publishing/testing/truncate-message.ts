@@ -1,3 +1,4 @@
+import { cutText } from "../../errors.ts";
 import { GUEST_ERROR_CHARS_MAX } from "../../settings/limits.ts";
 
 /**
@@ -5,6 +6,5 @@ import { GUEST_ERROR_CHARS_MAX } from "../../settings/limits.ts";
  * the message about an import contains a name of any length.
  */
 export function truncateMessage(message: string): string {
-  if (message.length <= GUEST_ERROR_CHARS_MAX) return message;
-  return `${message.slice(0, GUEST_ERROR_CHARS_MAX - 1).toWellFormed()}…`;
+  return cutText(message, GUEST_ERROR_CHARS_MAX, "…");
 }

@@ -1,4 +1,4 @@
-import { messageOf } from "../../errors.ts";
+import { cutText, messageOf } from "../../errors.ts";
 import { GUEST_START_MS_MAX } from "../guest-limits.ts";
 import { GuestEndedError } from "../process/guest-end.ts";
 import { type ExitSignal, SHELL } from "../process/launch-guest.ts";
@@ -54,6 +54,6 @@ function describeEnd({ ended }: FailedGuest): string {
  * nothing.
  */
 function stderrOnOneLine(stderr: string): string {
-  const line = stderr.trim().replaceAll(/\s+/g, " ").slice(0, STDERR_CHARS_MAX);
+  const line = cutText(stderr.trim().replaceAll(/\s+/g, " "), STDERR_CHARS_MAX);
   return line === "" ? "" : `: ${line}`;
 }

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { highestRole } from "../../../catalog/management/roles.ts";
 import type { WorkspaceRole } from "../../../catalog/model.ts";
-import { ApiError } from "../../../errors.ts";
+import { ApiError, cutText } from "../../../errors.ts";
 import { EMAIL_CHARS_MAX, NAME_CHARS_MAX } from "../../../settings/limits.ts";
 import { component } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
@@ -179,7 +179,7 @@ async function signIn(
     deps.logger.info({ subject }, "sign-in refused: the account has no email address");
     return "no-email";
   }
-  const name = account.name.slice(0, NAME_CHARS_MAX);
+  const name = cutText(account.name, NAME_CHARS_MAX);
   const admitted = { identity, name, email, isEmailVerified, role };
   const member = await deps.catalog.identities.admit(workspaceId, admitted);
   const expiresAt = Date.now() + signOn.sessionSeconds * 1_000;

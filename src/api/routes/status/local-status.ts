@@ -1,4 +1,5 @@
 import { defined } from "../../../defined.ts";
+import { cutText } from "../../../errors.ts";
 import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
 import type { LaneStatus } from "../../../pipeline/monitoring/lane-status.ts";
 import { SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
@@ -141,11 +142,11 @@ function faultOf(checks: Checks, name: string): string | undefined {
 
 export function localSuspensions(deps: StatusDeps, workspaceId: string): RevisionSuspension[] {
   const shown = deps.suspensions(workspaceId).slice(0, SUSPENSIONS_SHOWN_MAX);
-  return shown.map((it) => ({ ...it, reason: it.reason.slice(0, REASON_CHARS_MAX) }));
+  return shown.map((it) => ({ ...it, reason: cutText(it.reason, REASON_CHARS_MAX) }));
 }
 
 function laneSummary({ rates, failure, lastFailure: _, ...status }: LaneStatus): LaneSummary {
-  const reason = failure?.reason.slice(0, REASON_CHARS_MAX) ?? "";
+  const reason = cutText(failure?.reason ?? "", REASON_CHARS_MAX);
   return { ...status, ...(failure && { failure: { ...failure, reason } }), rates: sumRates(rates) };
 }
 
