@@ -35,17 +35,10 @@ export const guideRoutes = [
   }),
 ] as const;
 
-/**
- * Titles of all pages, and the style sheets that each page uses. Loaded at the first request for a
- * page.
- */
-let frame: Promise<{ titles: Map<string, string>; styles: string[] }> | undefined;
-
 async function guideResponse(name: string): Promise<Response> {
   const load = guidePages.get(name);
   if (load === undefined) throw new ApiError("missing", "Page not found");
-  frame ??= loadFrame();
-  const { titles, styles } = await frame;
+  const [titles, styles] = await Promise.all([loadTitles(), consoleStyles()]);
   const title = titles.get(name)!;
   const links = [...titles].map(([target, text]) => {
     const current = target === name ? ' aria-current="page"' : "";
@@ -79,12 +72,12 @@ const headers = {
   "Referrer-Policy": "no-referrer",
 };
 
-async function loadFrame() {
+async function loadTitles(): Promise<Map<string, string>> {
   const titles = new Map<string, string>();
   for (const [name, load] of guidePages) {
     titles.set(name, /^# (.+)$/m.exec((await load()).default)?.[1] ?? name);
   }
-  return { titles, styles: await consoleStyles() };
+  return titles;
 }
 
 const hrefOf = (name: string) => (name === "" ? GUIDE : `${GUIDE}/${name}`);

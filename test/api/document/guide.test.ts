@@ -48,6 +48,18 @@ describe("a page of the guide", () => {
     });
   }
 
+  test("is served after a request at which a page could not be loaded", async () => {
+    const pages = guidePages as Map<string, () => Promise<{ default: string }>>;
+    const load = pages.get("tutorial")!;
+    pages.set("tutorial", () => Promise.reject(new Error("out of memory")));
+    try {
+      expect((await read("/docs/guide")).status).toBe(500);
+    } finally {
+      pages.set("tutorial", load);
+    }
+    expect((await read("/docs/guide")).status).toBe(200);
+  });
+
   test("has a strict policy, whose style is the page's own", async () => {
     const { headers, text } = await read("/docs/guide");
     const policy = headers.get("content-security-policy")!;
