@@ -7,6 +7,7 @@ import { SDK_BODY_BYTES_MAX } from "../../settings/limits.ts";
 export interface ContentProblem {
   status: 400 | 413 | 415;
   problem: string;
+  headers?: Record<string, string>;
 }
 
 /**
@@ -19,14 +20,18 @@ export function bodyContent(
 ): Buffer | ContentProblem {
   const coding = exchange.header("content-encoding")?.toLowerCase() ?? "";
   if (coding === "" || coding === "identity") return exchange.body();
-  if (coding !== "gzip" && coding !== "x-gzip") {
-    return { status: 415, problem: "Expected the Content-Encoding gzip or none" };
-  }
+  if (coding !== "gzip" && coding !== "x-gzip") return otherCoding;
   const content = inflate(exchange.body(), SDK_BODY_BYTES_MAX);
   if (content === "large") return tooLarge;
   return content === "damaged" ? noGzip : content;
 }
 
+const otherCoding: ContentProblem = {
+  status: 415,
+  problem: "Expected the Content-Encoding gzip or none",
+  // By it a client tells a wrong coding from a wrong type (RFC 9110 §15.5.16).
+  headers: { "Accept-Encoding": "gzip" },
+};
 const tooLarge: ContentProblem = {
   status: 413,
   problem: `Expected a body of at most ${SDK_BODY_BYTES_MAX} bytes after decompression`,

@@ -98,7 +98,7 @@ export function createSdkEndpoint(
     const known = sentKey === undefined ? undefined : admit(origin, sentKey);
     if (known !== undefined && !isSource(known)) return known;
     const content = bodyContent(exchange);
-    if (!isBytes(content)) return refuse(content.status, content.problem);
+    if (!isBytes(content)) return refuse(content.status, content.problem, content.headers);
     const body = scanBody(content, endpoint.type === undefined);
     if (isProblem(body)) return refuse(body.status, body.problem);
     if (sentKey === undefined && !body.writeKey) {

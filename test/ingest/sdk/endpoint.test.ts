@@ -268,6 +268,11 @@ describe("a body", () => {
     expect(taken()).toEqual([]);
   });
 
+  test("in another coding is refused with the coding that is accepted", async () => {
+    const { status, headers } = await post("/v1/batch", json, coded("br"));
+    expect([status, headers.get("accept-encoding")]).toEqual([415, "gzip"]);
+  });
+
   test("with an empty batch is answered with 200, because an SDK would repeat it after 400", async () => {
     expect(await post("/v1/batch", { batch: [] })).toMatchObject({ status: 200, body: SUCCESS });
     expect(taken()).toEqual([]);
