@@ -155,9 +155,12 @@ export function createIngestListener(options: IngestListenerOptions) {
     }),
   });
 
+  const endpointAt = endpointFinder(pixel, sdkHandlerAt);
+
   function handle(exchange: HttpExchange): void {
     try {
-      const response = route(exchange);
+      const endpoint = endpointAt(exchange.path);
+      const response = endpoint === undefined ? notFound() : endpoint(exchange);
       if (response !== undefined) exchange.respond(response);
     } catch (err) {
       logger.error({ err }, "pixel request failed");
@@ -177,24 +180,11 @@ export function createIngestListener(options: IngestListenerOptions) {
     return refuseSdk.bind(undefined, request.header("origin"));
   }
 
-  /** Passes a request to its endpoint. Returns the response; undefined if it follows later. */
-  function route(exchange: HttpExchange): HttpResponse | undefined {
-    switch (exchange.path) {
-      case "/pixel/v1/page":
-      case "/pixel/v1/page/":
-        return isPixel(exchange) ? pixel("page", exchange) : wrongMethod(exchange);
-      case "/pixel/v1/track":
-      case "/pixel/v1/track/":
-        return isPixel(exchange) ? pixel("track", exchange) : wrongMethod(exchange);
-      case "/health":
-        return isRead(exchange) ? healthResponse : wrongMethod(exchange, readOnlyResponse);
-      case "/robots.txt":
-        return isRead(exchange) ? robotsResponse : wrongMethod(exchange, readOnlyResponse);
-      default: {
-        const handle = sdkHandlerAt(exchange.path);
-        return handle === undefined ? errorResponse(404, NOT_FOUND) : handle(exchange);
-      }
-    }
+  /** Makes the response to a request that the HTTP server refuses before it is handled. */
+  function refusedResponse(status: number, request: RefusedRequest | undefined): HttpResponse {
+    const isTooLarge = status === 413 && request !== undefined;
+    if (isTooLarge && endpointAt(request.path) === undefined) return notFound();
+    return refusal(status, refuseAs(request));
   }
 
   return {
@@ -204,7 +194,7 @@ export function createIngestListener(options: IngestListenerOptions) {
       server = serveHttp({
         socket,
         handle,
-        refusal: (status, request) => refusal(status, refuseAs(request)),
+        refusal: refusedResponse,
         bodyBytesMax: (path) => (sdkEndpoints.has(path) ? SDK_BODY_BYTES_MAX : HTTP_BODY_BYTES_MAX),
         networkOf: clients.networkOf,
         ...(connectionsMax !== undefined && { connectionsMax }),
@@ -243,12 +233,37 @@ const isPixel = ({ method }: HttpExchange) => method === "GET" || method === "PO
 
 const isRead = ({ method }: HttpExchange) => method === "GET" || method === "HEAD";
 
+/** Handles a request to a path. Returns the response; undefined if it follows later. */
+type Endpoint = (exchange: HttpExchange) => HttpResponse | undefined;
+
+/** Returns a function that finds the endpoint of a path. It returns undefined for other paths. */
+function endpointFinder(
+  pixel: ReturnType<typeof createPixelEndpoint>,
+  sdkHandlerAt: ReturnType<typeof createSdkRoutes>,
+): (path: string) => Endpoint | undefined {
+  const takes = (type: "page" | "track") => (exchange: HttpExchange) =>
+    isPixel(exchange) ? pixel(type, exchange) : wrongMethod(exchange);
+  const shows = (response: HttpResponse) => (exchange: HttpExchange) =>
+    isRead(exchange) ? response : wrongMethod(exchange, readOnlyResponse);
+  const endpoints = new Map<string, Endpoint>([
+    ["/pixel/v1/page", takes("page")],
+    ["/pixel/v1/page/", takes("page")],
+    ["/pixel/v1/track", takes("track")],
+    ["/pixel/v1/track/", takes("track")],
+    ["/health", shows(healthResponse)],
+    ["/robots.txt", shows(robotsResponse)],
+  ]);
+  return (path) => endpoints.get(path) ?? sdkHandlerAt(path);
+}
+
 /**
  * Message for unknown paths. It mentions the API and the console, which are on another port,
  * because the two ports are easily confused.
  */
 const NOT_FOUND =
   "There is nothing at this path: expected /pixel/v1/page, /pixel/v1/track, /v1/batch or another path of SDKs; the API and the console have a port of their own";
+
+const notFound = () => errorResponse(404, NOT_FOUND);
 
 /** Function that returns an error response. The body of the response is one sentence, `message`. */
 type Refuse = (status: number, message: string, headers?: Record<string, string>) => HttpResponse;
@@ -259,10 +274,7 @@ const RETRY_SOON = { "Retry-After": "1" };
 const wrongMethod = ({ method }: HttpExchange, response = wrongMethodResponse) =>
   method === "OPTIONS" ? preflightResponse : response;
 
-/**
- * Makes the response to a request that the HTTP server refuses before it is handled. `refuse`
- * creates the response from a status and a message.
- */
+/** Returns the response with a status of the HTTP server, which `refuse` creates. */
 function refusal(status: number, refuse: Refuse): HttpResponse {
   switch (status) {
     case 431:

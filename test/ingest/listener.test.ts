@@ -259,6 +259,15 @@ test("a POST with a body that is too long is refused and is no event", async () 
   expect(server.records.length).toBe(count);
 });
 
+test("a POST with a body that is too long to an unknown path is answered with 404", async () => {
+  for (const headers of ["Content-Length: 65537\r\n", "Transfer-Encoding: chunked\r\n"]) {
+    const post = get("/v1/bach", headers).replace("GET", "POST");
+    const body = headers.startsWith("C") ? "x".repeat(65_537) : "10001\r\n";
+    const answer = await send(server.port, post + body);
+    expect([answer.status, JSON.parse(answer.body).message]).toEqual([404, nothingHere]);
+  }
+});
+
 test("any page may embed and time a pixel, and read when to send a refused one again", async () => {
   for (const target of [TRACK, "/pixel/v1/page"]) {
     const { head, status } = await send(server.port, get(target));
