@@ -104,15 +104,17 @@ async function loadNew(
 
 /**
  * Removes the least recently used programs of a guest process from its list of programs, until
- * there is room for one more. Returns the numbers of all programs that the guest must unload.
+ * there is room for those that are being loaded and for one more. Returns the numbers of all
+ * programs that the guest must unload.
  */
 function evictPrograms(guest: Guest): number[] {
   const drop = guest.unloadedPrograms.splice(0);
+  const loadedMax = guest.programsMax - guest.loads.size;
   for (const [id, number] of guest.programs) {
-    if (guest.programs.size < guest.programsMax) break;
+    if (guest.programs.size < loadedMax) break;
     guest.programs.delete(id);
     drop.push(number);
   }
-  assert(guest.programs.size < guest.programsMax, "A guest has room for the program it loads");
+  assert(guest.programs.size < loadedMax, "A guest has room for the program it loads");
   return drop;
 }

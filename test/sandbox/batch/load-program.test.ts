@@ -78,6 +78,13 @@ test("the program that was used longest ago makes room for another one", async (
   expect(fake.asked.at(-1)!.header.drop).toEqual([]);
 });
 
+test("programs that are loaded at the same time all find room", async () => {
+  for (const id of ["a", "b"]) await load(id);
+  await Promise.all([load("c"), load("d")]);
+  expect(fake.asked.map(({ header }) => header.drop)).toEqual([[], [], [1], [2]]);
+  expect([...fake.programs.keys()]).toEqual(["c", "d"]);
+});
+
 test("a program that was stopped is loaded again, unless it has been already", async () => {
   await load("a");
   unloadProgram(guest, programOf("a"), 1);
