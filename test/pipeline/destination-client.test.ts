@@ -128,3 +128,26 @@ test("an answer shows no credentials of its events, however often these have cha
   expect(await reasonOf(first, second)).toBe("No ***, ***");
   await receiver.close();
 });
+
+test("credentials are prepared for masking once, and not for each attempt or config", async () => {
+  const verdict = { kind: "rejected", reason: "No counted-secret" } as const;
+  const { receiver, change } = setUp(async () => {}, verdict);
+  const live = new FakeLive();
+  live.publish("one", "", "1");
+  let reads = 0;
+  const credentials = {
+    get token() {
+      reads += 1;
+      return "counted-secret";
+    },
+  };
+  const outputOf = (more: object) =>
+    createOutput(laneEvent(), Buffer.from("{}"), { ...live.program("one")!, ...more });
+  const counted = outputOf({ credentials });
+  for (const events of [[counted], [outputOf({}), counted], [counted]]) {
+    expect(await receiver.deliver(events)).toMatchObject({ reason: "No ***" });
+    change(1);
+  }
+  expect(reads).toBe(1);
+  await receiver.close();
+});

@@ -15,6 +15,11 @@ const WORD_CHARS_MAX = 3;
  * a workspace in one encoding. It bounds memory and time, because secrets may be many and long.
  */
 const STORED_RUNS_MAX = 65_536;
+/**
+ * Maximum total length of the secrets that are also masked in their encodings, the shortest first.
+ * It bounds memory and time too.
+ */
+const ENCODED_CHARS_MAX = 65_536;
 /** Factor of the rolling hash: an odd number, so that every character affects the hash. */
 const HASH_FACTOR = 0x01000193;
 const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
@@ -35,15 +40,12 @@ export class SecretMask {
   readonly #short: RegExp | undefined;
 
   constructor(secrets: Iterable<string>) {
-    const all = [...new Set(secrets)];
-    const runsMax = STORED_RUNS_MAX / all.length;
+    const all = new Set(secrets);
+    const runsMax = STORED_RUNS_MAX / all.size;
     const short = new Set<string>();
-    for (const secret of all) {
-      const step = Math.ceil(secret.length / runsMax);
-      for (const form of new Set(formsOf(secret))) {
-        if (form.length < RUN_CHARS) short.add(form);
-        else this.#addRuns(form, step);
-      }
+    for (const form of encoded(all, formsOf)) {
+      if (form.length < RUN_CHARS) short.add(form);
+      else this.#addRuns(form, Math.ceil(form.length / runsMax));
     }
     // A secret may begin with another one: the longest match comes first.
     const longest = [...short].filter((it) => it !== "").sort((a, b) => b.length - a.length);
@@ -52,8 +54,21 @@ export class SecretMask {
   }
 
   mask(text: string): string {
-    const masked = this.#runs.size === 0 ? text : this.#maskRuns(text);
-    return this.#short === undefined ? masked : masked.replace(this.#short, MASK);
+    return maskAll(text, [this]);
+  }
+
+  /** Returns where a text has secrets or parts of them. */
+  find(text: string): TextRange[] {
+    const found: TextRange[] = [];
+    for (const [end, hash] of this.#runs.size === 0 ? [] : runsOf(text)) {
+      const gap = this.#runs.get(hash);
+      if (gap !== undefined) found.push([end - RUN_CHARS - gap, end + gap]);
+    }
+    if (this.#short === undefined) return found;
+    for (const { index, 0: secret } of text.matchAll(this.#short)) {
+      found.push([index, index + secret.length]);
+    }
+    return found;
   }
 
   #addRuns(form: string, step: number): void {
@@ -62,29 +77,23 @@ export class SecretMask {
       this.#runs.set(hash, Math.max(this.#runs.get(hash) ?? 0, step - 1));
     }
   }
+}
 
-  #maskRuns(text: string): string {
-    let result = "";
-    /**
-     * Offset in `text` up to which `result` is complete. The part `from` to `to` is masked next.
-     */
-    let copied = 0;
-    let from = -1;
-    let to = -1;
-    for (const [end, hash] of runsOf(text)) {
-      const gap = this.#runs.get(hash);
-      if (gap === undefined) continue;
-      const start = Math.max(copied, end - RUN_CHARS - gap);
-      if (from >= 0 && start > to) {
-        result += text.slice(copied, from) + MASK;
-        copied = to;
-        from = start;
-      }
-      from = from < 0 ? start : Math.min(from, start);
-      to = Math.max(to, end + gap);
-    }
-    return from < 0 ? text : `${result}${text.slice(copied, from)}${MASK}${text.slice(to)}`;
+type TextRange = [from: number, to: number];
+
+/**
+ * Masks the secrets of several masks in a text. Finds all of them before it masks one, because a
+ * secret of one mask may begin with a secret of another.
+ */
+export function maskAll(text: string, masks: readonly SecretMask[]): string {
+  const found = masks.flatMap((mask) => mask.find(text)).sort(([one], [other]) => one - other);
+  let shown = "";
+  let end = 0;
+  for (const [from, to] of found) {
+    if (shown === "" || from > end) shown += text.slice(end, Math.max(end, from)) + MASK;
+    end = Math.max(end, to);
   }
+  return shown + text.slice(end);
 }
 
 /**
@@ -122,8 +131,26 @@ function powerOf(base: number, exponent: number): number {
   return power;
 }
 
+/**
+ * Returns secrets in the forms in which they are masked, each form once: those that `formsOf`
+ * returns or, beyond `ENCODED_CHARS_MAX` characters of secrets, only plain and in JSON.
+ */
+export function encoded(
+  secrets: Iterable<string>,
+  formsOf: (secret: string) => string[],
+): Set<string> {
+  let chars = 0;
+  const forms = [...secrets]
+    .sort((one, other) => one.length - other.length)
+    .flatMap((secret) => {
+      chars += secret.length;
+      return chars <= ENCODED_CHARS_MAX ? formsOf(secret) : [secret, jsonForm(secret)];
+    });
+  return new Set(forms);
+}
+
 /** Returns a secret as it stands in JSON. */
-export const jsonForm = (secret: string) => JSON.stringify(secret).slice(1, -1);
+const jsonForm = (secret: string) => JSON.stringify(secret).slice(1, -1);
 
 /** Returns a secret as it is, and as programs encode it in JSON, URLs and base64. */
 export function printedForms(secret: string): string[] {

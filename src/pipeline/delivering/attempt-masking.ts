@@ -1,11 +1,14 @@
 import { shownAnswer, shownReason } from "../../destinations/answers/receiver-answer.ts";
 import { secretsOfConfig } from "../../destinations/answers/request-secrets.ts";
-import { SecretMask } from "../../destinations/answers/secret-mask.ts";
+import { maskAll, SecretMask } from "../../destinations/answers/secret-mask.ts";
 import type { DeliveryResult, DestinationKind } from "../../destinations/destination.ts";
 import type { AttemptResult, FailedAttempt } from "../model/attempt.ts";
 import type { Output } from "../model/lane-event.ts";
 
 type Credentials = Readonly<Record<string, string>>;
+
+/** Masks of the credentials of user code, which all destinations of the code share. */
+const masks = new WeakMap<Credentials, SecretMask>();
 
 /**
  * Removes secrets from the results of deliveries to one destination, because a receiver's answer
@@ -13,22 +16,17 @@ type Credentials = Readonly<Record<string, string>>;
  * request, and the credentials that the user code of each event had when it ran.
  */
 export class AttemptMasking {
-  readonly #kind: DestinationKind;
-  readonly #config: Record<string, unknown>;
+  readonly #secrets: () => string[];
+  /** Mask of the secrets in the config; undefined before the first failed attempt. */
+  #config: SecretMask | undefined;
   /**
-   * The function last used to hide the config's secrets and `credentials`, the credentials of user
-   * code. Kept because the events of the next failed attempt mostly have the same credentials.
-   */
-  #common: { credentials: ReadonlySet<Credentials>; mask: SecretMask } | undefined;
-  /**
-   * The function last used to hide the secrets of a request. Kept because the next request mostly
-   * has the same secrets.
+   * The mask last used to hide the secrets of a request. Kept because the next request mostly has
+   * the same secrets.
    */
   #sent: { key: string; mask: SecretMask } | undefined;
 
   constructor(kind: DestinationKind, config: Record<string, unknown>) {
-    this.#kind = kind;
-    this.#config = config;
+    this.#secrets = () => secretsOfConfig(kind, config);
   }
 
   /**
@@ -60,22 +58,14 @@ export class AttemptMasking {
   }
 
   #maskOf(events: readonly Output[], sent: readonly string[] = []) {
-    const common = this.#commonOf(events);
-    const own = sent.length === 0 ? undefined : this.#own(sent);
-    const text = (value: string) => common.mask(own?.mask(value) ?? value);
+    this.#config ??= new SecretMask(this.#secrets());
+    const ofCode = new Set(events.map(({ live }) => live?.credentials));
+    const known = [...ofCode].filter((it) => it !== undefined);
+    const all = [this.#config, ...known.map(maskOf)];
+    if (sent.length > 0) all.push(this.#own(sent));
+    const text = (value: string) => maskAll(value, all);
     const reason = (value: string) => shownReason(value, { mask: text });
     return Object.assign(reason, { text });
-  }
-
-  #commonOf(events: readonly Output[]): SecretMask {
-    const made = events.map(({ live }) => live?.credentials);
-    const credentials = new Set(made.filter((it) => it !== undefined));
-    if (this.#common?.credentials.symmetricDifference(credentials).size !== 0) {
-      const values = [...credentials].flatMap((it) => Object.values(it));
-      const secrets = [...secretsOfConfig(this.#kind, this.#config), ...values];
-      this.#common = { credentials, mask: new SecretMask(secrets) };
-    }
-    return this.#common.mask;
   }
 
   #own(sent: readonly string[]): SecretMask {
@@ -84,3 +74,6 @@ export class AttemptMasking {
     return this.#sent.mask;
   }
 }
+
+const maskOf = (credentials: Credentials) =>
+  masks.getOrInsertComputed(credentials, (it) => new SecretMask(Object.values(it)));

@@ -1,5 +1,5 @@
 import type { LiveProgram } from "../../catalog/live.ts";
-import { jsonForm, printedForms } from "../../destinations/answers/secret-mask.ts";
+import { encoded, printedForms } from "../../destinations/answers/secret-mask.ts";
 import { MASK } from "../../destinations/masked-url.ts";
 import { remembered } from "../../remembered.ts";
 import { GUEST_LOG_CHARS_MAX } from "../../settings/limits.ts";
@@ -11,11 +11,6 @@ type Credentials = LiveProgram["credentials"];
  * texts by chance. Forms are found by as many of their first characters.
  */
 const START_CHARS = 4;
-/**
- * Maximum total length of the credentials that are also masked in URLs and base64. Otherwise the
- * encoding of all values of a workspace would take some 20 ms.
- */
-const ENCODED_CHARS_MAX = 65_536;
 /**
  * Maximum number of characters that the search compares per character of a text, and how many
  * characters more every text counts. Without a limit, many credentials that begin alike would cost
@@ -46,15 +41,11 @@ class CredentialMask {
   readonly error = remembered(1, (message: string) => this.#masked(message, true));
 
   constructor(credentials: Credentials) {
-    let chars = 0;
-    const forms = Object.values(credentials)
+    const secrets = Object.values(credentials)
       .filter((credential) => credential.length >= START_CHARS)
-      .flatMap((credential) => {
-        const secret = credential.slice(0, GUEST_LOG_CHARS_MAX);
-        chars += secret.length;
-        return chars <= ENCODED_CHARS_MAX ? printedForms(secret) : [secret, jsonForm(secret)];
-      });
-    for (const form of [...new Set(forms)].sort((one, other) => other.length - one.length)) {
+      .map((credential) => credential.slice(0, GUEST_LOG_CHARS_MAX));
+    const forms = [...encoded(secrets, printedForms)];
+    for (const form of forms.sort((one, other) => other.length - one.length)) {
       this.#forms.getOrInsertComputed(hashAt(form, 0), () => []).push(form);
     }
   }

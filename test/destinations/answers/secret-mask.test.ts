@@ -5,7 +5,7 @@ import {
   secretsOfConfig,
   secretsOfRequest,
 } from "../../../src/destinations/answers/request-secrets.ts";
-import { SecretMask } from "../../../src/destinations/answers/secret-mask.ts";
+import { maskAll, SecretMask } from "../../../src/destinations/answers/secret-mask.ts";
 import { destinationKinds } from "../../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
 
@@ -25,6 +25,12 @@ const forms: Record<string, (secret: string) => string> = {
   "as base64url behind a user": (secret) => Buffer.from(`u1:${secret}`).toString("base64url"),
   "cut after 20 characters": (secret) => secret.slice(0, 20),
 };
+
+/** A secret of 65,000 characters, which looks random. */
+function longSecret(n: number): string {
+  const hash = (part: number) => Bun.hash(`${n} ${part}`).toString(36).padStart(13, "0");
+  return Array.from({ length: 5_000 }, (_, part) => hash(part)).join("");
+}
 
 describe("a secret that a receiver repeats is masked", () => {
   test.each(Object.entries(forms))("%s", (_, formOf) => {
@@ -66,12 +72,23 @@ describe("a secret that a receiver repeats is masked", () => {
     expect(new SecretMask([""]).mask("text")).toBe("text");
   });
 
+  test("of several masks as of one, where a secret begins or ends within another", () => {
+    const masks = (...secrets: string[]) => secrets.map((it) => new SecretMask([it]));
+    expect(maskAll("root12 root", masks("root", "root12"))).toBe("*** ***");
+    expect(maskAll("<first-second>", masks("first-sec", "-second"))).toBe("<***>");
+    expect(maskAll("<root>", [])).toBe("<root>");
+  });
+
+  test("in encodings too, while all together are not too long", () => {
+    const long = Array.from({ length: 16 }, (_, n) => longSecret(n));
+    const shown = new SecretMask([...long, SECRET]).mask(`${btoa(SECRET)} ${btoa(long[15]!)}`);
+    expect(shown).toStartWith("***");
+    expect(shown.length).toBeGreaterThan(65_000);
+  });
+
   test("many long ones too, of which few runs are stored", () => {
     const stored = spyOn(Map.prototype, "set");
-    const long = Array.from({ length: 40 }, (_, n) => {
-      const hash = (part: number) => Bun.hash(`${n} ${part}`).toString(36).padStart(13, "0");
-      return Array.from({ length: 5_000 }, (_, part) => hash(part)).join("");
-    });
+    const long = Array.from({ length: 40 }, (_, n) => longSecret(n));
     const mask = new SecretMask([...long, SECRET]);
     const count = stored.mock.calls.length;
     stored.mockRestore();
