@@ -10,6 +10,7 @@ import { CONSEQUENCE, joinConsequences } from "./observe/consequence.ts";
 import type { DiskUsage } from "./observe/disk.ts";
 import { usableMemory } from "./observe/memory.ts";
 import type { Metrics } from "./observe/metrics.ts";
+import { credentialMask } from "./pipeline/monitoring/credential-mask.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import type { RetentionBounds } from "./pipeline/retention/retention.ts";
 import { transformationVersionOf } from "./publishing/guest-program.ts";
@@ -170,10 +171,10 @@ export function programSuspensions(
   return sandbox
     .suspended()
     .filter((suspension) => suspension.workspaceId === workspaceId)
-    .map(({ programId, name, until, reason }) => ({
+    .map(({ programId, name, until, reason, credentials }) => ({
       transformationVersionId: transformationVersionOf(programId),
       name,
       until,
-      reason,
+      reason: credentialMask(credentials).error(reason),
     }));
 }

@@ -93,9 +93,10 @@ test("figures of the system have each process's own, and what the parts know", a
 
 test("the health of a workspace has suspended and slow programs by the revision of the transformation", () => {
   const of = (workspaceId: string, programId: string) => ({ workspaceId, programId });
+  const credentials = { key: "s3cret" };
   const suspended = [
-    { ...of("w", "v1+l1"), name: "Shop", until: 9, reason: "It fails" },
-    { ...of("other", "v2"), name: "Else", until: 9, reason: "It fails" },
+    { ...of("w", "v1+l1"), name: "Shop", until: 9, reason: "It fails by s3cret", credentials },
+    { ...of("other", "v2"), name: "Else", until: 9, reason: "It fails", credentials },
   ];
   const slow = [
     { ...of("w", "v3+l1+l2"), since: 5 },
@@ -103,7 +104,7 @@ test("the health of a workspace has suspended and slow programs by the revision 
   ];
   const sandbox = { suspended: () => suspended, slow: () => slow } as never;
   expect(programSuspensions(sandbox, "w")).toEqual([
-    { transformationVersionId: "v1", name: "Shop", until: 9, reason: "It fails" },
+    { transformationVersionId: "v1", name: "Shop", until: 9, reason: "It fails by ***" },
   ]);
   expect([...slowRevisions(sandbox, "w")]).toEqual([["v3", 5]]);
 });

@@ -26,8 +26,9 @@ export interface ProgramSuspension {
   name: string;
   /** End of the suspension in milliseconds since the Unix epoch. After it, one batch is tried. */
   until: number;
-  /** First line of the program's last error. */
+  /** First line of the program's last error. It may contain credentials. */
   reason: string;
+  credentials: Program["credentials"];
 }
 
 /** A running program none of whose events has succeeded for `CODE_SLOW_MS`. */
@@ -215,8 +216,8 @@ export class ProgramSuspensions {
           until > now || (periodMs > 0 && this.#running.has(program.id)),
       )
       .map(({ program, until, reason }) => {
-        const { id: programId, workspaceId, name } = program;
-        return { programId, workspaceId, name, until: this.#timeOf(until), reason };
+        const { id: programId, workspaceId, name, credentials } = program;
+        return { programId, workspaceId, name, until: this.#timeOf(until), reason, credentials };
       });
   }
 
