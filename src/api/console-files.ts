@@ -1,4 +1,5 @@
 import { ApiError } from "../errors.ts";
+import { recentResult } from "../observe/recent-result.ts";
 import type { ApiDeps } from "./deps.ts";
 import { expectHost } from "./request/cross-site.ts";
 import { contentPolicy } from "./response/content-policy.ts";
@@ -32,7 +33,6 @@ const types: Record<string, string> = {
   css: "text/css; charset=utf-8",
 };
 
-let opened: Promise<ConsoleBundle> | undefined;
 const gzipped = new Map<string, Uint8Array<ArrayBuffer>>();
 
 /**
@@ -70,17 +70,15 @@ export async function consoleStyles(): Promise<string[]> {
   return first.filter((name) => name.endsWith(".css")).map((name) => ASSETS + name);
 }
 
-function open(): Promise<ConsoleBundle> {
-  opened ??= read().catch((error: unknown) => {
-    opened = undefined;
+const open = recentResult(Number.POSITIVE_INFINITY, () =>
+  read().catch((error: unknown) => {
     // This happens only in a checkout: the executable embeds the console.
     if (error instanceof Error && /Cannot find module/.test(error.message)) {
       throw new ApiError("unavailable", "The console is not built yet: run `sh .ci/setup`");
     }
     throw error;
-  });
-  return opened;
-}
+  }),
+);
 
 async function read(): Promise<ConsoleBundle> {
   const { default: path } = await import("../../dist/console/console.zst", {

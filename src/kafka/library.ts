@@ -1,4 +1,5 @@
 import type { Base, Connection } from "@platformatic/kafka";
+import { recentResult } from "../observe/recent-result.ts";
 import { boundConnections } from "./bounded-connections.ts";
 import { boundDecompression } from "./bounded-decompression.ts";
 import { BoundedReader } from "./bounded-reader.ts";
@@ -11,26 +12,19 @@ export type KafkaProtocol = Awaited<ReturnType<typeof importProtocol>>;
 /** A broker's response to a metadata request: brokers, topics and partition leaders. */
 export type MetadataAnswer = Awaited<ReturnType<KafkaProtocol["metadataV12"]["api"]["async"]>>;
 
-let protocol: Promise<KafkaProtocol> | undefined;
-let library: Promise<KafkaLibrary> | undefined;
-
 /**
  * Loads the part of the Kafka library that encodes requests and decodes responses. Bounds its
  * decoding and decompression: the time and memory that they take grow only in proportion to the
  * bytes from a broker. The bounds are set on the library's prototypes, because the library creates
  * its decoders itself. All code must load the library with the functions of this file.
  */
-export function loadKafkaProtocol(): Promise<KafkaProtocol> {
-  protocol ??= importProtocol().then((kafka) => {
-    const { constructor: _, ...methods } = Object.getOwnPropertyDescriptors(
-      BoundedReader.prototype,
-    );
-    Object.defineProperties(kafka.Reader.prototype, methods);
-    boundDecompression(kafka.compressionsAlgorithmsByBitmask);
-    return kafka;
-  });
-  return protocol;
-}
+export const loadKafkaProtocol = recentResult(Number.POSITIVE_INFINITY, async () => {
+  const kafka = await importProtocol();
+  const { constructor: _, ...methods } = Object.getOwnPropertyDescriptors(BoundedReader.prototype);
+  Object.defineProperties(kafka.Reader.prototype, methods);
+  boundDecompression(kafka.compressionsAlgorithmsByBitmask);
+  return kafka;
+});
 
 /**
  * Imports the Kafka library's protocol files without its clients. The clients compile the schemas
@@ -47,14 +41,15 @@ async function importProtocol() {
 }
 
 /** Loads the whole Kafka library. Bounds its decoding (see `loadKafkaProtocol`) and connections. */
-export function loadKafkaLibrary(): Promise<KafkaLibrary> {
-  library ??= loadKafkaProtocol().then(async () => {
+export const loadKafkaLibrary = recentResult(
+  Number.POSITIVE_INFINITY,
+  async (): Promise<KafkaLibrary> => {
+    await loadKafkaProtocol();
     const kafka = await import("@platformatic/kafka");
     boundConnections(kafka);
     return kafka;
-  });
-  return library;
-}
+  },
+);
 
 type Callback<T> = (error: Error | null, result?: T) => void;
 type Api = (...args: unknown[]) => void;
