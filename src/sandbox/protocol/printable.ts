@@ -4,8 +4,9 @@ const CONTROL =
 
 /**
  * Removes terminal escape sequences and control characters, except newlines and tabs, from text
- * that a guest process sent. The text may come from user code.
+ * that a guest process sent. Replaces halves of surrogate pairs, because some parsers refuse JSON
+ * that has one. The text may come from user code.
  */
 export function printable(text: string): string {
-  return text.replace(CONTROL, "");
+  return text.replace(CONTROL, "").toWellFormed();
 }

@@ -9,6 +9,7 @@ test.each([
   ["\u001b]0;no end", "]0;no end"],
   ["a\rb\u0000c\u007fd\u009be", "abcde"],
   ["ä € 🎈", "ä € 🎈"],
+  ["cut 🎈".slice(0, -1), "cut \ufffd"],
 ])("of the text %j of a guest, %j is printed", (text, expected) => {
   expect(printable(text)).toBe(expected);
 });
