@@ -4,6 +4,7 @@ import { parseTags } from "../src/api/request/preconditions.ts";
 import { sessionSecret } from "../src/api/request/session-cookie.ts";
 import { readQuery } from "../src/api/request/validation.ts";
 import { listPage, uploadsPage } from "../src/backup/bucket/listing.ts";
+import { importsOf } from "../src/catalog/code/imports.ts";
 import { failureOf as clickhouseFailure } from "../src/destinations/clickhouse/failures.ts";
 import {
   errorFields,
@@ -299,6 +300,15 @@ export const remoteParsers: RemoteParser[] = [
       expectJsonShape(text);
       JSON.parse(text);
     },
+  },
+  {
+    name: "strings without an end in Python code",
+    files: ["src/catalog/code/imports.ts"],
+    frames: [["", ""]],
+    tokens: ['\\"', "\\'"],
+    // The engine ends longer searches after a number of steps.
+    bytesMax: 20_000,
+    parse: (bytes) => importsOf("python", bytes.toString("latin1")),
   },
   {
     name: "query and cookies of an API request",

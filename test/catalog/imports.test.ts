@@ -22,6 +22,8 @@ const python: [code: string, imports: string[]][] = [
   ["'''\nimport no\n'''\n# import no\nx = \"import no\"\nimported = 1", []],
   ['"""doc""" \nimport json\nimport json', ["json"]],
   ["import", []],
+  ["x = \"import no\nimport json\ny = 'it\\'s; import no", ["json"]],
+  ['import json\n"""\nimport no', ["json"]],
 ];
 
 describe("imports of a draft", () => {

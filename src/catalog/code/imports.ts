@@ -39,9 +39,10 @@ function javascriptImports(code: string): string[] {
 
 /**
  * Matches strings and comments of Python. They are removed before the search for imports, because
- * they may contain words that look like imports.
+ * they may contain words that look like imports. A string without an end extends to the end of its
+ * line or, in triple quotes, of the code. Otherwise the search would take quadratic time.
  */
-const texts = /("""|''')[\s\S]*?\1|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*/g;
+const texts = /("""|''')[\s\S]*?(?:\1|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|#[^\n]*/g;
 const statement = /^[ \t]*(?:import[ \t]+([^\n;]+)|from[ \t]+([^\s;]+)[ \t]+import\b)/;
 const moduleName = /^[\p{L}_][\p{L}\p{N}_.]*$/u;
 
