@@ -49,7 +49,7 @@ export class NewerRecordError extends RangeError {
 }
 
 /** Whether an encoded record has a newer version than this executable can read. */
-export const isNewerRecord = (bytes: Uint8Array): boolean => (bytes[0] ?? 0) > JSON_RECORD_VERSION;
+export const isNewerRecord = (bytes: Uint8Array): boolean => bytes[0]! > JSON_RECORD_VERSION;
 
 /**
  * Decodes a record that `eventRecordCodec` encoded. The result shares no memory with `bytes`.

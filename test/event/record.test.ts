@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { newId } from "../../src/catalog/ids.ts";
 import { jsonReaderOf } from "../../src/event/record/json-records.ts";
 import { packAddress, unpackAddress } from "../../src/event/record/packed-address.ts";
+import { packId, unpackId, unpackSixBitId } from "../../src/event/record/packed-source-id.ts";
 import {
   decodeRecord,
   type EventRecord,
@@ -277,5 +278,48 @@ describe("a record of version 3", () => {
     refuses("Expected record type 0 to 5, got 6", 6, 1, 0, id);
     refuses("Expected an address of 4 or 16 bytes, got 5", 1, 1, 5, Buffer.of(0), id);
     refuses("Expected a source id of letters and digits", 1, 255, 0, Buffer.alloc(21, 255));
+  });
+});
+
+describe("a source id of 27 letters and digits", () => {
+  const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const LIMIT = 2n ** 160n;
+  /** The id that is this number in base 62. */
+  const idOf = (value: bigint) => {
+    let id = "";
+    for (let rest = value; id.length < 27; rest /= 62n) id = digits[Number(rest % 62n)] + id;
+    return id;
+  };
+
+  test("is packed as its number in 160 bits, the lowest byte first", () => {
+    const values = [0n, 1n, 61n, 62n, 62n ** 2n, 2n ** 16n, 2n ** 159n, LIMIT / 3n, LIMIT - 1n];
+    for (const value of [...values, ...values.toReversed()]) {
+      const bytes = packId(idOf(value))!;
+      const number = bytes.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+      expect([number, bytes.length]).toEqual([value, 20]);
+      expect(unpackId(Uint8Array.of(...bytes, 7))).toBe(idOf(value));
+    }
+  });
+
+  test("is not packed when its number is larger, or when it has other characters", () => {
+    const zeros = "0".repeat(26);
+    const others = [idOf(LIMIT), "z".repeat(27), "", zeros, `${zeros}00`, `${zeros}-`];
+    for (const id of [...others, `${zeros}\u0100`, `\u0100${zeros}`]) {
+      expect([id, packId(id)]).toEqual([id, undefined]);
+    }
+  });
+
+  test("is read with six bits for each character, too", () => {
+    const id = fc.string({ unit: fc.constantFrom(...digits), minLength: 27, maxLength: 27 });
+    const property = fc.property(id, (text) => {
+      const bits = [...text].map((digit) => digits.indexOf(digit).toString(2).padStart(6, "0"));
+      const hex = BigInt(`0b1${bits.join("")}000000`)
+        .toString(16)
+        .slice(1);
+      expect(unpackSixBitId(Buffer.concat([Buffer.of(1, 2), Buffer.from(hex, "hex")]), 2)).toBe(
+        text,
+      );
+    });
+    fc.assert(property);
   });
 });

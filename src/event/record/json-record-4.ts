@@ -135,7 +135,7 @@ function partsOf(buffer: Buffer) {
   expectBytes(buffer, HEAD_BYTES);
   const flags = buffer[1]!;
   const hasMore = has(flags, HAS_MORE);
-  const more = hasMore ? (buffer[HEAD_BYTES] ?? 0) : 0;
+  const more = hasMore ? buffer[HEAD_BYTES]! : 0;
   const source = HEAD_BYTES + (hasMore ? 1 : 0);
   const address = has(more, SOURCE_IS_TEXT)
     ? source + textBytes(buffer, source)

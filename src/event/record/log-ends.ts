@@ -69,7 +69,7 @@ export function putDenseEnds(ends: readonly LogEnd[], into: Buffer, offset: numb
  */
 export function endOfDenseEnds(buffer: Buffer, offset: number): number {
   let at = offset + 1;
-  for (let left = 2 * (buffer[offset] ?? 0); left > 0; left--) at = varintEnd(buffer, at);
+  for (let left = 2 * buffer[offset]!; left > 0; left--) at = varintEnd(buffer, at);
   return at;
 }
 

@@ -168,7 +168,7 @@ function textAt(buffer: Buffer, start: number, end: number, known: string): stri
 
 /** Returns the source id of an encoded record. */
 export function sourceOfPixelRecord(buffer: Buffer): string {
-  return buffer.toString("latin1", PIXEL_HEAD_BYTES, PIXEL_HEAD_BYTES + (buffer[2] ?? 0));
+  return buffer.toString("latin1", PIXEL_HEAD_BYTES, PIXEL_HEAD_BYTES + buffer[2]!);
 }
 
 /** Returns the messageId and the query of an encoded record, as views into it. */

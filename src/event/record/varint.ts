@@ -14,11 +14,14 @@ export function putVarint(value: number, into: Buffer, offset: number): number {
   return at;
 }
 
-/** Returns the number that the varint at `offset` encodes. */
+/**
+ * Returns the number that the varint at `offset` encodes. Bytes beyond the end of `buffer` count as
+ * 0.
+ */
 export function varintAt(buffer: Uint8Array, offset: number): number {
   let value = 0;
   for (let at = varintEnd(buffer, offset) - 1; at >= offset; at--) {
-    value = value * 128 + ((buffer[at] ?? 0) & 127);
+    value = value * 128 + (buffer[at]! & 127);
   }
   return value;
 }
@@ -29,6 +32,6 @@ export function varintAt(buffer: Uint8Array, offset: number): number {
  */
 export function varintEnd(buffer: Uint8Array, offset: number): number {
   let at = offset;
-  while (at < offset + VARINT_BYTES_MAX - 1 && (buffer[at] ?? 0) >= 128) at++;
+  while (at < offset + VARINT_BYTES_MAX - 1 && buffer[at]! >= 128) at++;
   return at + 1;
 }

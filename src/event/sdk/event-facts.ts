@@ -214,18 +214,8 @@ export function singleWriteKey(bytes: Buffer): string | undefined {
   return stringText(bytes, start, ends[WRITE_KEY]!);
 }
 
-const facts: SdkEventFacts = {
-  start: 0,
-  end: 0,
-  problem: undefined,
-  isTooDeep: false,
-  type: undefined,
-  hasMessageId: false,
-  hasSentAt: false,
-  hasContext: false,
-  hasIntegrations: false,
-  user: 0,
-};
+/** Has no members until the first call of `eventAt`, which sets all of them. */
+const facts = {} as SdkEventFacts;
 
 /**
  * Returns the result of scanning one event of the last scanned body. Every call returns the same

@@ -215,7 +215,7 @@ function hashOfEscaped(start: number, end: number): number {
   let hash = SEED ^ text.length;
   for (let at = 0; at < text.length; at += 4) {
     let word = 0;
-    for (let i = 3; i >= 0; i--) word = (word << 8) | (text[at + i] ?? 0);
+    for (let i = 3; i >= 0; i--) word = (word << 8) | text[at + i]!;
     hash = mix(hash ^ word);
   }
   return hash;
