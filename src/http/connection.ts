@@ -10,7 +10,7 @@ import type { ServerState } from "./server-state.ts";
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 /** Age in seconds up to which a connection that sent no request is expected to send one soon. */
 const EXPECTED_SECONDS_MAX = 1;
-const METHOD_GET = 0x20544547; // "GET " in little endian
+const METHOD_GET = Buffer.from("GET ").readUInt32LE();
 
 /**
  * State of a connection.

@@ -98,12 +98,12 @@ describe("the bound of a network", () => {
   });
 
   test("refuses a connection while responses are owed on all of them", () => {
-    const { places, come } = hall(100, 1);
+    const { places, come, ended } = hall(100, 1);
     const { client } = come("a", "n");
     client.ask();
     client.busy = true;
     expect(come("b", "n").isTaken).toBe(false);
-    expect(places.size).toBe(1);
+    expect([places.size, ended]).toEqual([1, ["network"]]);
     places.remove(client);
     expect(come("c", "n").isTaken).toBe(true);
   });

@@ -201,12 +201,6 @@ export const equivalents: Equivalent[] = [
     why: "The next search begins one byte before",
   },
   {
-    file: "src/http/response.ts",
-    line: "this.#date = date;",
-    change: "this.#date = date; → ;",
-    why: "The date is formatted for each answer: slower, and the same bytes",
-  },
-  {
     file: "src/http/body.ts",
     line: "if (chunkEnd + 2 > end) return 0;",
     change: "chunkEnd + 2 > end → chunkEnd + 2 >= end",
