@@ -1,9 +1,6 @@
 import { assert } from "../assert.ts";
 import type { Block } from "./block.ts";
 
-/** Largest total size in bytes of the blocks in the cache of one log. */
-export const LOG_CACHE_BYTES_MAX = 16 << 20;
-
 /**
  * Cache of the blocks that were last read from one log, shared by all readers of the log. A block's
  * key is the sequence number of its first record.
@@ -12,7 +9,8 @@ export class BlockCache {
   readonly #blocks = new Map<number, Block>();
   #bytes = 0;
 
-  constructor(readonly bytesMax = LOG_CACHE_BYTES_MAX) {}
+  /** Creates a cache of blocks with this total size in bytes at most. */
+  constructor(readonly bytesMax: number) {}
 
   get(first: number): Block | undefined {
     return this.#blocks.get(first);

@@ -16,6 +16,7 @@ test("a partition reader that gets blocks in a descending order breaks an invari
     losses: losses as unknown as LossReport,
     first: 0n,
     trim: async () => {},
+    cacheBytesMax: 0,
   });
   const value = Buffer.alloc(1);
   const fetched = (offsets: bigint[]) => ({
@@ -48,6 +49,7 @@ test.each([
       losses: losses as unknown as LossReport,
       first,
       trim: async () => {},
+      cacheBytesMax: 0,
     });
     reader.setOwned(true);
     reader.advance(sequenceOf(5n));
@@ -109,6 +111,7 @@ function openReader(
       trimmed.push(offset);
       await parts.release();
     },
+    cacheBytesMax: 1 << 20,
     ...more,
   });
   reader.advance(sequenceOf(end));

@@ -48,7 +48,8 @@ export async function openTopic(clients: KafkaClients, topic: TopicSettings) {
       const first = (await fetcher.offsets("first"))[partition]!;
       const log = `${name}-${partition}`;
       const trim = (offset: bigint) => this.trim(partition, offset);
-      return new PartitionReader({ name: log, partition, fetcher, first, losses, trim });
+      const parts = { name: log, partition, fetcher, first, losses, trim };
+      return new PartitionReader({ ...parts, cacheBytesMax: 1 << 20 });
     },
     async trim(partition: number, offset: bigint) {
       await admin.deleteRecords({ topics: [{ name, partitions: [{ partition, offset }] }] });

@@ -22,7 +22,7 @@ export interface PartitionReaderOptions {
   first?: bigint | undefined;
   losses: LossReport;
   /** Largest number of bytes of blocks that the reader caches in memory. */
-  cacheBytesMax?: number;
+  cacheBytesMax: number;
 }
 
 /**
