@@ -57,3 +57,57 @@ test("members of the group that are no nodes are not described, and get no parti
     new Map(sent.map((_, index) => [`m${index}`, nodeIds.has(`m${index}`) ? 2 : 0]) as []),
   );
 });
+
+test("members keep the partitions of the topic that they hold, unless they cannot run them", () => {
+  const of = (id: string, partitions: number[] | undefined, more: object = {}) => [
+    id,
+    {
+      memberId: id,
+      generationId: 4,
+      metadata: Buffer.from(introduction(id, more)),
+      ...(partitions && {
+        ownedPartitions: [
+          { topic: "other", partitions: [0, 1] },
+          { topic: "t", partitions },
+        ],
+      }),
+    },
+  ];
+  const replicas = [[1], [2], [1], [2]].map((it) => ({ replicas: it }));
+  const topics = new Map([["t", { partitions: replicas }]]);
+  const assigned = (...members: unknown[][]) =>
+    Object.fromEntries(
+      assignToMembers(new Map(members as []), "t", { topics } as never).map((it) => {
+        const { topic, partitions } = it.assignments.get("t")!;
+        expect(topic).toBe("t");
+        return [it.memberId, partitions];
+      }),
+    );
+  expect(assigned(of("a", [3, 2]), of("b", [1, 0]))).toEqual({ a: [2, 3], b: [0, 1] });
+  // New members get the partitions of one broker each.
+  expect(assigned(of("a", undefined), of("b", undefined))).toEqual({ a: [0, 2], b: [1, 3] });
+  const refused = [{ reason: "disk", partitions: [3] }];
+  expect(
+    assigned(of("a", [2, 3], { refused, canRun: [2] }), of("b", [0, 1], { canRun: [3] })),
+  ).toEqual({ a: [2], b: [0, 1] });
+  // A member that missed a rebalance holds nothing.
+  const late = of("a", [0, 1, 2, 3]);
+  Object.assign(late[1]!, { generationId: 3 });
+  expect(assigned(late, of("b", [1]))).toMatchObject({ b: [1, 3] });
+  expect(
+    assignToMembers(new Map([of("a", []) as never]), "none", { topics } as never),
+  ).toMatchObject([{ memberId: "a" }]);
+});
+
+test("a node is described with what it refused, and without partitions of other topics", () => {
+  const refused = [{ reason: "disk", partitions: [3] }];
+  const member = {
+    metadata: { metadata: introduction("a", { refused }) },
+    assignments: new Map([["other", { topic: "other", partitions: [1] }]]),
+  };
+  const group = { members: new Map([["m", member]]) } as unknown as Group;
+  expect(new DescribedNodes().take(group, "t")).toEqual([
+    { id: "a", version: "1", controlPlaneUrl: "", partitions: [], refused },
+  ]);
+  expect(new DescribedNodes().take(undefined, "t")).toEqual([]);
+});

@@ -1,4 +1,6 @@
-import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, describe, expect, jest, setDefaultTimeout, test } from "bun:test";
+import { Packr } from "msgpackr";
+import type { NodeBus } from "../../src/cluster/node-bus/node-bus.ts";
 import { createNodeRpc, type NodeRpc } from "../../src/cluster/node-bus/node-rpc.ts";
 import { exchanges } from "./memory-bus.ts";
 
@@ -91,5 +93,225 @@ describe("requests of a node", () => {
       all[1]!.publish(["answers", id, "node-1", 5, 1, new Uint8Array([1])]);
     });
     expect((await questions.ask("what")).missing).toEqual(["node-1"]);
+  });
+});
+
+describe("a node whose clock stands", () => {
+  const packr = new Packr({ useRecords: false });
+  const ANSWER_MS = 10;
+  const open: NodeRpc[] = [];
+  afterEach(() => {
+    for (const node of open.splice(0)) node.close();
+    jest.useRealTimers();
+  });
+
+  /** A node, and a bus that delivers at once, on which a test speaks for all other nodes. */
+  function nodeWith(expected: string[] = []) {
+    jest.useFakeTimers();
+    const told: unknown[][] = [];
+    const listeners = new Set<(message: unknown) => void>();
+    const bus: NodeBus = {
+      publish: (message) => void told.push(message as unknown[]),
+      subscribe(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      trouble: () => "not written",
+      async close() {},
+    };
+    const node = createNodeRpc({
+      ...{ bus, node: "own", expected: () => expected, answerMsMax: ANSWER_MS },
+    });
+    open.push(node);
+    const hear = (...message: unknown[]) => {
+      for (const listener of listeners) listener(message);
+    };
+    const sent = (kind: string) => told.filter((message) => message[0] === kind);
+    /** The answers to a question once all time for it has passed. */
+    const askedLate = (question: unknown) => {
+      const asked = node.ask(question);
+      jest.advanceTimersByTime(ANSWER_MS);
+      return asked;
+    };
+    return { node, told, hear, sent, askedLate, listeners };
+  }
+  const turns = async () => {
+    for (let turn = 0; turn < 20; turn++) await null;
+  };
+
+  test("announces itself every two seconds, and its end once", () => {
+    const { node, told, listeners } = nodeWith();
+    expect(told).toEqual([["here", "own"]]);
+    jest.advanceTimersByTime(1_999);
+    expect(told).toHaveLength(1);
+    jest.advanceTimersByTime(4_001);
+    expect(told).toEqual(Array(4).fill(["here", "own"]));
+    expect([node.node, node.trouble()]).toEqual(["own", "not written"]);
+    node.close();
+    node.close();
+    jest.advanceTimersByTime(10_000);
+    expect(told.slice(4)).toEqual([["gone", "own"]]);
+    expect(listeners.size).toBe(0);
+  });
+
+  test("takes another node for silent after 6 s, and waits for it up to 10 s after it was heard", async () => {
+    const { node, hear, sent, askedLate } = nodeWith();
+    hear("here", "a");
+    hear("here", 7);
+    jest.advanceTimersByTime(5_999);
+    expect([...node.heard()]).toEqual(["a"]);
+    jest.advanceTimersByTime(2);
+    expect([...node.heard()]).toEqual([]);
+    jest.advanceTimersByTime(3_980);
+    expect(await askedLate("one")).toEqual({ answers: new Map(), missing: ["a"] });
+    expect((await askedLate("two")).missing).toEqual(["a"]);
+    expect(await node.ask("three")).toEqual({ answers: new Map(), missing: [] });
+    expect(sent("asks").map(([, , question]) => question)).toEqual(["one", "two"]);
+  });
+
+  test("takes a late answer for a sign of its node, unless it has forgotten that node", () => {
+    const { node, hear } = nodeWith();
+    const answerLate = (from: string) => hear("answers", "old", from, 0, 1, new Uint8Array(1));
+    hear("here", "a");
+    jest.advanceTimersByTime(8_000);
+    answerLate("a");
+    answerLate("b");
+    expect([...node.heard()]).toEqual(["a"]);
+    jest.advanceTimersByTime(13_000);
+    answerLate("a");
+    expect([...node.heard()]).toEqual([]);
+  });
+
+  test("remembers a bounded number of nodes, and renews those that it knows", () => {
+    const { node, hear } = nodeWith();
+    for (let n = 0; n <= 1_000; n++) hear("here", `a${n}`);
+    expect(node.heard().size).toBe(1_000);
+    jest.advanceTimersByTime(5_000);
+    for (const id of ["a0", "a1000"]) hear("here", id);
+    jest.advanceTimersByTime(2_000);
+    expect([...node.heard()]).toEqual(["a0"]);
+    hear("gone", "a0");
+    expect(node.heard().size).toBe(0);
+  });
+
+  test("asks other nodes alone, and names those that are missing in order", async () => {
+    const { node, sent, askedLate } = nodeWith(["own"]);
+    expect((await node.ask("what")).missing).toEqual([]);
+    expect(sent("asks")).toEqual([]);
+    const other = nodeWith(["c", "own", "a"]);
+    expect((await other.askedLate("what")).missing).toEqual(["a", "c"]);
+    expect((await askedLate("why")).missing).toEqual([]);
+  });
+
+  test("sends no question while a thousand wait for answers", async () => {
+    const { node, sent } = nodeWith(["b", "a"]);
+    const asked = Array.from({ length: 1_000 }, (_, n) => node.ask(n));
+    expect(sent("asks")).toHaveLength(1_000);
+    expect(await node.ask("more")).toEqual({ answers: new Map(), missing: ["a", "b"] });
+    expect(sent("asks")).toHaveLength(1_000);
+    jest.advanceTimersByTime(ANSWER_MS);
+    await Promise.all(asked);
+    void node.ask("later");
+    expect(sent("asks")).toHaveLength(1_001);
+  });
+
+  test("sends an equal question again half a second after its answers", async () => {
+    const { node, sent, askedLate } = nodeWith(["a"]);
+    const first = await askedLate("what");
+    jest.advanceTimersByTime(499);
+    expect(await node.ask("what")).toBe(first);
+    expect(sent("asks")).toHaveLength(1);
+    jest.advanceTimersByTime(1);
+    await askedLate("what");
+    expect(sent("asks")).toHaveLength(2);
+  });
+
+  test("keeps the answers of at most 200 questions", async () => {
+    const { node, sent } = nodeWith(["a"]);
+    const asked = Array.from({ length: 202 }, (_, n) => node.ask(n));
+    jest.advanceTimersByTime(ANSWER_MS);
+    await Promise.all(asked);
+    await turns();
+    for (const n of [0, 1]) void node.ask(n);
+    expect(sent("asks")).toHaveLength(204);
+    for (const n of [2, 201]) void node.ask(n);
+    expect(sent("asks")).toHaveLength(204);
+  });
+
+  test("puts answers together from pieces that come in order, and from at most eight", async () => {
+    const { node, hear, sent } = nodeWith(["a", "b", "c"]);
+    const asked = node.ask("what");
+    const id = sent("asks")[0]![1];
+    const bytes = packr.encode("x".repeat(20));
+    const piece = (index: number, count: number) => {
+      const size = Math.ceil(bytes.length / count);
+      return bytes.subarray(index * size, (index + 1) * size);
+    };
+    const answer = (from: string, index: number, count: number) =>
+      hear("answers", id, from, index, count, piece(index, count));
+    for (const index of [1, 0, 0, 1]) answer("a", index, 2);
+    for (let index = 0; index < 8; index++) answer("b", index, 8);
+    for (let index = 0; index < 9; index++) answer("c", index, 9);
+    hear("answers", id, "a", 0, 1, packr.encode("another"));
+    jest.advanceTimersByTime(ANSWER_MS);
+    const { answers, missing } = await asked;
+    const text = "x".repeat(20);
+    expect([[...answers], missing]).toEqual([
+      [
+        ["a", text],
+        ["b", text],
+      ],
+      ["c"],
+    ]);
+  });
+
+  test("has its answers as soon as all other nodes have answered", async () => {
+    const { node, hear, sent } = nodeWith(["a", "b"]);
+    const asked = node.ask("what");
+    const id = sent("asks")[0]![1];
+    for (const from of ["b", "a"]) hear("answers", id, from, 0, 1, packr.encode(from));
+    expect(await asked).toEqual({
+      answers: new Map([
+        ["b", "b"],
+        ["a", "a"],
+      ]),
+      missing: [],
+    });
+  });
+
+  test("answers in pieces of 256 KiB, of 2 MiB at most, until it is closed", async () => {
+    const { node, hear, sent } = nodeWith();
+    let before = 0;
+    const piecesOf = async (question: unknown) => {
+      hear("asks", "id", question);
+      await turns();
+      // Each answer is followed by a pause.
+      jest.advanceTimersByTime(1);
+      const pieces = sent("answers").slice(before);
+      before += pieces.length;
+      return pieces.map(([, id, from, index, count, piece]) => [
+        ...[id, from, index, count, (piece as Uint8Array).length],
+      ]);
+    };
+    expect(await piecesOf(1)).toEqual([]);
+    // MessagePack writes the length of these bytes in five bytes.
+    node.answerWith((bytes) => Buffer.alloc(Number(bytes) - 5));
+    const KIB_256 = 256 << 10;
+    expect(await piecesOf(KIB_256)).toEqual([["id", "own", 0, 1, KIB_256]]);
+    expect(await piecesOf(KIB_256 + 1)).toEqual([
+      ["id", "own", 0, 2, KIB_256],
+      ["id", "own", 1, 2, 1],
+    ]);
+    expect(await piecesOf(2 << 20)).toHaveLength(8);
+    expect(await piecesOf((2 << 20) + 1)).toEqual([]);
+    node.answerWith(() => {
+      throw new Error("Unknown");
+    });
+    expect(await piecesOf(1)).toEqual([]);
+    node.answerWith(() => "late");
+    hear("asks", "id", 1);
+    node.close();
+    await turns();
+    expect(sent("answers")).toHaveLength(before);
   });
 });

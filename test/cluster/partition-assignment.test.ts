@@ -67,6 +67,56 @@ test("a partition moves only to a member that can run it and has fewer than its 
   expect(plain(assignPartitions(members, 6))).toEqual({ a: [0, 1, 2], b: [], c: [5] });
 });
 
+describe("a partition without a member goes", () => {
+  type Ability = { canRun?: number[]; refused?: number[]; held?: number[] };
+  const member = (id: string, { canRun, refused, held = [] }: Ability): GroupMember => ({
+    ...{ id, generation: 1, held },
+    ...(canRun && { canRun: new Set(canRun) }),
+    ...(refused && { refused: new Set(refused) }),
+  });
+  const given = (a: Ability, b: Ability, partitions: number) =>
+    plain(assignPartitions([member("b", b), member("a", a)], partitions));
+
+  test.each([
+    ["to a member that can run it", { canRun: [1] }, { canRun: [0, 1] }, [[1], [0]]],
+    ["also to one without room for it", { canRun: [0, 1] }, { canRun: [] }, [[0, 1], []]],
+    ["else to one that does not say what it can run", { canRun: [] }, {}, [[1], [0]]],
+    [
+      "else to one that does not refuse it",
+      { canRun: [], refused: [0] },
+      { canRun: [], refused: [1] },
+      [[1], [0]],
+    ],
+    [
+      "else to the one with the most room",
+      { canRun: [], refused: [0, 1] },
+      { canRun: [], refused: [0, 1] },
+      [[0], [1]],
+    ],
+    [
+      "not to a member that refuses another one",
+      { canRun: [1], refused: [0] },
+      { canRun: [0, 1] },
+      [[], [0, 1]],
+    ],
+    [
+      "also to members that all refuse some",
+      { canRun: [0], refused: [1] },
+      { canRun: [1], refused: [0] },
+      [[0], [1]],
+    ],
+  ] as [string, Ability, Ability, number[][]][])("%s", (_, a, b, [ofA, ofB]) => {
+    expect(given(a, b, 2)).toEqual({ a: ofA!, b: ofB! });
+  });
+
+  test("and one that a member refuses stays there while no other can run it", () => {
+    const refusing = { canRun: [1], refused: [0], held: [0, 1] };
+    expect(given(refusing, { canRun: [1] }, 2)).toEqual({ a: [0], b: [] });
+    expect(given(refusing, { canRun: [0, 1] }, 2)).toEqual({ a: [1], b: [] });
+    expect(given(refusing, { canRun: [0], refused: [0] }, 2)).toEqual({ a: [0, 1], b: [] });
+  });
+});
+
 test("up to half of all partitions move at once away from a member that refuses them", () => {
   const refusing = { id: "a", generation: 1, held: [0, 1, 2, 3, 4], canRun: new Set<number>() };
   const well = { id: "b", generation: 1, held: [], canRun: new Set([0, 1, 2, 3, 4]) };

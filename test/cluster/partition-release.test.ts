@@ -228,3 +228,111 @@ test("a partition that a node has reported to refuse stops without its work, als
   release.reported();
   expect([...release.abandonedNumbers()]).toEqual([]);
 });
+
+/** A release that observes partition 0, second by second: with trouble, well, or neither. */
+function observed() {
+  const release = new PartitionRelease({ sessionMs: SESSION_MS });
+  const abilities: Record<string, PartitionAbility> = {
+    trouble: { troubles: new Map([[0, "A part does not work"]]), canRun: [] },
+    well: { troubles: new Map(), canRun: [0] },
+    unknown: { troubles: new Map(), canRun: [1] },
+  };
+  /** Seconds in this state until the partition is refused, or no longer; at most `secondsMax`. */
+  const until = (isRefused: boolean, state: keyof typeof abilities, secondsMax = 1_000) => {
+    for (let second = 1; second <= secondsMax; second++) {
+      release.observe(abilities[state]!, [], 1_000);
+      if (release.refusedNumbers().has(0) === isRefused) return second;
+    }
+    return undefined;
+  };
+  const pass = (state: keyof typeof abilities, seconds: number, held: number[] = []) => {
+    for (let n = 0; n < seconds; n++) release.observe(abilities[state]!, held, 1_000);
+  };
+  return { release, until, pass };
+}
+
+test("a partition is refused after a session of trouble, from which seconds without trouble are taken", () => {
+  expect(observed().until(true, "trouble")).toBe(10);
+  const { until, pass } = observed();
+  pass("trouble", 9);
+  pass("unknown", 5);
+  expect(until(true, "trouble")).toBe(6);
+  const later = observed();
+  later.pass("trouble", 5);
+  later.pass("well", 60);
+  expect(later.until(true, "trouble")).toBe(10);
+});
+
+test("a refused partition is accepted after one session, two, four, at most 32, in which it could run", () => {
+  const { until, pass } = observed();
+  for (const seconds of [10, 20, 40, 80, 160]) {
+    expect(until(true, "trouble")).toBeLessThanOrEqual(10);
+    expect(until(false, "unknown", 500)).toBeUndefined();
+    pass("well", 5);
+    // The time in which it can run is without interruption.
+    pass("unknown", 1);
+    expect(until(false, "well")).toBe(seconds);
+  }
+  for (let n = 0; n < 4; n++) {
+    until(true, "trouble");
+    // Its node still runs it, and has no trouble for a second.
+    pass("unknown", 1, [0]);
+  }
+  until(true, "trouble");
+  expect(until(false, "well")).toBe(320);
+  // After 32 sessions without trouble, its refusals are forgotten.
+  until(true, "trouble");
+  expect(until(false, "well")).toBe(10);
+});
+
+test("a partition that its node still runs is accepted as soon as its trouble ends", () => {
+  const { release, pass } = observed();
+  pass("trouble", 10, [0]);
+  expect([...release.refusedNumbers()]).toEqual([0]);
+  pass("unknown", 1, [0]);
+  expect([...release.refusedNumbers()]).toEqual([]);
+});
+
+test("refused partitions are named by reason, in ascending order", () => {
+  const release = new PartitionRelease({ sessionMs: 1_000 });
+  const troubles = new Map([
+    [10, "disk"],
+    [9, "disk"],
+    [1, "broker"],
+  ]);
+  release.observe({ troubles, canRun: [] }, [], 1_000);
+  expect(release.refused()).toEqual([
+    { reason: "disk", partitions: [9, 10] },
+    { reason: "broker", partitions: [1] },
+  ]);
+});
+
+test("a refusal of a held partition is reported at once, and again after a session while it is held", () => {
+  const { release, pass } = observed();
+  pass("trouble", 9, [0]);
+  expect(release.isReportDue([0])).toBe(false);
+  pass("trouble", 1, [0]);
+  expect([release.isReportDue([0]), release.isReportDue([1])]).toEqual([true, false]);
+  release.reported();
+  expect(release.isReportDue([0])).toBe(false);
+  pass("trouble", 9, [0]);
+  expect(release.isReportDue([0])).toBe(false);
+  pass("trouble", 1, [0]);
+  expect([release.isReportDue([0]), release.isReportDue([])]).toEqual([true, false]);
+});
+
+test("a partition that was reported with trouble is reported again after a session in which it could run", () => {
+  const { release, pass } = observed();
+  pass("trouble", 3);
+  release.reported();
+  pass("well", 9);
+  expect(release.isReportDue([])).toBe(false);
+  pass("unknown", 1);
+  pass("well", 9);
+  expect(release.isReportDue([])).toBe(false);
+  pass("well", 1);
+  expect(release.isReportDue([])).toBe(true);
+  release.reported();
+  pass("well", 20);
+  expect(release.isReportDue([])).toBe(false);
+});

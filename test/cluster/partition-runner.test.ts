@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { assert, InvariantError } from "../../src/assert.ts";
 import { PartitionRunner } from "../../src/cluster/membership/partition-runner.ts";
 import { LeaderFailed } from "../../src/cluster/topics/fetch-answer.ts";
@@ -186,6 +186,55 @@ describe("the partitions of a node", () => {
       "close 4, drain true",
     ]);
     expect(runner.assigned()).toEqual([2]);
+  });
+
+  test("that are restarted later are opened after a pause, or once they are assigned anew", async () => {
+    const { runner, calls, pass } = manualRunner();
+    runner.restart(1);
+    await runner.assign([2, 1]);
+    expect([runner.running(), runner.isSettled(1)]).toEqual([[], false]);
+    await pass();
+    await pass();
+    expect([runner.running(), runner.isSettled(1)]).toEqual([[1, 2], true]);
+    runner.restart(1, 60_000);
+    await pass();
+    expect(calls).toEqual(["open 2", "open 1", "close 1"]);
+    expect([runner.running(), runner.isSettled(1)]).toEqual([[2], false]);
+    await runner.assign([1, 2]);
+    await Bun.sleep(0);
+    expect(calls.slice(3)).toEqual(["open 1"]);
+    await pass();
+    expect([runner.running(), runner.isSettled(1)]).toEqual([[1, 2], true]);
+    // A partition that is taken during the pause is not opened again.
+    runner.restart(2, 60_000);
+    await pass();
+    await runner.assign([1]);
+    expect(calls.slice(4)).toEqual(["close 2"]);
+    expect([runner.assigned(), runner.running()]).toEqual([[1], [1]]);
+  });
+
+  test("of a closed node are closed without draining, and none is opened", async () => {
+    const calls: string[] = [];
+    const runner = new PartitionRunner({
+      start: async (partition) => void calls.push(`open ${partition}`),
+      stop: async (partition, drain) => void calls.push(`close ${partition}, drain ${drain}`),
+      logger: quiet,
+    });
+    await runner.assign([1]);
+    await until(() => runner.isSettled(1));
+    await runner.close();
+    await runner.assign([1, 2]);
+    expect(calls).toEqual(["open 1", "close 1, drain false"]);
+    expect([runner.assigned(), runner.running()]).toEqual([[], []]);
+  });
+
+  test("are late once they have not run for 5 s", async () => {
+    const { runner } = manualRunner();
+    const clock = spyOn(performance, "now").mockReturnValue(1_000);
+    await runner.assign([1]);
+    clock.mockRestore();
+    expect(runner.stopped(5_999)).toEqual([]);
+    expect(runner.stopped(6_000)).toHaveLength(1);
   });
 
   test("that are restarted during their opening are closed afterwards, and reopened", async () => {

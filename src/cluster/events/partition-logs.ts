@@ -154,17 +154,13 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Fetches new blocks of one log, or of all logs when `log` is absent, as soon as they are
-   * durable, and reports them to the listeners of `onDurable`. Stops when the returned function is
-   * called. For logs that are not followed, this node only reads the end from the brokers, about
-   * once a second.
+   * Fetches new blocks of a log as soon as they are durable, and reports them to the listeners of
+   * `onDurable`. Stops when the returned function is called. For logs that are not followed, this
+   * node only reads the end from the brokers, about once a second.
    */
-  follow(log?: string): () => void {
-    const partitions = log === undefined ? [...this.#partitions.keys()] : [this.#indexOf(log)];
-    const ends = partitions.map((it) => this.#tail.follow(it, this.#partitions[it]!));
-    return () => {
-      for (const end of ends) end();
-    };
+  follow(log: string): () => void {
+    const partition = this.#indexOf(log);
+    return this.#tail.follow(partition, this.#partitions[partition]!);
   }
 
   /**

@@ -31,7 +31,7 @@ export type Answer = FetchAnswer["responses"][number]["partitions"][number];
  * Whether `error` says that the broker refused the whole fetch session, not only some of its
  * partitions. After such an error, the Kafka library begins a new session.
  */
-export const isOutOfStep = (error: unknown) => ((error as Failure).response?.errorCode ?? 0) !== 0;
+export const isOutOfStep = (error: unknown) => Boolean((error as Failure).response?.errorCode);
 
 interface Failure {
   response?: FetchAnswer;
