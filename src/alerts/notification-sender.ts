@@ -178,9 +178,9 @@ export class NotificationSender {
         if (this.#unstored.has(textOf(key))) continue;
         const receiver = receivers.get(receiverId);
         const reason = dropReason(alert, notification, receiver);
-        if (receiver === undefined || reason !== undefined) {
-          dropped.push({ key, result: { kind: "dropped", reason: reason ?? "" } });
-        } else waiting.push({ key, alert, notification, receiver });
+        if (reason !== undefined) dropped.push({ key, result: { kind: "dropped", reason } });
+        // Without its receiver, a notification is dropped.
+        else waiting.push({ key, alert, notification, receiver: receiver! });
       }
     }
     waiting.sort((one, other) => one.notification.attempts - other.notification.attempts);

@@ -86,10 +86,10 @@ export class RuleEvaluator {
     const durations = this.#durationsOf(workspaceId);
     for (const rule of rules) {
       if (isServerAlertKind(rule.kind) && facts.server === undefined) continue;
-      const { conditions, marks } = this.#evaluate(rule, facts, open.get(rule.id) ?? []);
+      const ofRule = open.get(rule.id) ?? [];
+      const { conditions, marks } = this.#evaluate(rule, facts, ofRule);
       change.marks.push(...marks);
       const { isComplete } = facts;
-      const ofRule = open.get(rule.id) ?? [];
       this.#decide(rule, conditions, { open: ofRule, change, seen, durations, isComplete });
       open.delete(rule.id);
     }

@@ -1,10 +1,16 @@
-import { expect, test } from "bun:test";
+import { expect, jest, onTestFinished, test } from "bun:test";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createAlerting } from "../../src/alerts/alerting.ts";
 import type { AlertFacts } from "../../src/alerts/facts.ts";
 import type { AlertMessage } from "../../src/alerts/receivers/message.ts";
-import type { AlertReceiver, NotificationResult } from "../../src/catalog/alerts/model.ts";
+import type {
+  Alert,
+  AlertReceiver,
+  NotificationKey,
+  NotificationResult,
+} from "../../src/catalog/alerts/model.ts";
+import { newNotification } from "../../src/catalog/alerts/notification-states.ts";
 import { ALERT_NOTIFICATIONS_PER_HOUR_MAX } from "../../src/settings/limits.ts";
 
 const noFacts: AlertFacts = {
@@ -17,7 +23,7 @@ const noFacts: AlertFacts = {
 /** The alerts of these workspaces; each has an open alert of a rule that is gone. */
 function setup(
   workspaces: string[],
-  { holder = undefined as string | undefined, isShared = true } = {},
+  { holder = undefined as string | undefined, isShared = true, waiting = [] as Alert[] } = {},
 ) {
   const calls: string[] = [];
   const told: string[] = [];
@@ -25,6 +31,7 @@ function setup(
   let lease = holder === undefined ? undefined : { holder, renewals: 0 };
   let result: NotificationResult = { kind: "sent" };
   let releasing = async () => {};
+  let sending = async (_: AbortSignal) => {};
   const list = { list: () => ({ items: [] }) };
   const alerts = {
     workspaces: () => workspaces,
@@ -40,13 +47,17 @@ function setup(
       await releasing();
       lease = undefined;
     },
-    ...{ rules: list, marks: () => new Map(), pending: () => [] },
+    ...{ rules: list, marks: () => new Map(), pending: () => waiting },
+    claim: async (_: string, keys: NotificationKey[]) => keys,
+    async settle() {
+      waiting.length = 0;
+    },
     open: (id: string) => [{ id: `alert of ${id}`, ruleId: "gone", subject: { id: "s" } }],
     async record(_: string, id: string, { ended }: { ended: string[] }) {
       calls.push(`record ${id}: ${ended}`);
     },
     receivers: {
-      ...list,
+      list: () => ({ items: [receiver({ enabled: true })] }),
       note: async (id: string, { kind }: NotificationResult) => calls.push(`note ${id} ${kind}`),
     },
   };
@@ -57,8 +68,9 @@ function setup(
       workspaces: { get: (id: string) => (id === "w" ? { name: "Acme" } : undefined) },
       current: async () => void calls.push("read the catalog"),
     } as never,
-    async send(_receiver, message) {
+    async send(_receiver, message, signal) {
       messages.push(message);
+      await sending(signal);
       return result;
     },
     consoleUrl: () => "https://console",
@@ -75,6 +87,14 @@ function setup(
       (await metrics.getSingleMetric("pixelmill_alerts_open")!.get()).values[0]!.value,
     answer(next: NotificationResult) {
       result = next;
+    },
+    attempts: async () => {
+      const name = "pixelmill_alert_notifications_total";
+      const { values } = await metrics.getSingleMetric(name)!.get();
+      return Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));
+    },
+    sendWith(next: typeof sending) {
+      sending = next;
     },
     failRelease() {
       releasing = () => Promise.reject(new Error("The store is closed"));
@@ -178,3 +198,55 @@ test("a service that is closed gives the lease up, and evaluates nothing more", 
   await other.alerting.close();
   expect(other.told).toEqual(["lease of the alert evaluator not released"]);
 });
+
+/** An alert of which the receiver has not heard yet. */
+const unsent = (): Alert => ({
+  ...{ id: "a", workspaceId: "w", ruleId: "gone", ruleName: "Lag", kind: "lag" },
+  subject: { type: "destination", id: "d", name: "Sink" },
+  ...{ message: "Sink lags", createdAt: 0, notifications: [newNotification("r", "begin")] },
+});
+
+test("attempts to send notifications are counted by their result", async () => {
+  const waiting = [unsent()];
+  const { alerting, attempts, answer } = setup(["w"], { waiting });
+  const count = async (result: string) => {
+    while ((await attempts())[result] !== 1) await Bun.sleep(1);
+  };
+  await alerting.evaluate(async () => noFacts);
+  await count("sent");
+  answer({ kind: "retry", reason: "HTTP 500" });
+  waiting.push({ ...unsent(), id: "b" });
+  await alerting.evaluate(async () => noFacts);
+  await count("failed");
+  expect(await attempts()).toEqual({ sent: 1, failed: 1 });
+});
+
+test.each([true, false])(
+  "a stop waits two seconds for a notification in progress, which then is cut off: %p",
+  async (isSlow) => {
+    jest.useFakeTimers();
+    onTestFinished(() => void jest.useRealTimers());
+    const { alerting, sendWith } = setup(["w"], { waiting: [unsent()] });
+    const begun = Promise.withResolvers<AbortSignal>();
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    sendWith((signal) => {
+      begun.resolve(signal);
+      signal.addEventListener("abort", () => end());
+      return ended;
+    });
+    await alerting.evaluate(async () => noFacts);
+    const signal = await begun.promise;
+    let isClosed = false;
+    const closing = alerting.close().then(() => {
+      isClosed = true;
+    });
+    jest.advanceTimersByTime(1_999);
+    for (let turn = 0; turn < 20; turn++) await null;
+    expect([isClosed, signal.aborted]).toEqual([false, false]);
+    if (isSlow) jest.advanceTimersByTime(1);
+    else end();
+    await closing;
+    jest.advanceTimersByTime(10_000);
+    expect(signal.aborted).toBe(isSlow);
+  },
+);
