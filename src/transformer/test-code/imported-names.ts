@@ -38,10 +38,10 @@ function namesIn(statement: string): string[] {
   const brace = clause.indexOf("{");
   const before = brace < 0 ? clause : clause.slice(0, brace);
   const inBraces = brace < 0 ? "" : clause.slice(brace + 1, clause.indexOf("}"));
-  const names = [before.split(",", 1)[0] ?? "", ...inBraces.split(",")].map(firstWord);
+  const names = [...before.split(","), ...inBraces.split(",")].map(firstWord);
   return names.filter((name) => name !== "" && !name.startsWith("*"));
 }
 
 function firstWord(text: string): string {
-  return text.trim().split(/\s/, 1)[0] ?? "";
+  return text.trim().replace(/\s[\s\S]*/, "");
 }
