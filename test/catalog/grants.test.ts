@@ -7,7 +7,13 @@ import {
   expectOwnPermissions,
   type Grantor,
 } from "../../src/catalog/management/grants.ts";
-import { type Permission, permissions } from "../../src/catalog/model.ts";
+import { highestRole, permissionsOf } from "../../src/catalog/management/roles.ts";
+import {
+  type Member,
+  type Permission,
+  permissions,
+  type WorkspaceRole,
+} from "../../src/catalog/model.ts";
 import { refusalOf } from "./_setup.ts";
 
 const grantor = (own: readonly Permission[], memberId?: string): Grantor => ({
@@ -83,3 +89,50 @@ test("an external id is taken, changed and removed, and refused when it is of an
   expect(() => given("free", "e", owner)).toThrow("It has another external id already");
   expect(() => given("taken", undefined, owner)).toThrow("Another item of this kind");
 });
+
+const member = (more: Partial<Member>): Member => ({
+  ...{ id: "m", workspaceId: "w", name: "Ada", email: "ada@example.com", permissions: [] },
+  ...{ role: "member", editTransformations: false, createdAt: 0, updatedAt: 0, ...more },
+});
+
+test("a member has its own permissions, and those of its roles", () => {
+  const own = (more: Partial<Member>) => [...permissionsOf(member(more))].sort();
+  const api: Permission[] = [
+    "destinations:connect",
+    "libraries:edit",
+    "transformations:connect",
+    "transformations:create-delete",
+    "transformations:edit",
+  ];
+  const all: Permission[] = [
+    ...["audit:read", ...api.slice(0, 1), "events:read", "events:replay", ...api.slice(1)],
+    ...["workspace-config:read", "workspace:admin"],
+  ] as Permission[];
+  const table: [more: Partial<Member>, permissions: Permission[]][] = [
+    [{}, []],
+    [{ permissions: ["audit:read"] }, ["audit:read"]],
+    [{ role: "admin" }, []],
+    [{ editTransformations: true }, []],
+    [{ role: "admin", editTransformations: true }, api],
+    [{ workspaceRole: "viewer" }, ["events:read"]],
+    [{ workspaceRole: "viewer", permissions: ["audit:read"] }, ["audit:read", "events:read"]],
+    [{ workspaceRole: "developer" }, [...api, "events:read" as const].sort()],
+    [
+      { workspaceRole: "operator" },
+      [...api, "events:read" as const, "events:replay" as const].sort(),
+    ],
+    [{ workspaceRole: "admin" }, all],
+  ];
+  for (const [more, expected] of table) expect(own(more)).toEqual(expected);
+});
+
+test.each([
+  [[], undefined],
+  [["viewer"], "viewer"],
+  [["operator", "viewer", "developer"], "operator"],
+  [["viewer", "admin", "operator"], "admin"],
+  [["developer", "developer"], "developer"],
+] as [WorkspaceRole[], WorkspaceRole | undefined][])(
+  "the highest of the roles %j is %p",
+  (roles, highest) => expect(highestRole(roles)).toBe(highest),
+);

@@ -97,7 +97,7 @@ test("topology and lanes change with sources, destinations and connections", asy
     },
   ]);
   await store(catalog, workspaceId, "transformation");
-  expect(catalog.live.lanes()).toEqual(lanes);
+  expect(catalog.live.lanes()).toBe(lanes);
   expect(catalog.live.lane(destinationId)).toEqual(lanes[0]!);
   await catalog.connections.remove(workspaceId, connection.id);
   seen.push(catalog.live.topology());

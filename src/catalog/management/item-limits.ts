@@ -71,8 +71,7 @@ export class ItemLimits {
     const max = this.#max[items] ?? 0;
     if (max === 0) return;
     const key = `${items} ${workspaceId}`;
-    const room = this.#room.get(key) ?? 0;
-    const left = room > 0 ? room : this.#countRoom(workspaceId, items, max);
+    const left = this.#room.get(key) || this.#countRoom(workspaceId, items, max);
     this.#room.set(key, left - 1);
   }
 
