@@ -158,7 +158,11 @@ async function runLive(context: TransformContext, events: readonly LaneEvent[]) 
     const started = performance.now();
     try {
       const live = context.live.program(destination.id);
-      if (live === undefined) return undefined;
+      if (live === undefined) {
+        // Code that no sandbox process ran may have been removed meanwhile.
+        context.setWaiting(false);
+        return undefined;
+      }
       const json = events.map(({ input }) => context.removeOverrides(input.event.json));
       const metadataOf = createMetadata(destination, live, context.live.sourceById);
       const metadata = events.map(({ input }) => metadataOf(input));
