@@ -35,7 +35,7 @@ const serverCommands = {
  * `status`, when the command line names a command of the server, such as `serve`.
  */
 async function allCommands(argv: string[]): Promise<CommandDef> {
-  const isOfServer = Object.hasOwn(serverCommands, argv[0] ?? "");
+  const isOfServer = Object.hasOwn(serverCommands, argv[0]!);
   const others = isOfServer
     ? {}
     : await otherCommands(() => commandTree(pixelmill, isShownInUsage));
@@ -82,13 +82,14 @@ export async function run(argv: string[]): Promise<number> {
     const problem =
       unknown === undefined
         ? `Expected a command${before}`
-        : `Unknown command ${unknown}${nearest(unknown, Object.keys(command.subCommands ?? {}))}`;
+        : `Unknown command ${unknown}${nearest(unknown, Object.keys(command.subCommands!))}`;
     printError(`${problem}\n\n${await usage(pixelmill, command)}`);
     return 2;
   }
   const mistake = usageError((command.args ?? {}) as ArgsDef, rest);
   if (mistake) {
-    printError(`${mistake}\nSee pixelmill ${command.meta && nameOf(command)} --help`);
+    const { name } = command.meta as { name: string };
+    printError(`${mistake}\nSee pixelmill ${name} --help`);
     return 2;
   }
   try {
@@ -140,7 +141,7 @@ function nearest(name: string, known: string[], prefix = ""): string {
  */
 function withValue(arg: string, at: number, argv: string[]): string {
   const [, no, flag = ""] = /^--(no-)?(.+)$/.exec(arg) ?? [];
-  const valueFollows = !no && /^(true|false)$/.test(argv[at + 1] ?? "");
+  const valueFollows = !no && /^(true|false)$/.test(argv[at + 1]!);
   return booleanFlags.has(flag) && !valueFollows ? `--${flag}=${!no}` : arg;
 }
 
@@ -149,11 +150,12 @@ function resolve(pixelmill: CommandDef, argv: string[]) {
   let command = pixelmill;
   let rest = argv;
   for (;;) {
+    const [word = "", ...after] = rest;
     const subCommands = (command.subCommands ?? {}) as Record<string, CommandDef>;
-    const next = Object.hasOwn(subCommands, rest[0] ?? "") ? subCommands[rest[0] ?? ""] : undefined;
+    const next = Object.hasOwn(subCommands, word) ? subCommands[word] : undefined;
     if (!next) return { command, rest };
     command = next;
-    rest = rest.slice(1);
+    rest = after;
   }
 }
 
@@ -181,8 +183,6 @@ function isShownInUsage(command: CommandDef, flag: string): boolean {
   return all || !Object.hasOwn(configFlags, flag) || ["config", "data", "log-level"].includes(flag);
 }
 
-const nameOf = (command: CommandDef) => (command.meta as { name?: string }).name ?? "";
-
 /**
  * Returns a sentence that says why a command line is invalid, or `undefined` when it is valid. Also
  * refuses unknown flags, which the parser citty accepts, because most are typing errors.
@@ -205,8 +205,8 @@ function usageError(args: ArgsDef, rest: string[]): string | undefined {
     const absent = flags.find(([name, arg]) => arg.required && parsed.values[name] === undefined);
     return absent && `Expected --${absent[0]}`;
   } catch (error) {
-    const [problem] = (error as Error).message.split(". ");
-    const unknown = /^Unknown option '--(.+)'/.exec(problem ?? "")?.[1];
+    const problem = (error as Error).message.split(". ")[0]!;
+    const unknown = /^Unknown option '--(.+)'/.exec(problem)?.[1];
     return unknown === undefined ? problem : problem + nearest(unknown, Object.keys(args), "--");
   }
 }

@@ -141,6 +141,37 @@ test.each([
   expect(other.mock.calls).toEqual([]);
 });
 
+test("a failure of the brokers is told by its root causes, each once, and of the system by its message", async () => {
+  const failed = (message: string, more = {}) => Object.assign(new Error(message), more);
+  const migrate = spyOn(migrations, "importStandalone");
+  const told = async (error: unknown) => {
+    migrate.mockRejectedValue(error);
+    const { code, errors } = await run("cluster", "import");
+    return [code, errors];
+  };
+  const errors = [
+    failed("connection refused"),
+    failed("lookup failed", { cause: failed("no such host") }),
+    failed("connection refused"),
+  ];
+  expect(await told(failed("All failed", { code: "PLT_KFK_MULTIPLE", errors }))).toEqual([
+    ...[
+      1,
+      "pixelmill: Cannot use the brokers of cluster.kafka: connection refused; no such host\n",
+    ],
+  ]);
+  const alone = failed("no answer in time", { code: "PLT_KFK_TIMEOUT" });
+  expect(await told(alone)).toEqual([
+    ...[1, "pixelmill: Cannot use the brokers of cluster.kafka: no answer in time\n"],
+  ]);
+  const denied = failed("EACCES: permission denied", { code: "EACCES", syscall: "open" });
+  expect(await told(denied)).toEqual([1, "pixelmill: EACCES: permission denied\n"]);
+  // Other errors are defects, which end with their stack.
+  for (const defect of [failed("a defect"), failed("a defect", { code: "EACCES" })]) {
+    await expect(told(defect)).rejects.toThrow("a defect");
+  }
+});
+
 test("workspaces and tokens are made on the disk, and one is listed on each line", async () => {
   const made = await run("workspace", "create", "First\nshop");
   const [, first, admin] =

@@ -195,7 +195,9 @@ testWith(missingPrograms("promtool"))(
 );
 
 test("the dashboard has its panels in two columns, each with lines of its own", async () => {
-  const { panels, templating } = JSON.parse(await print("grafana"));
+  const { panels, templating, ...about } = JSON.parse(await print("grafana"));
+  expect(about).toMatchObject({ title: "pixelmill", uid: "pixelmill", editable: true });
+  expect(templating.list).toMatchObject([{ type: "datasource", query: "prometheus" }]);
   for (const [at, { id, type, gridPos, targets, fieldConfig, datasource }] of panels.entries()) {
     const place = { x: at % 2 === 0 ? 0 : 12, y: 8 * Math.floor(at / 2), w: 12, h: 8 };
     expect({ id, type, gridPos }).toEqual({ id: at + 1, type: "timeseries", gridPos: place });

@@ -1,5 +1,4 @@
 import { RequestRefused } from "../../api/client.ts";
-import { StartError } from "../../errors.ts";
 import { type CommandCall, clientCommand } from "../connection/client-command.ts";
 import { passingFailureOf } from "../connection/failure.ts";
 import { idOf, namesOf } from "../connection/names.ts";
@@ -99,7 +98,5 @@ async function follow(
   }
 }
 
-function retryAfterMs({ retryAfter = 0 }: RequestRefused): number {
-  if (retryAfter < 0) throw new StartError("Expected a retry time of at least 0 from the server");
-  return Math.min(RETRY_MS_MAX, retryAfter * 1_000);
-}
+const retryAfterMs = ({ retryAfter = 0 }: RequestRefused) =>
+  Math.min(RETRY_MS_MAX, retryAfter * 1_000);

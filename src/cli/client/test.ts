@@ -54,7 +54,7 @@ function codeAt(path: string): { chosen: LocalCode[]; libraries: CodeContent[] }
   const libraries = all.map(({ content }) => content).filter(({ kind }) => kind === "library");
   const directory = resolve(isFile ? dirname(path) : path);
   const own = all.filter((it) => {
-    const place = join(root ?? "", it.path);
+    const place = join(root!, it.path);
     return isFile ? place === directory : isWithin(directory, place);
   });
   const isCode = isFile && basename(path).startsWith("code.");

@@ -28,12 +28,12 @@ export function commandTree(
   const below = Object.entries((command.subCommands ?? {}) as Record<string, CommandDef>);
   return {
     words,
-    description: (command.meta as { description?: string }).description ?? "",
+    description: (command.meta as { description: string }).description,
     flags: args
       .filter(([name, { type }]) => type !== "positional" && isShown(command, name))
       .map(([name, arg]) => ({
         name,
-        description: arg.description ?? "",
+        description: arg.description!,
         value: arg.type === "boolean" ? undefined : (arg.valueHint ?? "text"),
         isRequired: arg.required === true,
       })),
@@ -41,7 +41,7 @@ export function commandTree(
       .filter(([, { type }]) => type === "positional")
       .map(([name, arg]) => ({
         name,
-        description: arg.description ?? "",
+        description: arg.description!,
         isRequired: arg.required === true,
       })),
     below: below.map(([name, child]) => commandTree(child, isShown, [...words, name])),

@@ -11,13 +11,10 @@ const GAP = "  ";
  */
 export function table(rows: readonly (readonly string[])[], width: number): string[] {
   const safe = rows.map((row) => row.map(plain));
-  const columns = safe[0]?.length ?? 0;
-  const widths = Array.from({ length: columns }, (_, at) =>
-    Math.max(...safe.map((row) => Bun.stringWidth(row[at] ?? ""))),
-  );
-  shrink(widths, width - GAP.length * (columns - 1));
+  const widths = safe[0]!.map((_, at) => Math.max(...safe.map((row) => Bun.stringWidth(row[at]!))));
+  shrink(widths, width - GAP.length * (widths.length - 1));
   const sides = widths.map((_, at) =>
-    safe.slice(1).every((row) => /^([<\d][\d.,]*\S{0,3}|)$/.test(row[at] ?? "")) ? "right" : "left",
+    safe.slice(1).every((row) => /^([<\d][\d.,]*\S{0,3}|)$/.test(row[at]!)) ? "right" : "left",
   );
   return safe.map((row) =>
     row
