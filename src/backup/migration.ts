@@ -145,9 +145,8 @@ function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
   return {
     async search() {},
     previousOf(at, position) {
-      const [, log, sequence, receivedAt] = repetitions.find(at, position) ?? [];
-      if (log === undefined || sequence === undefined || receivedAt === undefined) return undefined;
-      return { log, sequence, receivedAt };
+      const row = repetitions.find(at, position);
+      return row && { log: row[1], sequence: row[2], receivedAt: row[3] };
     },
   };
 }

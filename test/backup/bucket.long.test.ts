@@ -223,7 +223,7 @@ describeWith(s3Missing)("backups in a bucket", () => {
   describe("objects in parts", () => {
     let bucket: Bucket;
     beforeAll(() => {
-      bucket = openBucket(loadConfig({}, settings()));
+      bucket = openBucket(loadConfig({}, settings()), "lake");
     });
     afterAll(() => bucket.close());
 

@@ -54,7 +54,7 @@ async function using<T>(
   use: (bucket: ReturnType<typeof openBucket>) => Promise<T>,
   signal?: AbortSignal,
 ) {
-  const bucket = openBucket(settings(), undefined, signal);
+  const bucket = openBucket(settings(), "lake", signal);
   try {
     return await use(bucket);
   } catch (error) {
@@ -174,7 +174,7 @@ describe("a bucket", () => {
 
   test("has a prefix that ends with a slash, or none", () => {
     const prefixOf = (more = {}) => {
-      const bucket = openBucket(settings(more));
+      const bucket = openBucket(settings(more), "lake");
       bucket.close();
       return bucket.prefix;
     };

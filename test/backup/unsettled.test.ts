@@ -1,8 +1,20 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { cursorOf, type UnsettledKeys, unsettledEvents } from "../../src/backup/unsettled.ts";
-import { eventRecordCodec } from "../../src/event/record.ts";
+import {
+  addUnsettledKeys,
+  cursorOf,
+  type UnsettledKeys,
+  unsettledEvents,
+} from "../../src/backup/unsettled.ts";
+import { eventOf } from "../../src/event/event.ts";
+import { eventRecordCodec, readRecord } from "../../src/event/record.ts";
 import type { LogReader } from "../../src/log/event-log.ts";
+import type { LaneRecord } from "../../src/pipeline/model/lane-record.ts";
+import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
+import { quiet } from "../log/support.ts";
+import { FakeLive, feedOf, laneMetrics, MemoryLog, record } from "../pipeline/doubles.ts";
+import { sdkRecord } from "../pipeline/repetitions-rig.ts";
+import { numbersTo } from "../pipeline/rig.ts";
 
 test("a cursor in a new log has exactly the events that are not delivered", () => {
   const event = fc.record({ gap: fc.integer({ min: 1, max: 3 }), isOwed: fc.boolean() });
@@ -79,4 +91,39 @@ test("a log whose end cannot be read ends the search, instead of reading it for 
   const readers = new Map([["p0", stuck as unknown as LogReader]]);
   const unsettled: UnsettledKeys = new Map([["one", new Set(["p0 1"])]]);
   expect(await Array.fromAsync(unsettledEvents(readers, unsettled))).toEqual([]);
+});
+
+test("each destination is owed the events that its position says it lacks, beside those of other logs", async () => {
+  const log = new MemoryLog();
+  log.append(...numbersTo(6).map((n) => record(n)), record(6, "ann", { sourceId: "other" }));
+  const live = new FakeLive();
+  for (const id of ["one", "two", "idle"]) live.putDestination(id);
+  const connection = live.connect("one");
+  live.connect("two", { "0": 3 });
+  const stored: LaneRecord = {
+    logs: { "0": { next: 4, pending: [1] } },
+    known: { [connection]: {} },
+  };
+  const unsettled: UnsettledKeys = new Map([["two", new Set(["9 9"])]]);
+  const lane = (id: string) => (id === "one" ? stored : undefined);
+  await addUnsettledKeys(unsettled, { live, logs: feedOf(log), lane });
+  expect(Object.fromEntries([...unsettled].map(([id, keys]) => [id, [...keys].sort()]))).toEqual({
+    one: ["0 1", "0 4", "0 5"],
+    two: ["0 3", "0 4", "0 5", "9 9"],
+  });
+});
+
+test("events that only a newer version can read are named by their log", async () => {
+  const log = new MemoryLog();
+  const newer = Buffer.from(sdkRecord(1, "b"));
+  newer[0] = 250;
+  log.appendBytes(sdkRecord(0, "a"), newer);
+  const live = new FakeLive();
+  live.putDestination("one");
+  live.connect("one");
+  const readers = new Map([["0", log]]);
+  const parts = { decode: readRecord, eventOf, logger: quiet, metrics: laneMetrics() };
+  const logs = new SharedReader({ readers, ...parts });
+  const added = addUnsettledKeys(new Map(), { live, logs, lane: () => undefined });
+  await expect(added).rejects.toThrow("stored some in the event log 0; use the executable");
 });

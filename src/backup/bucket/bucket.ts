@@ -24,14 +24,10 @@ export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
 export type Bucket = ReturnType<typeof openBucket>;
 
 /**
- * Opens the bucket of the settings, or the bucket `name` in the same store. The address rules for
- * tenants (`egress.allow`) do not apply, because the operator chooses the store.
+ * Opens the bucket `name` in the store of the settings. The address rules for tenants
+ * (`egress.allow`) do not apply, because the operator chooses the store.
  */
-export function openBucket(
-  config: Config,
-  name = config["backup.s3.bucket"] ?? "",
-  signal = new AbortController().signal,
-) {
+export function openBucket(config: Config, name: string, signal = new AbortController().signal) {
   const s3 = bucketConfig(config, name);
   const sign = requestSigner(s3, "");
   const ca = authoritiesOf(config);

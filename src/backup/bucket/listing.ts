@@ -67,9 +67,15 @@ function elements(xml: string, name: string, most = Number.POSITIVE_INFINITY): s
   return found;
 }
 
-const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const entities: Record<string, string> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  "#34": '"',
+  "#39": "'",
+};
 
 const unescaped = (text: string) =>
-  text.replace(/&(amp|lt|gt|quot|apos|#34|#39);/g, (_, name: string) =>
-    name === "#34" ? '"' : name === "#39" ? "'" : entities[name]!,
-  );
+  text.replace(/&(amp|lt|gt|quot|apos|#34|#39);/g, (_, name: string) => entities[name]!);
