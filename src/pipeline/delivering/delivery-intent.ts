@@ -24,15 +24,14 @@ export function createDeliveryIntent(outputs: readonly Output[], now: number): D
   }
   const time = new Date(now).toISOString().replace(/[-:.]/g, "");
   const random = crypto.getRandomValues(new Uint8Array(6)).toHex();
-  const intent: DeliveryIntent = { name: `${time}-${positionName(outputs[0])}-${random}`, ends };
+  const intent: DeliveryIntent = { name: `${time}-${positionName(outputs[0]!)}-${random}`, ends };
   if (letter !== undefined) intent.letter = letter;
   if (Object.keys(replays).length > 0) intent.replays = replays;
   return intent;
 }
 
-function positionName(output: Output | undefined): string {
-  if (output === undefined || "requeued" in output.laneEvent.origin) return "replay";
-  const { origin } = output.laneEvent;
+function positionName({ laneEvent: { origin } }: Output): string {
+  if ("requeued" in origin) return "replay";
   const position = `${origin.log.replace(/[^\w.]/g, "_")}-${origin.sequence}`;
   return "replayId" in origin ? `replay-${position}` : position;
 }

@@ -71,8 +71,7 @@ function enriched(
   const text = loadText(json);
   if (inEvent.find(text, 0) < 0) return event;
   const context = inEvent.starts[CONTEXT]!;
-  const contextEnd = inEvent.ends[CONTEXT]!;
-  const isObject = context !== ABSENT && json[context] === BRACE_OPEN;
+  const isObject = json[context] === BRACE_OPEN;
   // A context that is no object cannot have members.
   if (context !== ABSENT && !isObject) return event;
   if (isObject) inContext.find(text, context);
@@ -91,18 +90,15 @@ function enriched(
   }
   if (added.length === 0) return { ...event, ...outcome };
 
-  const members = added.join(",");
-  if (!isObject)
-    return { ...event, json: inserted(json, json.length - 1, `"context":{${members}}`) };
-  return { ...event, ...outcome, json: inserted(json, contextEnd - 1, members) };
+  const end = isObject ? inEvent.ends[CONTEXT]! : json.length;
+  const members = isObject ? added.join(",") : `"context":{${added.join(",")}}`;
+  return { ...event, ...outcome, json: inserted(json, end - 1, members) };
 }
 
 /** Returns the text of a member; an empty text if the member is absent or no string. */
 function textOf(json: Buffer, spans: typeof inEvent, member: number): string {
   const start = spans.starts[member]!;
-  return start === ABSENT || json[start] !== QUOTE
-    ? ""
-    : stringText(json, start, spans.ends[member]!);
+  return json[start] === QUOTE ? stringText(json, start, spans.ends[member]!) : "";
 }
 
 /** Returns a copy of the JSON with members added to the object whose closing brace is at `at`. */

@@ -253,7 +253,7 @@ export class LaneCommitter implements LaneCommitSource {
       this.#onIntentWritten?.();
     }
     reader.committed(pending.lows);
-    replays.committed(change.jobs ?? [], pending.replayLows);
+    replays.committed(change.jobs!, pending.replayLows);
     const wasFull = memory.isFull;
     memory.commit(pending.events);
     for (const { id } of change.settledRequeued) this.requeuedIds.delete(id);

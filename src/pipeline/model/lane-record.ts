@@ -94,7 +94,7 @@ export function isStored(
   const { outageMs: storedMs, refusedMs: storedRefusedMs } = stored ?? {};
   if ((storedRefusedMs === undefined) !== (refusedMs === undefined)) return false;
   if (outageMs === undefined && storedMs !== undefined) return false;
-  if (Math.abs((storedMs ?? 0) - (outageMs ?? 0)) >= outageStepMs) return false;
+  if (outageMs !== undefined && Math.abs(outageMs - (storedMs ?? 0)) >= outageStepMs) return false;
   if (stored?.sealed?.name !== sealed?.name) return false;
   return Bun.deepEquals([stored?.logs ?? {}, stored?.known ?? {}], [logs, known]);
 }

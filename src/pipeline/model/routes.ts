@@ -91,7 +91,7 @@ export function decideRoute(
   taken: { log: string; sequence: number; connectionId: string },
 ): RouteDecision {
   const connection = bySource.get(sourceId);
-  if (connection === undefined || connection.id !== taken.connectionId) return discard;
+  if (connection?.id !== taken.connectionId) return discard;
   // The record was taken just before the connection stopped being live, and need not be delivered.
   if (!covers(connection, taken.log, taken.sequence)) return discard;
   if (!destination.enabled) return destinationDisabled;

@@ -64,9 +64,9 @@ export interface LaneGauges {
  */
 export function mergeGauges(lanes: readonly LaneGauges[]): LaneGauges | undefined {
   const [first] = lanes;
-  if (first === undefined || lanes.length === 1) return first;
+  if (lanes.length < 2) return first;
   return {
-    ...first,
+    ...first!,
     lagEvents: () => lanes.reduce((sum, lane) => sum + lane.lagEvents(), 0),
     lagSeconds: () => Math.max(...lanes.map((lane) => lane.lagSeconds())),
     isWaitingForSandbox: () => lanes.some((lane) => lane.isWaitingForSandbox()),

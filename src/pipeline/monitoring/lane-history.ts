@@ -134,7 +134,7 @@ class LaneHistory {
   rates(now: number): ConnectionRates[] {
     return [...this.#sources].map(([sourceId, { rates }]) => {
       const { sums, ms } = rates.total(now);
-      const perSecond = (name: CounterName) => (1_000 * (sums[counterIndex[name]] ?? 0)) / ms;
+      const perSecond = (name: CounterName) => (1_000 * sums[counterIndex[name]]!) / ms;
       return {
         sourceId,
         received: perSecond("received"),

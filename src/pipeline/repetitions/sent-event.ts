@@ -2,6 +2,7 @@ import {
   decodeRecord,
   isJson,
   isRefusedRecord,
+  type JsonRecord,
   type LogEnd,
   sourceOfRecord,
 } from "../../event/record.ts";
@@ -33,10 +34,9 @@ export function sentEvent(
 ): SentEvent | undefined {
   if (!isJson(bytes) || isRefusedRecord(bytes)) return undefined;
   try {
-    const found = sourceOfRecord(bytes);
-    if (found === undefined || !isWanted(found)) return undefined;
-    const record = decodeRecord(bytes);
-    if (record.format !== "json" || record.messageId !== undefined) return undefined;
+    if (!isWanted(sourceOfRecord(bytes)!)) return undefined;
+    const record = decodeRecord(bytes) as JsonRecord;
+    if (record.messageId !== undefined) return undefined;
     const text = loadText(record.json);
     if (member.find(text, 0) < 0 || member.starts[0] === ABSENT) return undefined;
     const messageId = stringText(text, member.starts[0]!, member.ends[0]!);

@@ -8,9 +8,9 @@ import type { EventJob, JobCounts, JobFailure, LetterJob, ReplayJob } from "../m
  */
 export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
   const [first] = parts;
-  if (first === undefined || parts.length === 1) return first;
+  if (parts.length < 2) return first;
   const running = parts.find(({ state }) => state === "running");
-  const worst = running ?? parts.find(({ state }) => state !== "done") ?? first;
+  const worst = running ?? parts.find(({ state }) => state !== "done") ?? first!;
   const { endedAt: _, ...rest } = worst;
   const ends = parts.flatMap(({ endedAt }) => endedAt ?? []);
   const failures = parts.reduce<JobFailure[]>((all, it) => addFailures(all, it.failures ?? []), []);

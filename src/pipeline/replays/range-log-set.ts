@@ -146,8 +146,8 @@ export class RangeLogSet implements LogSet {
     const { from, to, filter } = this.#parts.job;
     if (!this.#sources.has(input.sourceId)) return false;
     if (input.receivedAt < from || input.receivedAt >= to) return false;
-    if (filter === undefined || (filter.type ?? input.type) !== input.type)
-      return filter === undefined;
+    if (filter === undefined) return true;
+    if ((filter.type ?? input.type) !== input.type) return false;
     if (!needsBuiltEvent(filter) && this.#hasContent === undefined) return true;
     // Matching needs the event from here on, and building it may show that it cannot be built.
     if (this.sizeOf(log, input) === undefined) return false;

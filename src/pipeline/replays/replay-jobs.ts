@@ -120,15 +120,13 @@ export function createReplayJobs(parts: ReplayJobsParts) {
         all.map(({ ledger, total }) => ({ ledger, job: { ...job, total, rate: rateOf(total) } })),
       );
       wake([]);
-      return get(workspaceId, job.id) ?? job;
+      return get(workspaceId, job.id)!;
     },
     get,
     /** Lists running jobs and the most recently ended ones, newest first. */
     list(workspaceId: string) {
       const all = ledgers().flatMap((ledger) => ledger.jobs.list(workspaceId));
-      const jobs = [...Map.groupBy(all, ({ id }) => id).values()].flatMap(
-        (it) => mergeJobs(it) ?? [],
-      );
+      const jobs = [...Map.groupBy(all, ({ id }) => id).values()].map((it) => mergeJobs(it)!);
       return jobs.sort((one, other) => (one.id < other.id ? 1 : -1));
     },
     /**

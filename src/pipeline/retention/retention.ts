@@ -160,11 +160,10 @@ export class Retention {
   }
 
   async #timeOf({ name, reader, parts }: Cut, index: number): Promise<number | undefined> {
-    const part = parts[index];
-    if (part === undefined) return undefined;
+    const { first } = parts[index]!;
     const times = this.#times.get(name)!;
-    const time = times.get(part.first) ?? (await firstTime(reader, this.#parts.timeOf, part.first));
-    if (time !== undefined) times.set(part.first, time);
+    const time = times.get(first) ?? (await firstTime(reader, this.#parts.timeOf, first));
+    if (time !== undefined) times.set(first, time);
     return time;
   }
 

@@ -173,18 +173,18 @@ function emit(
   for (;;) {
     const newest = withNewestHit(logs.values());
     const hit = newest?.head;
-    if (newest === undefined || hit === undefined || hit.time < bound) return undefined;
+    if (hit === undefined || hit.time < bound) return undefined;
     if (page.isFull) return "limit";
     const record = decodeRecord(hit.record);
     const event = eventOf(record);
     if (!page.hasRoom(event)) return "size";
     const { sourceId, receivedAt } = record;
     const messageId = messageIdOf(record, event);
-    const { log } = newest;
+    const { log } = newest!;
     const refused = record.format === "json" ? record.refused : undefined;
     const found = { log, sequence: hit.sequence, sourceId, receivedAt, messageId, event };
     page.add({ ...found, ...(refused !== undefined && { refused }) });
-    newest.take();
+    newest!.take();
   }
 }
 
