@@ -4,9 +4,20 @@ import {
   DeliveryQueue,
   type DeliveryQueueContext,
 } from "../../src/pipeline/delivering/delivery-queue.ts";
-import { createOutput, zeroOutputCounts } from "../../src/pipeline/model/lane-event.ts";
+import type { AttemptResult } from "../../src/pipeline/model/attempt.ts";
+import {
+  createOutput,
+  type Output,
+  zeroOutputCounts,
+} from "../../src/pipeline/model/lane-event.ts";
 import type { Routes } from "../../src/pipeline/model/routes.ts";
-import { DELIVERY_BYTES_MAX, RETRY_DELAY_MS_MIN } from "../../src/settings/limits.ts";
+import {
+  DELIVERY_BYTES_MAX,
+  FOLLOWER_ATTEMPTS_MIN,
+  LANE_IN_FLIGHT_EVENTS_MAX,
+  RETRY_DELAY_MS_MAX,
+  RETRY_DELAY_MS_MIN,
+} from "../../src/settings/limits.ts";
 import { fail, laneEvent } from "./doubles.ts";
 
 const routes = {} as Routes;
@@ -76,8 +87,9 @@ test("only the refused events of a delivery become dead letters", async () => {
 });
 
 /** A queue whose time passes only when a test says so; its attempts end as `answers` say. */
-function scene(over: Partial<DeliveryQueueContext> = {}, answers: DeliveryResult[] = []) {
+function scene(over: Partial<DeliveryQueueContext> = {}, answers: AttemptResult[] = []) {
   let now = 0;
+  const settled: string[] = [];
   const delivered: string[] = [];
   const sleeps: number[] = [];
   const sleeping = new Set<{ until: number; wake: () => void }>();
@@ -88,6 +100,9 @@ function scene(over: Partial<DeliveryQueueContext> = {}, answers: DeliveryResult
     async deliver(outputs) {
       delivered.push(outputs.map(({ bytes }) => String(bytes).slice(0, 9)).join(" "));
       return answers.shift() ?? { kind: "delivered" };
+    },
+    settle(outputs, ending) {
+      for (const { bytes } of outputs) settled.push(`${ending.kind} ${bytes}`);
     },
     async sleep(ms, wake) {
       sleeps.push(ms);
@@ -101,12 +116,14 @@ function scene(over: Partial<DeliveryQueueContext> = {}, answers: DeliveryResult
   });
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
   return {
-    ...{ queue, delivered, sleeps },
-    /** Adds an event of the user that the first letter of its text names. */
-    async push(text: string) {
-      const event = laneEvent({ checkedRoutes: routes });
-      event.input = { ...event.input, event: { ...event.input.event, user: text[0]! } };
-      queue.push(createOutput(event, Buffer.from(text)));
+    ...{ queue, delivered, settled, sleeps },
+    /** Adds an event of the user that the first letter of its text names; or several together. */
+    async push(...texts: string[]) {
+      for (const text of texts) {
+        const event = laneEvent({ checkedRoutes: routes });
+        event.input = { ...event.input, event: { ...event.input.event, user: text[0]! } };
+        queue.push(createOutput(event, Buffer.from(text)));
+      }
       await turn();
     },
     async pass(ms: number) {
@@ -162,4 +179,197 @@ test("a new event ends no pause after a failure of the destination", async () =>
   expect(delivered).toEqual(["a"]);
   await pass(5_000);
   expect(delivered.slice(1).join(" ").split(" ").sort()).toEqual(["a", "b", "c"]);
+});
+
+test("a request holds events of one batch key only, in the order of the events", async () => {
+  const batchKey = ({ bytes }: Output) => String(bytes)[1]!;
+  const { push, pass, delivered } = scene({ ...expecting, batchSize: () => 9, batchKey });
+  await push("a1", "b1", "c2", "d1", "e1");
+  expect(delivered).toEqual([]);
+  for (let n = 0; n < 3; n++) await pass(100);
+  expect(delivered).toEqual(["a1 b1", "c2", "d1 e1"]);
+});
+
+test("a request holds no more events and bytes than it may, but at least one event", async () => {
+  const { push, delivered } = scene({ batchSize: () => 2 });
+  await push("a", "b", "c");
+  await push(`d${"x".repeat(DELIVERY_BYTES_MAX - 2)}`, "ee");
+  await push("f", `g${"x".repeat(DELIVERY_BYTES_MAX)}`);
+  await push("h", `i${"x".repeat(DELIVERY_BYTES_MAX - 2)}`);
+  expect(delivered).toEqual([...["a b", "c", "dxxxxxxxx", "ee", "f", "gxxxxxxxx", "h ixxxxxxxx"]]);
+});
+
+test("a flush sends what waits for more events, and ends no pause after a failure", async () => {
+  const { queue, push, pass, delivered } = scene(expecting, [{ kind: "retry", reason: "Busy" }]);
+  await push("a");
+  expect(delivered).toEqual([]);
+  queue.flush();
+  await pass(0);
+  expect(delivered).toEqual(["a"]);
+  await push("b");
+  queue.flush();
+  await pass(0);
+  expect(delivered).toEqual(["a"]);
+  queue.interruptWait();
+  await pass(0);
+  expect(delivered).toEqual(["a", "a"]);
+  queue.flush();
+  await pass(0);
+  expect(delivered).toEqual(["a", "a", "b"]);
+});
+
+test("a queue resumes once the destination works again, unless it asked for the delay", async () => {
+  const failed: AttemptResult = { kind: "retry", reason: "Busy" };
+  const later = scene({}, [{ ...failed, afterMs: 5_000 }]);
+  expect(later.queue.resume()).toBe(false);
+  await later.push("a");
+  expect(later.queue.resume()).toBe(false);
+  await later.pass(4_999);
+  expect(later.delivered).toEqual(["a"]);
+  await later.pass(1);
+  expect(later.delivered).toEqual(["a", "a"]);
+  const { queue, push, pass, delivered } = scene({}, [failed]);
+  await push("a");
+  expect(queue.resume()).toBe(true);
+  await pass(0);
+  expect(delivered).toEqual(["a", "a"]);
+  expect(queue.resume()).toBe(false);
+  // An event that is at fault itself waits, whatever becomes of others.
+  const own = scene({}, [{ ...failed, scope: "event" }]);
+  await own.push("a");
+  expect(own.queue.resume()).toBe(false);
+});
+
+test("a queue's load counts events that wait or are tried, and a failing queue has the highest", async () => {
+  const held = Promise.withResolvers<AttemptResult>();
+  const { queue, push, pass } = scene({ batchSize: () => 2, deliver: () => held.promise });
+  const shown = () => [queue.load, queue.isTrying, queue.hasRoom];
+  expect(shown()).toEqual([0, false, false]);
+  await push("a");
+  expect(shown()).toEqual([1, true, false]);
+  await push("b");
+  expect(shown()).toEqual([2, true, true]);
+  await push("c");
+  expect(shown()).toEqual([3, true, false]);
+  held.resolve({ kind: "retry", reason: "Down" });
+  await pass(0);
+  expect(shown()).toEqual([3 + LANE_IN_FLIGHT_EVENTS_MAX, true, false]);
+});
+
+test("an attempt at an earlier address of the destination counts as no failure", async () => {
+  const outdated: AttemptResult = { kind: "retry", reason: "Moved", isOutdated: true };
+  const { push, delivered, sleeps } = scene({}, [outdated]);
+  await push("a");
+  expect([delivered, sleeps]).toEqual([["a", "a"], []]);
+  const failed: AttemptResult = { kind: "retry", reason: "Wrong", scope: "event" };
+  const again = scene({}, [failed, outdated]);
+  await again.push("a");
+  await again.pass(RETRY_DELAY_MS_MIN);
+  expect(again.delivered).toEqual(["a", "a", "a"]);
+  expect(again.sleeps).toEqual([RETRY_DELAY_MS_MIN]);
+});
+
+test("events whose attempt a stop ends have no outcome", async () => {
+  for (const scope of ["event", undefined] as const) {
+    let isRunning = true;
+    const { push, settled, sleeps } = scene({
+      isRunning: () => isRunning,
+      async deliver() {
+        isRunning = false;
+        return { kind: "retry", reason: "Stopped", scope };
+      },
+    } as Partial<DeliveryQueueContext>);
+    await push("a");
+    expect([settled, sleeps]).toEqual([[], []]);
+  }
+});
+
+test("one event that is refused among several is found, and the others are delivered", async () => {
+  const requests: string[] = [];
+  const { push, settled, sleeps } = scene({
+    batchSize: () => 4,
+    async deliver(outputs) {
+      const texts = outputs.map(({ bytes }) => String(bytes));
+      requests.push(texts.join(" "));
+      return texts.includes("b") ? { kind: "rejected", reason: "No b" } : { kind: "delivered" };
+    },
+  });
+  await push("a", "b", "c", "d");
+  expect(requests).toEqual(["a b c d", "a b", "a", "b", "c d"]);
+  expect(settled).toEqual(["delivered a", "dead-letter b", "delivered c", "delivered d"]);
+  expect(sleeps).toEqual([]);
+});
+
+test("later events of a user whose event waits for its retry stay behind it", async () => {
+  const own: AttemptResult = { kind: "retry", scope: "event", reason: "It is wrong" };
+  const { queue, push, pass, delivered, settled } = scene({ batchSize: () => 3 }, [own]);
+  await push("a1");
+  await push("a2", "b1", "a3");
+  expect(delivered).toEqual(["a1", "b1"]);
+  expect(queue.load).toBe(0);
+  await pass(RETRY_DELAY_MS_MIN);
+  expect(delivered).toEqual(["a1", "b1", "a1", "a2 a3"]);
+  expect(settled).toEqual(["b1", "a1", "a2", "a3"].map((text) => `delivered ${text}`));
+});
+
+test("events of a failed request that belong to a user whose event failed alone stay behind it", async () => {
+  const wrong: AttemptResult = { kind: "retry", scope: "event", reason: "It is wrong" };
+  const requests: string[] = [];
+  let isWrong = true;
+  const { push, pass, settled } = scene({
+    batchSize: () => 4,
+    async deliver(outputs) {
+      const texts = outputs.map(({ bytes }) => String(bytes));
+      requests.push(texts.join(" "));
+      return isWrong && texts.includes("a1") ? wrong : { kind: "delivered" };
+    },
+  });
+  await push("a1", "a2", "b1");
+  const failed = ["a1 a2 b1", "a1 a2", "a1"];
+  expect(requests).toEqual(failed);
+  isWrong = false;
+  await pass(4 * RETRY_DELAY_MS_MIN);
+  expect(requests).toEqual([...failed, "b1", "a1", "a2"]);
+  expect(settled).toEqual(["b1", "a1", "a2"].map((text) => `delivered ${text}`));
+});
+
+test("retries come before their time once the events behind them take much memory", async () => {
+  const own: AttemptResult = { kind: "retry", scope: "event", reason: "It is wrong" };
+  const requests = async (waiting: number) => {
+    const outputCounts = { ...zeroOutputCounts(), waiting };
+    const { push, delivered } = scene({ outputCounts }, [own]);
+    await push("a1");
+    await push("b1", "b2");
+    return delivered;
+  };
+  const most = LANE_IN_FLIGHT_EVENTS_MAX / 4;
+  expect(await requests(most - 1)).toEqual(["a1", "b1", "b2"]);
+  expect(await requests(most)).toEqual(["a1", "a1", "b1", "b2"]);
+});
+
+test("a user's next event is tried after many failures, and shows that the failing one is at fault", async () => {
+  const requests: string[] = [];
+  const { push, pass, settled } = scene({
+    async deliver([output]) {
+      requests.push(String(output!.bytes));
+      return requests.at(-1) === "a1"
+        ? { kind: "retry", scope: "event", reason: "It is wrong" }
+        : { kind: "delivered" };
+    },
+  });
+  await push("a1", "a2", "a3");
+  for (let n = 0; n < 2 * FOLLOWER_ATTEMPTS_MIN; n++) await pass(RETRY_DELAY_MS_MAX);
+  const wrong = Array.from({ length: FOLLOWER_ATTEMPTS_MIN }, () => "a1");
+  expect(requests).toEqual([...wrong, "a2", "a1", "a3"]);
+  expect(settled).toEqual(["delivered a2", "dead-letter a1", "delivered a3"]);
+});
+
+test("a broken invariant in a queue stops its lane", async () => {
+  const errors: unknown[] = [];
+  const { push } = scene({
+    deliver: () => Promise.reject(new Error("Broken")),
+    fail: (error) => void errors.push(error),
+  });
+  await push("a");
+  expect(errors).toEqual([new Error("Broken")]);
 });

@@ -9,8 +9,11 @@ import {
 } from "../../src/pipeline/memory-budget.ts";
 import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import {
+  GATHERED_BYTES_MAX,
+  GATHERED_EVENTS_MAX,
   LANE_IN_FLIGHT_BYTES_MAX,
   LANE_IN_FLIGHT_EVENTS_MAX,
+  LANES_HELD_BYTES_MAX,
   WORKSPACE_HELD_BYTES_MAX,
 } from "../../src/settings/limits.ts";
 import { laneEvent } from "./doubles.ts";
@@ -163,4 +166,115 @@ test("a waiting lane is notified once when there is room again", () => {
   expect(times).toBe(1);
   full.commit([large]);
   expect(times).toBe(1);
+});
+
+test("a lane that gathers may hold two deliveries, and three until they are on disk", () => {
+  const lane = new MemoryBudget().openLane("w", true);
+  expect(lane.room.events).toBe(2 * GATHERED_EVENTS_MAX);
+  const one = event();
+  const events = numbersTo(2 * GATHERED_EVENTS_MAX).map(() => ({ ...one }));
+  lane.take(events);
+  expect(lane.isFull).toBe(true);
+  for (const _ of events) lane.dispatchEmpty();
+  lane.settle(events.length);
+  expect(lane.room.events).toBe(GATHERED_EVENTS_MAX);
+  lane.commit(events);
+  const large = take(lane, 2 * GATHERED_BYTES_MAX - 1);
+  expect(lane.room.bytes).toBe(1);
+  lane.commit([large]);
+  expect([lane.uncommitted, lane.bytes, lane.oldest]).toEqual([0, 0, undefined]);
+});
+
+test("a lane that holds little may use twice the memory of its workspace and of all lanes", () => {
+  const roomBeside = (workspaceId: string, bytes: number, own: number) => {
+    const memory = new MemoryBudget();
+    take(memory.openLane(workspaceId), bytes);
+    const lane = memory.openLane("w");
+    take(lane, own);
+    return lane.room.bytes;
+  };
+  const little = LANE_HELD_BYTES_MIN - 1;
+  expect(roomBeside("w", 2 * WORKSPACE_HELD_BYTES_MAX - little - 5, little)).toBe(5);
+  expect(roomBeside("w", WORKSPACE_HELD_BYTES_MAX - little - 6, little + 1)).toBe(5);
+  const mib = 1 << 20;
+  expect(roomBeside("v", 2 * LANES_HELD_BYTES_MAX - 5 * mib, 10)).toBe(5 * mib - 10);
+  expect(roomBeside("v", LANES_HELD_BYTES_MAX - 5 * mib, little + 1)).toBe(5 * mib - little - 1);
+});
+
+test("a workspace may hold a minimum although others hold all memory, and no more", () => {
+  const memory = new MemoryBudget();
+  const other = memory.openLane("v");
+  take(other, 3 * LANES_HELD_BYTES_MAX);
+  const lane = memory.openLane("w");
+  const minimum = 2 << 20;
+  expect(lane.room.bytes).toBe(minimum);
+  take(lane, minimum - 1);
+  expect(lane.room).toEqual({ events: LANE_IN_FLIGHT_EVENTS_MAX - 1, bytes: 1 });
+  take(lane, 1);
+  expect(lane.isFull).toBe(true);
+  // Nothing of the workspace is on its way, so that something must be.
+  expect(lane.isOpen).toBe(true);
+  lane.dispatchEmpty();
+  expect(lane.isOpen).toBe(false);
+});
+
+test("all lanes that gather flush when another one waits while all memory is held", () => {
+  const memory = new MemoryBudget();
+  const [one, other, small] = [1, 2, 3].map((n) => memory.openLane(`w${n}`, true));
+  const flushed: string[] = [];
+  one!.onPressure(() => flushed.push("one"));
+  other!.onPressure(() => flushed.push("other"));
+  small!.onPressure(() => flushed.push("small"));
+  take(one!, LANE_HELD_BYTES_MIN);
+  take(other!, LANES_HELD_BYTES_MAX - LANE_HELD_BYTES_MIN - 1);
+  const waiting = memory.openLane("w4");
+  waiting.wait(new Notifier());
+  expect(flushed).toEqual([]);
+  take(small!, 1);
+  waiting.wait(new Notifier());
+  expect(flushed).toEqual(["one", "other"]);
+});
+
+test("a lane that is closed frees its memory once, and counts nothing afterwards", () => {
+  const memory = new MemoryBudget();
+  const [lane, other] = [memory.openLane("w"), memory.openLane("w")];
+  const taken = take(lane, 100);
+  take(other, 7);
+  lane.dispatchEmpty();
+  lane.wait(new Notifier());
+  expect([memory.bytes, lane.workspace.dispatched]).toEqual([107, 1]);
+  lane.close();
+  lane.close();
+  expect([memory.bytes, lane.workspace.dispatched, lane.workspace.lanes]).toEqual([7, 0, 1]);
+  // Its attempts that still run end later.
+  lane.dispatchEmpty();
+  lane.settle(1);
+  lane.commit([taken]);
+  take(lane, 50);
+  expect([memory.bytes, lane.workspace.bytes, lane.workspace.dispatched]).toEqual([7, 7, 0]);
+  const { workspace } = other;
+  other.close();
+  expect([memory.bytes, workspace.bytes]).toEqual([0, 0]);
+  // A lane of the workspace that comes later begins anew.
+  expect(memory.openLane("w").workspace).not.toBe(workspace);
+});
+
+test("a closed lane is not notified, and one without room waits on", () => {
+  const memory = new MemoryBudget();
+  const [full, closed, waiting] = [1, 2, 3].map(() => memory.openLane("w"));
+  const notified: string[] = [];
+  const notifierOf = (name: string) => {
+    const notifier = new Notifier();
+    notifier.once(() => notified.push(name));
+    return notifier;
+  };
+  const [half, rest] = [take(full!, 4 * WORKSPACE_HELD_BYTES_MAX), take(full!, 1)];
+  full!.dispatchEmpty();
+  closed!.wait(notifierOf("closed"));
+  waiting!.wait(notifierOf("waiting"));
+  closed!.close();
+  full!.commit([rest]);
+  expect(notified).toEqual([]);
+  full!.commit([half]);
+  expect(notified).toEqual(["waiting"]);
 });
