@@ -11,6 +11,7 @@ const sealed = (name: string) => ({ name, ends: { "0": 7 } });
 describe("the stored record of a lane", () => {
   const same: [string, Partial<LaneRecord>, Partial<LaneRecord> | undefined][] = [
     ["has its positions", {}, {}],
+    ["has an outage that has just begun", { outageMs: 0 }, { outageMs: 0 }],
     ["is missing before it has any", { logs: {}, known: {} }, undefined],
     ["has the same delivery", { sealed: sealed("a") }, { sealed: sealed("a") }],
     ["has a refusal of any length", { refusedMs: 9_000 }, { refusedMs: 1 }],

@@ -8,7 +8,8 @@ import type { LaneChange } from "../../src/pipeline/ledger/ledger.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { DEAD_LETTERS_PAGE_CHARS_MAX } from "../../src/pipeline/ledger/letter-tables.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
-import { fail } from "./doubles.ts";
+import { type LetterJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
+import { commitChange, commitLetters, fail } from "./doubles.ts";
 import { numbersTo, until } from "./rig.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ledger-"));
@@ -107,4 +108,94 @@ test("a lane that cannot read the ledger after an LMDB failure is collected agai
   ledger.schedule({ collect, committed: () => resolve(), fail });
   await promise;
   expect(asked).toBe(2);
+});
+
+/** A ledger of its own, with a letter of destination `a` and two of `b`. */
+async function smallLedger() {
+  const own = openLedger(join(directory, `own-${owned++}`), pino({ level: "silent" }));
+  const letter = (id: string, destinationId: string): StoredLetter => ({
+    ...{ id, workspaceId: "w", destinationId, sourceId: "s", messageId: id, text: "{}" },
+    ...{ stage: "deliver", reason: "No", attempts: 1, user: "u", type: "track" },
+    ...{ receivedAt: 0, createdAt: 0 },
+  });
+  await commitLetters(own, [letter("1", "a"), letter("2", "b"), letter("3", "b")]);
+  const none = { deadLetters: [], settledRequeued: [] };
+  const record = { logs: { "0": { next: 5, pending: [] } }, known: {} };
+  await commitChange(own, { ...none, destinationId: "c", record });
+  return own;
+}
+let owned = 0;
+const jobOf = (id: string, over: Partial<LetterJob> = {}) =>
+  ({
+    ...{ id, workspaceId: "w", state: "running", rate: 1, createdAt: 1, counts: noCounts },
+    ...{ kind: "dead-letters", filter: {}, after: "", before: "~", seen: 0, total: 0 },
+    ...over,
+  }) as LetterJob;
+
+test("a ledger names the destinations with progress, dead letters or requeued letters", async () => {
+  const own = await smallLedger();
+  expect([...own.destinations()].sort()).toEqual(["a", "b", "c"]);
+  expect(own.lanes()).toContainEqual({ logs: { "0": { next: 5, pending: [] } }, known: {} });
+  expect(own.lane("c")?.logs["0"]?.next).toBe(5);
+  expect(await own.remove("c", true)).toBe(0);
+  expect(await own.requeue("w", ["1"], 7)).toEqual({ destinationIds: ["a"], done: 1 });
+  for (const id of ["a", "b"]) expect(await own.remove(id, false)).toBe(0);
+  expect(own.lanes()).toEqual([]);
+  // The letters are left: a requeued one of the first, and dead ones of the second.
+  expect([...own.destinations()].sort()).toEqual(["a", "b"]);
+  expect([...own.requeuedDestinations()]).toEqual(["a"]);
+  expect(own.waitingLetters("a", new Set(), 9)).toMatchObject([
+    { letter: { id: "1" }, replayedAt: 7 },
+  ]);
+  expect([own.isShared, own.isFailing, own.owner(), own.failure()]).toEqual([
+    ...[false, false, undefined, undefined],
+  ]);
+  await own.close();
+});
+
+test("a removal with letters deletes the destination's dead and requeued letters, and ends their job", async () => {
+  const own = await smallLedger();
+  await own.requeue("w", ["2"], 7, jobOf("job"));
+  expect([own.hasWaiting("b", 1), own.hasWaiting("b", 2)]).toEqual([true, false]);
+  expect(own.jobs.get("w", "job")).toMatchObject({ state: "running", counts: { moved: 1 } });
+  expect(await own.remove("b", true)).toBe(1);
+  expect([own.lane("b"), own.hasWaiting("b", 1), own.letters.countOf("w")]).toEqual([
+    ...[undefined, false, 1],
+  ]);
+  expect(own.jobs.get("w", "job")).toMatchObject({ state: "done", counts: { discarded: 1 } });
+  expect([...own.destinations()].sort()).toEqual(["a", "c"]);
+  expect(await own.remove("unknown", true)).toBe(0);
+  await own.close();
+});
+
+test("letters are purged once, those that are gone or of another workspace are not", async () => {
+  const own = await smallLedger();
+  expect(await own.purge("v", ["1"])).toEqual({ purged: 0, done: 1 });
+  const job = jobOf("job", { kind: "purge", createdAt: 33 });
+  expect(await own.purge("w", ["1", "gone", "2"], job)).toEqual({ purged: 2, done: 3 });
+  expect(own.letters.countOf("w")).toBe(1);
+  expect(own.jobs.get("w", "job")).toMatchObject({
+    ...{ state: "done", endedAt: 33, counts: { moved: 2 } },
+  });
+  expect(await own.purge("w", ["1"], jobOf("other", { kind: "purge" }))).toMatchObject({
+    purged: 0,
+  });
+  expect(own.jobs.get("w", "other")).toBeUndefined();
+  await own.close();
+});
+
+test("a commit with an outcome of a requeued letter removes it, and with a dead letter of another lane is refused", async () => {
+  const own = await smallLedger();
+  await own.requeue("w", ["2", "3"], 7, jobOf("job"));
+  const record = { logs: {}, known: {} };
+  const settled = { workspaceId: "w", jobId: "job", outcome: "delivered" } as const;
+  const change = { destinationId: "b", record, deadLetters: [] };
+  await commitChange(own, { ...change, settledRequeued: [{ ...settled, id: "2" }] });
+  expect(own.waitingLetters("b", new Set(), 9).map(({ letter }) => letter.id)).toEqual(["3"]);
+  expect(own.jobs.get("w", "job")).toMatchObject({ counts: { delivered: 1, moved: 2 } });
+  const foreign = own.letters.get("w", "1")!;
+  const wrong = { ...change, settledRequeued: [], deadLetters: [{ ...foreign, id: "9" }] };
+  await expect(commitChange(own, wrong)).rejects.toThrow("with the cursor of its own lane");
+  expect(own.letters.get("w", "9")).toBeUndefined();
+  await own.close();
 });

@@ -128,6 +128,18 @@ test("the responses of a destination, and of all, are bounded, and go with their
   await ledger.close();
 }, 300_000);
 
+test("no response is stored once those of all destinations take as much as they may", async () => {
+  const { store, ledger, shown, responses } = open();
+  const table = store.table<unknown, [string, string]>("letter-responses");
+  await store.change(() => table.put(["", ""], RESPONSES_BYTES_MAX - 100));
+  const [long, short] = [letter(answer("z".repeat(100))), letter(answer("short"))];
+  await commitLetters(ledger, [long, short]);
+  expect(shown.get("w", long.id)!.response).toMatchObject({ body: "short", isSample: true });
+  expect(shown.get("w", short.id)!.response).toEqual({ status: 422, body: "short" });
+  expect(responses()).toHaveLength(3);
+  await ledger.close();
+});
+
 const alike: [string, string][] = [
   [
     "TypeError: Cannot read properties of undefined (reading 'title')",
