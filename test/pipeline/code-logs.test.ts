@@ -73,7 +73,9 @@ test("lines have event, revision, destination and time, newest first", () => {
     destinationId: "e",
   });
   expect(b).toMatchObject({ text: "b", messageId: "m1", at: 1_000_000 });
+  expect(c).not.toHaveProperty("messageId");
   expect(texts(logs, "w", {}, 2)).toEqual(["c", "b"]);
+  expect(texts(logs, "w", {}, 0)).toEqual([]);
   expect(texts(logs, "other")).toEqual([]);
   for (const [filter, expected] of [
     [{ transformationId: "u" }, ["c"]],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, jest, onTestFinished, test } from "bun:test";
 import { pino } from "pino";
 import { HealthLogger } from "../../src/pipeline/monitoring/health-logger.ts";
 
@@ -114,5 +114,61 @@ describe("health log", () => {
     expect(JSON.stringify(rest)).not.toContain("visitor");
     announcements.close();
     expect(told()).toEqual([]);
+  });
+
+  test("later dead letters are told of once a minute, until a minute has none", () => {
+    jest.useFakeTimers();
+    onTestFinished(() => void jest.useRealTimers());
+    const { announcements, told } = begin();
+    const counts = () => told().map((it) => [it.failedInCode, it.notDelivered, it.reason]);
+    announcements.recordOutcome(2, { ...deadLetter, stage: "transform", reason: "Secret" });
+    expect(counts()).toEqual([[2, 0, undefined]]);
+    announcements.recordOutcome(4, deadLetter);
+    jest.advanceTimersByTime(59_999);
+    expect(counts()).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(counts()).toEqual([[0, 4, undefined]]);
+    announcements.recordOutcome(1, { ...deadLetter, stage: "transform" });
+    jest.advanceTimersByTime(60_000);
+    expect(counts()).toEqual([[1, 0, undefined]]);
+    jest.advanceTimersByTime(60_000);
+    expect(counts()).toEqual([]);
+    announcements.recordOutcome(1, deadLetter);
+    expect(counts()).toEqual([[0, 1, "Answered 400"]]);
+    announcements.recordOutcome(1, deadLetter);
+    announcements.close();
+    expect(counts()).toEqual([[0, 1, undefined]]);
+    jest.advanceTimersByTime(120_000);
+    expect(counts()).toEqual([]);
+  });
+
+  test("an outage that was not told of begins with the first failure a minute after the last one told", () => {
+    const { announcements, told, pass } = begin();
+    announcements.recordAttempt(rejected);
+    announcements.recordAttempt(delivered);
+    announcements.recordAttempt(retry);
+    announcements.recordAttempt(delivered);
+    expect(told().map((line) => line.told)).toEqual([
+      "warn: destination fails; retrying",
+      "info: destination recovered",
+    ]);
+    pass(59_999);
+    announcements.recordAttempt(retry);
+    expect(told()).toEqual([]);
+    pass(1);
+    announcements.recordAttempt(retry);
+    expect(told()).toHaveLength(1);
+    pass(9_999);
+    announcements.recordAttempt(retry);
+    expect(told()).toEqual([]);
+    pass(1);
+    announcements.recordAttempt({ ...retry, reason: "Answered 500" });
+    const about = { workspaceId: "w1", destinationId: "d1", destination: "Warehouse" };
+    expect(told()).toMatchObject([
+      { told: "error: destination is down", ...about, reason: "Answered 500", attempts: 3 },
+    ]);
+    pass(1_600);
+    announcements.recordAttempt(delivered);
+    expect(told()).toMatchObject([{ ...about, attempts: 3, seconds: 12 }]);
   });
 });

@@ -27,6 +27,10 @@ test("the known position of a log is the furthest of cursors, connections, repla
   expect(known(lane(7))).toEqual({ "0": 12 });
   jobs.push({ kind: "events", ends: { "1": 30 } } as unknown as ReplayJob);
   expect(known(lane(7))).toEqual({ "0": 12, "1": 30 });
+  jobs.push({ kind: "dead-letters", ends: { "1": 99 } } as unknown as ReplayJob);
   searched["1"] = 31;
   expect(known(lane(7))).toEqual({ "0": 12, "1": 31 });
+  const earlier = [{ from: { "2": 1 }, until: { "2": 40 } }];
+  live.connect("one", { "0": 3 }, { sourceId: "other", until: { "0": 50 }, earlier });
+  expect(known(lane(7))).toEqual({ "0": 50, "1": 31, "2": 40 });
 });

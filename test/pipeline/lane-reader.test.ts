@@ -1,12 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { setLive } from "../../src/catalog/management/live-windows.ts";
 import type { Connection } from "../../src/catalog/model.ts";
-import type { EventRecord } from "../../src/event/record.ts";
+import { eventOf as builtEvent } from "../../src/event/event.ts";
+import { type EventRecord, readRecord } from "../../src/event/record.ts";
 import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import { createRoutes } from "../../src/pipeline/model/routes.ts";
 import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
-import { KEPT_READS_MAX } from "../../src/pipeline/reading/shared-reader.ts";
-import { eventOf, FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
+import { KEPT_READS_MAX, SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
+import { quiet } from "../log/support.ts";
+import { eventOf, FakeLive, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
+import { sdkRecord } from "./repetitions-rig.ts";
 import { numbersTo } from "./rig.ts";
 
 const live = new FakeLive();
@@ -214,5 +217,107 @@ describe("shared reads", () => {
     expect(numbers(await lane.take(1, 1e9))).toEqual([0]);
     expect(numbers(await lane.take(4, 1e9))).toEqual([1, 2, 3, 4]);
     expect(numbers(await lane.take(100, 1e9))).toEqual([5, 6, 7, 8, 9]);
+  });
+});
+
+describe("a lane's reader", () => {
+  const { destination, connections } = live.lanes()[0]!;
+  const routes = createRoutes(destination, connections);
+  const known = { connection: {} };
+  const settle = (lane: LaneReader, items: readonly LaneEvent[]) => {
+    for (const { origin } of items) if ("sequence" in origin) lane.settle("0", origin.sequence);
+  };
+
+  test("has settled when it has read all and each event has an outcome, until it is woken", async () => {
+    const lane = rig(3).reader();
+    expect([lane.isSettled, lane.lagEvents(), lane.oldestAt]).toEqual([false, 3, undefined]);
+    const items = await lane.take(2, 1e9);
+    expect(lane.lagEvents()).toBe(3);
+    settle(lane, items.splice(0, 1));
+    expect(lane.lagEvents()).toBe(2);
+    items.push(...(await lane.take(9, 1e9)));
+    expect(await lane.take(9, 1e9)).toEqual([]);
+    expect(lane.isSettled).toBe(false);
+    settle(lane, items);
+    expect([lane.isSettled, lane.lagEvents()]).toEqual([true, 0]);
+    lane.wake();
+    expect(lane.isSettled).toBe(false);
+  });
+
+  test("keeps the records from its stored position on, and positions of logs that are gone", async () => {
+    const { logs } = rig(3);
+    const gone = { next: 7, pending: [3] };
+    const stored = { logs: { "0": { next: 1, pending: [] }, gone }, known };
+    const lane = new LaneReader(logs, routes, stored);
+    const items = await lane.take(9, 1e9);
+    expect([lane.durableLow("0"), lane.durableLow("gone")]).toEqual([1, undefined]);
+    settle(lane, items.slice(0, 1));
+    expect([...lane.lows()]).toEqual([["0", 2]]);
+    expect(lane.record()).toEqual({ logs: { "0": { next: 3, pending: [2] }, gone }, known });
+    lane.committed(new Map([...lane.lows(), ["gone", 9]]));
+    expect([lane.durableLow("0"), lane.durableLow("gone")]).toEqual([2, undefined]);
+  });
+
+  test("passes announced records while it is idle, and reads them once it is woken", async () => {
+    const { log, logs, reader } = rig(1);
+    const lane = reader();
+    const next = () => lane.record().logs["0"]?.next;
+    settle(lane, await lane.take(9, 1e9));
+    log.append(record(1));
+    logs.setAnnouncedEnd("0", 2);
+    expect([next(), lane.lagEvents()]).toEqual([1, 1]);
+    logs.setAnnouncedEnd("0", 0);
+    settle(lane, await lane.take(9, 1e9));
+    expect(await lane.take(9, 1e9)).toEqual([]);
+    log.append(record(2));
+    logs.setAnnouncedEnd("0", 3);
+    expect([next(), lane.lagEvents()]).toEqual([3, 0]);
+    log.append(record(3));
+    lane.wake();
+    logs.setAnnouncedEnd("0", 4);
+    expect(next()).toBe(3);
+    expect(numbers(await lane.take(9, 1e9))).toEqual([3]);
+  });
+
+  test("takes only the events of an interrupted delivery until its recovery ends", async () => {
+    const { logs } = rig(6);
+    const stored = { logs: { "0": { next: 5, pending: [1, 3, 4] } }, known };
+    const intent = { name: "interrupted", ends: { "0": 4 } };
+    const lane = new LaneReader(logs, routes, stored, intent);
+    expect(lane.recovering).toBe(intent);
+    expect(numbers(await lane.take(9, 1e9))).toEqual([1, 3]);
+    expect(await lane.take(9, 1e9)).toEqual([]);
+    lane.endRecovery();
+    expect(lane.recovering).toBeUndefined();
+    expect(numbers(await lane.take(9, 1e9))).toEqual([4, 5]);
+    // A delivery of dead letters alone has no events of the log.
+    const letters = { name: "interrupted", ends: {}, letter: "a" };
+    expect(await new LaneReader(logs, routes, stored, letters).take(9, 1e9)).toEqual([]);
+  });
+
+  test("stops at a record of a newer version, and has settled what stands before it", async () => {
+    const log = new MemoryLog();
+    const newer = Buffer.from(sdkRecord(1, "b"));
+    newer[0] = 5;
+    log.appendBytes(sdkRecord(0, "a"), newer);
+    const readers = new Map([["0", log]]);
+    const parts = { readers, decode: readRecord, eventOf: builtEvent, logger: quiet };
+    const logs = new SharedReader({ ...parts, metrics: laneMetrics() });
+    const lane = new LaneReader(logs, routes, undefined);
+    expect(numbers(await lane.take(9, 1e9))).toEqual([0]);
+    expect(await lane.take(9, 1e9)).toEqual([]);
+    expect([[...lane.held], lane.oldestAt]).toEqual([[["0", 1_000_001]], 1_000_001]);
+    expect(lane.isSettled).toBe(false);
+    lane.settle("0", 0);
+    expect([lane.isSettled, lane.lagEvents()]).toEqual([true, 1]);
+  });
+
+  test("takes events of several logs in turns", async () => {
+    const all = new Map(["0", "1", "2"].map((name) => [name, new MemoryLog(name)]));
+    for (const [name, log] of all) log.append(record(Number(name)), record(10 + Number(name)));
+    const lane = new LaneReader(feedOf(all), routes, undefined);
+    const taken: number[] = [];
+    for (let n = 0; n < 6; n++) taken.push(...numbers(await lane.take(1, 1e9)));
+    expect(taken).toEqual([0, 1, 2, 10, 11, 12]);
   });
 });

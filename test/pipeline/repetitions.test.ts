@@ -282,3 +282,91 @@ test("a repeated event counts for its source, in the metric and in the minute's 
     expect(rows.map(([id, row]) => [id, row[REPEATED]])).toEqual([["source", 2]]);
   });
 });
+
+test("the position of the search is stored when it has changed, and not before a search", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    const { repetitions } = rig.ledger;
+    const put = mock(repetitions.put.bind(repetitions));
+    repetitions.put = put;
+    await rig.repetitions.checkpoint();
+    expect(put).toHaveBeenCalledTimes(0);
+    rig.logs[0]!.appendBytes(sdkRecord(0, "a"));
+    expect(await rig.drain()).toEqual([0]);
+    expect(put).toHaveBeenCalledTimes(0);
+    for (let n = 0; n < 3; n++) await rig.repetitions.checkpoint();
+    expect(put).toHaveBeenCalledTimes(1);
+    expect(repetitions.positions()).toEqual({ "0": 1 });
+    rig.logs[0]!.appendBytes(sdkRecord(1, "b"));
+    await rig.drain();
+    await rig.repetitions.checkpoint();
+    expect(repetitions.positions()).toEqual({ "0": 2 });
+    expect(put).toHaveBeenCalledTimes(2);
+  });
+});
+
+test("announced records of sources without deduplication are passed unread, where nothing before them is left", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    rig.setWindow(0, "plain");
+    rig.logs[0]!.appendBytes(sdkRecord(0, "a"));
+    await rig.drain();
+    const read = mock(rig.logs[0]!.read.bind(rig.logs[0]!));
+    rig.logs[0]!.read = read;
+    const announce = (sourceId: string) => {
+      rig.logs[0]!.appendBytes(sdkRecord(1, "b", { sourceId }));
+      const end = rig.logs[0]!.end();
+      rig.repetitions.wake({ log: "0", end, sources: [sourceId] });
+    };
+    const position = async () => {
+      await rig.repetitions.checkpoint();
+      return rig.ledger.repetitions.positions()["0"];
+    };
+    rig.repetitions.wake({ log: "0", end: 1, sources: ["source"] });
+    announce("plain");
+    expect(await position()).toBe(2);
+    announce("source");
+    expect(await position()).toBe(2);
+    // The record before it is not searched yet.
+    announce("plain");
+    expect(await position()).toBe(2);
+    expect(read).toHaveBeenCalledTimes(0);
+    // What was announced without a range may be of any source.
+    await rig.drain();
+    expect(await position()).toBe(4);
+    rig.repetitions.wake();
+    announce("plain");
+    expect(await position()).toBe(4);
+  });
+});
+
+test("an id is known for as long as the window lasts, to the millisecond", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    const at = 1_000_000;
+    rig.logs[0]!.appendBytes(
+      sdkRecord(0, "a", { at }),
+      sdkRecord(1, "b", { at }),
+      sdkRecord(2, "a", { at: at + 60_000 }),
+      sdkRecord(3, "b", { at: at + 60_001 }),
+    );
+    expect(await rig.drain()).toEqual([0, 1, 3]);
+    expect(rig.repeated).toEqual(["source"]);
+  });
+});
+
+test("the memory of ids is given back when a source has no window any more, and at the end", async () => {
+  const budget = { countMax: 1e6, allocated: 0 };
+  await withRig(new RepetitionsRig(1, { budget }), async (rig) => {
+    const take = async (n: number) => {
+      rig.logs[0]!.appendBytes(sdkRecord(n, `id ${n}`));
+      await rig.drain();
+      return budget.allocated > 0;
+    };
+    expect(await take(0)).toBe(true);
+    rig.setWindow(0);
+    expect(await take(1)).toBe(false);
+    rig.setWindow(60);
+    expect(await take(2)).toBe(true);
+    rig.repetitions.close();
+    expect(budget.allocated).toBe(0);
+    expect(await rig.repetitions.neededFrom("unknown")).toBe(Number.POSITIVE_INFINITY);
+  });
+});

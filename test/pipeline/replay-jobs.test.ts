@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import type { NewLetter } from "../../src/pipeline/model/dead-letter.ts";
 import {
   type EventJob,
   type LetterJob,
@@ -22,7 +23,7 @@ import {
   REPLAYS_MAX,
   REPLAYS_OF_WORKSPACE_MAX,
 } from "../../src/settings/limits.ts";
-import { decode, FakeLive, MemoryLog, record } from "./doubles.ts";
+import { commitLetters, decode, FakeLive, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
 const logger = pino({ level: "silent" });
@@ -297,4 +298,132 @@ describe("a request for a replay", () => {
       .map(({ state }) => state);
     expect(states).toEqual(["running", "running", "cancelled"]);
   });
+
+  test("over dead letters shares its rate and its letters among the ledgers that have them", async () => {
+    const others = ["second", "third"].map((name) => openLedger(join(directory, name), logger));
+    const ledgers = [ledger, ...others];
+    await commitLetters(ledger, lettersOf(4));
+    await commitLetters(others[0]!, lettersOf(2));
+    const heard: unknown[] = [];
+    const replays = createReplayJobs({
+      ...{ live, ledgers: () => ledgers, clock: { now: () => now } },
+      ...{ readers: new Map(), timeOf: () => 0, logEnds: async () => ({}) },
+      wake: (ids) => void heard.push(ids),
+    });
+    const filter = { destinationId: "d" };
+    const job = await replays.startLetters("workspace", { kind: "dead-letters", filter, rate: 14 });
+    const copies = ledgers.map((it) => it.jobs.get("workspace", job.id) as LetterJob);
+    expect(copies.map(({ rate, total }) => [rate, total])).toEqual([
+      [8, 4],
+      [4, 2],
+      // One without letters has some rate, since a letter may come before it is searched.
+      [2, 0],
+    ]);
+    expect(job).toMatchObject({ kind: "dead-letters", total: 6, seen: 0, destinationId: "d" });
+    expect(heard).toEqual([[]]);
+    const [group] = ledger.letters.groups.of({ workspaceId: "workspace", destinationId: "d" });
+    const ofGroup = await replays.startLetters("workspace", {
+      ...{ kind: "purge", filter: { groupId: group!.id } },
+    });
+    expect(ofGroup).toMatchObject({ kind: "purge", destinationId: "d", reason: "Late", total: 6 });
+    const unknown = { groupId: "d.unknown" };
+    const asked = { kind: "purge", filter: unknown } as const;
+    const none = (await replays.startLetters("workspace", asked)) as LetterJob;
+    expect(none).toMatchObject({ total: 0 });
+    expect([none.destinationId, none.reason]).toEqual([undefined, undefined]);
+    for (const it of others) await it.close();
+  });
+
+  test("begins in all ledgers or in none", async () => {
+    const other = openLedger(join(directory, "other"), logger);
+    const jobsIn = (second: Ledger) =>
+      createReplayJobs({
+        ...{ live, ledgers: () => [ledger, second], clock: { now: () => now } },
+        ...{ readers: new Map(), timeOf: () => 0, logEnds: async () => ({}) },
+        wake: (ids) => woken.push(...ids),
+      });
+    await other.changeJobs((jobs) => jobs.start(eventJob(1, { destinationId: "d" })));
+    await expect(jobsIn(other).start("workspace", asked)).rejects.toThrow("is running already");
+    expect(ledger.jobs.list("workspace")).toEqual([]);
+    const broken = {
+      jobs: { expectRoom() {}, get: () => undefined },
+      changeJobs: () => Promise.reject(new Error("Disk full")),
+    } as unknown as Ledger;
+    await expect(jobsIn(broken).start("workspace", asked)).rejects.toThrow("Disk full");
+    const [job] = ledger.jobs.list("workspace");
+    expect(job).toMatchObject({ state: "failed", error: "Disk full", endedAt: NOW });
+    expect(ledger.jobs.running()).toEqual([]);
+    await other.close();
+  });
+
+  test("of another workspace's destination or source is refused", async () => {
+    live.putDestination("theirs", { workspaceId: "other" });
+    live.addSource("their source", "other");
+    const refused = (over: object, message: string) => expect(start(over)).rejects.toThrow(message);
+    await refused({ destinationId: "theirs" }, "Destination not found");
+    await refused({ destinationId: "unknown" }, "Destination not found");
+    await refused({ sourceId: "their source" }, "Source not found");
+    await refused({ sourceId: "unknown" }, "Source not found");
+    await refused({ from: NOW }, "Expected `from` to be before `to`");
+    await refused({ from: 5, to: 5 }, "Expected `from` to be before `to`");
+    expect(ledger.jobs.list("workspace")).toEqual([]);
+    expect(woken).toEqual([]);
+  });
+
+  test("is cancelled in each ledger that still runs it", async () => {
+    const other = openLedger(join(directory, "other"), logger);
+    const replays = createReplayJobs({
+      ...{ live, ledgers: () => [ledger, other], clock: { now: () => now } },
+      ...{ readers: new Map(), timeOf: () => 0, logEnds: async () => ({}) },
+      wake: (ids) => woken.push(...ids),
+    });
+    const { id } = await replays.start("workspace", asked);
+    await ledger.changeJobs((jobs) => jobs.end("workspace", id, { state: "done", endedAt: 4 }));
+    now += 3;
+    expect(await replays.cancel("workspace", id)).toMatchObject({ state: "cancelled" });
+    expect(ledger.jobs.get("workspace", id)).toMatchObject({ state: "done", endedAt: 4 });
+    expect(other.jobs.get("workspace", id)).toMatchObject({ state: "cancelled", endedAt: NOW + 3 });
+    expect(woken).toEqual(["d", "d"]);
+    expect(replays.list("workspace").map((job) => job.id)).toEqual([id]);
+    await other.close();
+  });
+});
+
+/** Dead letters of destination `d`, of one reason. */
+const lettersOf = (count: number) =>
+  numbersTo(count).map((n): NewLetter => {
+    const id = Bun.randomUUIDv7("hex", n * 1_000);
+    return {
+      ...{ id, workspaceId: "workspace", destinationId: "d", sourceId: "s", messageId: "m" },
+      ...{ stage: "deliver", reason: "Late", attempts: 1, user: "u", type: "track" },
+      ...{ text: "{}", receivedAt: 0, createdAt: n * 1_000 },
+    };
+  });
+
+test("an old job over dead letters fails without waking a lane, and an error ends no sweep", async () => {
+  const job = createLetterJob("w", { kind: "purge", filter: {} }, 1_000);
+  await ledger.changeJobs((jobs) => jobs.start(job));
+  const woken: unknown[] = [];
+  const lines: unknown[] = [];
+  const sweep = (now: number, over: object = {}) =>
+    expireJobs({
+      ...{ live: new FakeLive(), ledger, clock: { now: () => now, age: (at: number) => now - at } },
+      wake: (ids) => void woken.push(ids),
+      logger: { error: (...line: unknown[]) => void lines.push(line) } as never,
+      ...over,
+    });
+  await sweep(1_000 + REPLAY_MS_MAX);
+  expect(ledger.jobs.get("w", job.id)?.state).toBe("running");
+  await sweep(1_001 + REPLAY_MS_MAX);
+  expect(ledger.jobs.get("w", job.id)).toMatchObject({
+    ...{ state: "failed", error: "The replay took longer than 72 hours" },
+    endedAt: 1_001 + REPLAY_MS_MAX,
+  });
+  expect(woken).toEqual([]);
+  const err = new Error("Closed");
+  const running = () => {
+    throw err;
+  };
+  await sweep(0, { ledger: { jobs: { running } } });
+  expect(lines).toEqual([[{ err }, "cannot expire replays"]]);
 });

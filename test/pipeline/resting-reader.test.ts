@@ -140,6 +140,56 @@ test("a resting reader that is behind passes no record that a reader would take"
   expect(outcomes.refused).toBeGreaterThan(200);
 });
 
+test("a lane at rest passes chunks from its position on that have no record for it", async () => {
+  const { logs } = tenRecords();
+  const another = { ...connection, sourceId: "another", from: { 0: 0 } };
+  const resting = RestingReader.create(logs, [another], undefined, () => undefined)!;
+  const ends = new Map([["0", 10]]);
+  const { inputs } = (await logs.read("0", 0))!;
+  const pass = (from: number, next: number, source = "source") =>
+    resting.pass("0", {
+      ...{ from, next, inputs: inputs.slice(from, next) },
+      ...{ sources: new Set([source]), newerAt: undefined },
+    });
+  const place = (sequence: number) => ({ log: "0", sequence });
+  expect([resting.isBehind, resting.oldestAt]).toEqual([true, undefined]);
+  expect([pass(3, 5), resting.nextBelow(ends)]).toEqual([true, place(0)]);
+  expect([pass(0, 4), resting.nextBelow(ends)]).toEqual([true, place(4)]);
+  expect(resting.oldestAt).toBe(inputs[3]!.receivedAt);
+  expect([resting.isAt("0", 4), resting.isAt("0", 3), resting.isAt("1", 4)]).toEqual([
+    ...[true, false, false],
+  ]);
+  expect([pass(0, 4), pass(2, 6), resting.nextBelow(ends)]).toEqual([true, true, place(6)]);
+  expect([pass(6, 8, "another"), resting.nextBelow(ends)]).toEqual([false, place(6)]);
+  expect([resting.isAtEnd(), resting.lagEvents()]).toEqual([false, 4]);
+  const gap = { from: 6, next: 9, inputs: [], sources: new Set<string>(), newerAt: undefined };
+  expect([resting.pass("0", gap), resting.oldestAt]).toEqual([true, inputs[5]!.receivedAt]);
+  // Records from the given end on are not looked at here.
+  expect(resting.nextBelow(new Map([["0", 9]]))).toBeUndefined();
+  expect([resting.isBehind, resting.oldestAt]).toEqual([false, undefined]);
+  resting.committed(
+    new Map([
+      ["0", 5],
+      ["unknown", 9],
+    ]),
+  );
+  expect([resting.durableLow("0"), resting.durableLow("unknown")]).toEqual([5, undefined]);
+});
+
+test("a lane comes to rest when it has settled all that it has read", async () => {
+  const { logs } = tenRecords();
+  const reader = new LaneReader(logs, createRoutes(destination, [connection]), stored(8));
+  const rest = () => RestingReader.after(reader, logs, [connection]);
+  expect(rest()).toBeUndefined();
+  const events = await reader.take(9, 1e6);
+  expect([events.length, await reader.take(9, 1e6), rest()]).toEqual([2, [], undefined]);
+  for (const sequence of [8, 9]) reader.settle("0", sequence);
+  const resting = rest()!;
+  expect(resting.record()).toEqual(reader.record());
+  expect([resting.isBehind, resting.isAtEnd(), resting.oldestAt]).toEqual([false, true, undefined]);
+  expect([resting.durableLow("0"), resting.lows().get("0")]).toEqual([8, 10]);
+});
+
 /** Returns a function that returns repeatable random numbers below its argument. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed;
