@@ -79,7 +79,7 @@ export class TokenBuckets {
   }
 
   /** Gives tokens back that were taken for an action that did not happen. */
-  give(key: string, count = 1): void {
+  give(key: string, count: number): void {
     // A bucket with more tokens than the burst counts as full.
     this.take(key, -count);
   }

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, onTestFinished, spyOn, test } from "bun:test";
 import { InvariantError } from "../../src/assert.ts";
 import { CircuitBreaker } from "../../src/concurrency/circuit-breaker.ts";
 import { until } from "../log/support.ts";
@@ -71,4 +71,25 @@ test("a broken invariant of a probe is the reason that callers get from then on"
   expect(await reasonOf(gate.run(fail))).toBe(away);
   await until(() => probes === 3);
   expect(await reasonOf(gate.run(async () => "there"))).toBe(fault);
+});
+
+test.each([
+  ["has succeeded", 1, true, () => true],
+  ["has failed when no further call is expected", 3, false, (probes: number) => probes < 3],
+] as const)("probes end once one %s", async (_, expected, succeeds, isNeeded) => {
+  let [sleeps, probes] = [0, 0];
+  const sleep = spyOn(Bun, "sleep").mockImplementation(async () => {
+    if (++sleeps > 10) throw new Error("Expected an end of the probes");
+  });
+  onTestFinished(() => sleep.mockRestore());
+  const gate = new CircuitBreaker({
+    isNeeded: () => isNeeded(probes),
+    async probe() {
+      probes += 1;
+      if (!succeeds) throw away;
+    },
+  });
+  expect(await reasonOf(gate.run(fail))).toBe(away);
+  for (let turn = 0; turn < 100; turn++) await undefined;
+  expect(probes).toBe(expected);
 });

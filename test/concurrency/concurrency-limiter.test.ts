@@ -15,6 +15,22 @@ describe("a concurrency limiter", () => {
     expect(limiter.tryAcquire("one")).toBeDefined();
   });
 
+  test("says that an owner is full when it holds as many units as one may", () => {
+    const limiter = new ConcurrencyLimiter({ perOwner: 3 });
+    const fullAfter = (permits: number) => {
+      const held = Array.from({ length: permits }, () => limiter.tryAcquire("one")!);
+      const isFull = [limiter.isOwnerFull("one"), limiter.isOwnerFull("two")];
+      for (const permit of held) permit.release();
+      return isFull;
+    };
+    expect([0, 2, 3, 0].map(fullAfter)).toEqual([
+      [false, false],
+      [false, false],
+      [true, false],
+      [false, false],
+    ]);
+  });
+
   test("releases a permit at the end of a `using` block, also when the block throws", () => {
     const limiter = new ConcurrencyLimiter({ perOwner: 1 });
     const work = () => {

@@ -28,6 +28,20 @@ test("calls with one key run one after another, another key does not wait", asyn
   ]);
 });
 
+test("a call waits for all calls before it, also when the first of them has ended", async () => {
+  const mutex = new KeyedMutex();
+  const gate = Promise.withResolvers<void>();
+  const ended: string[] = [];
+  const first = mutex.run("a", async () => {});
+  const second = mutex.run("a", () => gate.promise.then(() => void ended.push("second")));
+  await first;
+  const third = mutex.run("a", async () => void ended.push("third"));
+  await Bun.sleep(0);
+  gate.resolve();
+  await Promise.all([second, third]);
+  expect(ended).toEqual(["second", "third"]);
+});
+
 test("a call that fails fails its own caller only", async () => {
   const mutex = new KeyedMutex();
   const failed = mutex.run("a", () => Promise.reject(new Error("no")));

@@ -37,6 +37,15 @@ test("at most as many calls run as there are permits, and the others wait in ord
   expect(begun).toEqual(["a", "b", "c", "d"]);
 });
 
+test("permits that are released while no call waits are free again, each once", () => {
+  const semaphore = new PrioritySemaphore(2);
+  for (let round = 0; round < 3; round++) {
+    const permits = Array.from({ length: 4 }, () => semaphore.tryAcquire());
+    expect(permits.map((permit) => permit !== undefined)).toEqual([true, true, false, false]);
+    for (const permit of permits) permit?.release();
+  }
+});
+
 test("a call that fails releases its permit", async () => {
   const { begun, begin, end } = calls(new PrioritySemaphore(1));
   for (const name of ["a", "b"]) begin(name, 0);

@@ -42,6 +42,30 @@ describe("a rate limit", () => {
     expect(Array.from({ length: 1_000 }, () => take("a")).every((wait) => wait === 0)).toBe(true);
   });
 
+  test("that is lifted lets a key pass that is in debt", () => {
+    const buckets = new TokenBuckets({ perSecond: 1, now: () => 0 });
+    buckets.take("a", 100);
+    expect(buckets.waitSeconds("a")).toBe(99);
+    buckets.setRate({ perSecond: 0 });
+    expect(buckets.waitSeconds("a")).toBe(0);
+  });
+
+  test("has whole tokens, none of them in debt, and takes returned ones up to its burst", () => {
+    let now = 0;
+    const buckets = new TokenBuckets({ perSecond: 10, burst: 5, now: () => now });
+    const available = (take: number) => {
+      buckets.take("a", take);
+      return buckets.available("a");
+    };
+    expect([available(0), available(1), available(7)]).toEqual([5, 4, 0]);
+    buckets.give("a", 4);
+    expect(buckets.available("a")).toBe(1);
+    now += 150;
+    expect(buckets.available("a")).toBe(2);
+    buckets.give("a", 100);
+    expect([available(0), available(1)]).toEqual([5, 4]);
+  });
+
   test("forgets the key that was used longest ago, and no other", () => {
     const take = limiter(1, () => 0);
     take("first");

@@ -78,3 +78,18 @@ test("a caller that has left before begins no computation", async () => {
   await expect(get).rejects.toThrow("Gone before");
   expect(begun).toHaveLength(0);
 });
+
+test("a computation that fails late leaves the newer one of its key shared", async () => {
+  const results = new SharedResults(60_000);
+  const { begun, compute } = computations();
+  const get = (version: string) => results.get({ key: "a", version }, compute, never);
+  const older = get("1");
+  const newer = get("2");
+  begun[0]!.fail();
+  await expect(older).rejects.toThrow("No disk");
+  await Bun.sleep(0);
+  const shared = get("2");
+  expect(begun).toHaveLength(2);
+  begun[1]!.end(2);
+  expect(await Promise.all([newer, shared])).toEqual([2, 2]);
+});

@@ -65,6 +65,31 @@ test("callers of one slicer take turns, and one that fails does not stop the oth
   }
 });
 
+test("the event loop is free after a slice for as long as the slice took", async () => {
+  let now = 5_000;
+  const pauses: unknown[] = [];
+  const clock = spyOn(performance, "now").mockImplementation(() => now);
+  const timer = spyOn(globalThis, "setTimeout").mockImplementation(((
+    end: () => void,
+    ms: number,
+  ) => {
+    pauses.push(ms);
+    end();
+  }) as never);
+  try {
+    const slicer = new TimeSlicer();
+    for (const ms of [7, 0, 3]) {
+      await slicer.run(() => {
+        now += ms;
+      });
+    }
+  } finally {
+    clock.mockRestore();
+    timer.mockRestore();
+  }
+  expect(pauses).toEqual([7, 0, 3]);
+});
+
 test("work that is aborted ends with the reason of the abort", async () => {
   const stop = new AbortController();
   let done = 0;
