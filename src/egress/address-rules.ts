@@ -83,7 +83,7 @@ export function createAddressRules(
 function parse(text: string): IpAddress | undefined {
   // A zone (`fe80::1%eth0`) names a network interface. It is removed, because it does not change
   // the address.
-  const bare = text.split("%", 1)[0] ?? "";
+  const bare = text.replace(/%.*/, "");
   return isIP(bare) === 0 ? undefined : ipaddr.process(bare);
 }
 

@@ -72,9 +72,9 @@ export function connectTo(
       reject(reason);
     };
     const lost = (reason: Error) => {
-      // A server without TLS closes the connection when it reads the bytes of a handshake.
-      const isHandshake = tls !== undefined && isConnected;
-      fail(isHandshake ? new TlsRefused(handshakeLost) : reason);
+      // A connection without TLS is ready once it is made. A server without TLS closes the
+      // connection when it reads the bytes of a handshake.
+      fail(isConnected ? new TlsRefused(handshakeLost) : reason);
     };
     const watch = (watched: Socket) => {
       socket = watched;

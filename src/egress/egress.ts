@@ -3,7 +3,7 @@ import { FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { Permit } from "../concurrency/permit.ts";
 import { codeOf, failureText } from "../errors.ts";
 import { createAddressRules } from "./address-rules.ts";
-import { createCheckedAddresses, EgressRefused } from "./checked-addresses.ts";
+import { createCheckedAddresses } from "./checked-addresses.ts";
 import {
   checkedHost,
   connectTo,
@@ -228,6 +228,6 @@ export function networkReason(
   if (!(error instanceof Error)) return failed;
   const code = codeOf(error);
   if (code === "") return error.message;
-  const isClear = error instanceof ResolutionFailed || error instanceof EgressRefused;
-  return isClear ? `${error.message} (${code})` : failureText(code, failed, owner);
+  if (error instanceof ResolutionFailed) return `${error.message} (${code})`;
+  return failureText(code, failed, owner);
 }

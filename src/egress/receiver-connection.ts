@@ -74,10 +74,8 @@ export class ReceiverConnection {
   }
 
   #write(): void {
-    const [first, second] = this.#unsent;
+    for (const bytes of this.#unsent) this.#socket.write(bytes);
     this.#unsent = [];
-    if (first !== undefined) this.#socket.write(first);
-    if (second !== undefined) this.#socket.write(second);
   }
 
   #receive(piece: Buffer): void {

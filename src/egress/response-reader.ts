@@ -25,7 +25,7 @@ interface ResponseHead {
  * The head (status line and headers) that was parsed last. It is reused when the next response has
  * the same text, as is frequent for responses of a receiver within the same second.
  */
-let latest: ResponseHead = { text: "", status: 0, headers: {}, isNew: false };
+let latest: ResponseHead | undefined;
 
 /** Parses the status line and the headers. `text` ends with the line break of the last header. */
 function parseHead(text: string): ResponseHead {
@@ -92,7 +92,7 @@ export class ResponseReader {
   }
 
   get body(): Uint8Array {
-    return this.#bodyBytes === 0 ? nothing : this.#body.subarray(0, this.#bodyBytes);
+    return this.#body.subarray(0, this.#bodyBytes);
   }
 
   /**
@@ -138,13 +138,12 @@ export class ResponseReader {
     this.#head.clear();
     this.#headBytes = bytes;
     this.#takeHead(head.toString("latin1", 0, end + 2));
-    const after = end + headEnd.length;
-    return after === head.length ? nothing : head.subarray(after);
+    return head.subarray(end + headEnd.length);
   }
 
   /** Stores the status and the headers. `text` ends with the line break of the last header. */
   #takeHead(text: string): void {
-    if (text !== latest.text) latest = parseHead(text);
+    if (text !== latest?.text) latest = parseHead(text);
     const { status, headers, isNew } = latest;
     this.status = status;
     this.headers = headers;
@@ -167,7 +166,7 @@ export class ResponseReader {
         throw new Error("Expected no Transfer-Encoding but chunked");
       }
     }
-    if (this.#isHead || this.status === 204 || this.status === 304 || length === "0") {
+    if (this.#isHead || this.status === 204 || this.status === 304) {
       this.#state = "done";
     } else if (coding !== undefined) {
       this.#state = "chunks";

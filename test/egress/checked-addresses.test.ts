@@ -162,9 +162,13 @@ describe("names", () => {
   });
 
   test("a name without an address, or with a malformed one, is refused", async () => {
-    for (const found of [[], ["rubbish"]]) {
+    for (const [found, reason] of [
+      [[], "unknown"],
+      [["rubbish"], "not an IP address"],
+    ] as const) {
       const error = await failureOf(ask("http://odd.test/", { resolve: finding(...found) }));
       expect(error).toBeInstanceOf(EgressRefused);
+      expect(String(error)).toContain(`address (${reason}) unless`);
     }
   });
 
@@ -198,6 +202,34 @@ describe("names", () => {
     expect(asked).toEqual([]);
     await find(0);
     expect(asked).toEqual(["0.test"]);
+  });
+
+  test("a name that is resolved again takes the place of no other name", async () => {
+    const resolve = async (name: string) => ({
+      addresses: ["1.1.1.1"],
+      seconds: name === "5.test" ? 1 : 30,
+    });
+    let now = 0;
+    const names = namesOf([], resolve, () => now);
+    const find = (n: number) => names.addresses(`${n}.test`, "w", signal);
+    for (let n = 0; n < 10_000; n++) await find(n);
+    now = 1_000;
+    await find(5);
+    expect(names.cached("0.test")).toBeDefined();
+    await find(10_000);
+    expect(names.cached("0.test")).toBeUndefined();
+    expect(names.cached("1.test")).toBeDefined();
+  });
+
+  test("an address needs no resolver, and is checked again after a second", async () => {
+    let now = 0;
+    const resolve = () => Promise.reject(new Error("Expected no name"));
+    const names = namesOf([], resolve, () => now);
+    expect(await names.addresses("1.1.1.1", "w", signal)).toEqual(["1.1.1.1"]);
+    now = 999;
+    expect(names.cached("1.1.1.1")).toEqual(["1.1.1.1"]);
+    now = 1_000;
+    expect(names.cached("1.1.1.1")).toBeUndefined();
   });
 
   test("a resolution that never ends is aborted at the timeout", async () => {

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createResolver, ResolutionFailed } from "../../src/egress/dns/dns-resolver.ts";
 import { parseHosts } from "../../src/egress/dns/resolver-files.ts";
+import { EGRESS_LOOKUP_MS_MAX } from "../../src/egress/limits.ts";
 import { NameServer, type Zone } from "./name-server.ts";
 import { ask, failureOf, ok } from "./request-client.ts";
 import { RawSink } from "./sink.ts";
@@ -78,6 +79,24 @@ describe("a name is resolved", () => {
 
   test("with the TTL of its records", async () => {
     expect((await lookUp("both.test")).seconds).toBe(7);
+  });
+
+  test("for no time when it stands in the hosts file, which may change", async () => {
+    expect(await lookUp("listed")).toEqual({ addresses: ["10.0.0.9"], seconds: 0 });
+  });
+
+  test("with the search list only while there is time", async () => {
+    let now = 0;
+    const clock = spyOn(performance, "now").mockImplementation(() => {
+      now += EGRESS_LOOKUP_MS_MAX;
+      return now;
+    });
+    server.asked = [];
+    const error = await failureOf(lookUp("nowhere")).finally(() => clock.mockRestore());
+    expect(error).toMatchObject({ code: "ETIMEOUT" });
+    expect(server.asked.filter((asked) => asked.endsWith("four"))).toEqual([
+      "nowhere.corp.test four",
+    ]);
   });
 
   test("without a name server when it means this machine", async () => {

@@ -1,5 +1,12 @@
-import { expect, test } from "bun:test";
-import { parseHosts, parseResolverSettings } from "../../src/egress/dns/resolver-files.ts";
+import { expect, onTestFinished, test } from "bun:test";
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  followFile,
+  parseHosts,
+  parseResolverSettings,
+} from "../../src/egress/dns/resolver-files.ts";
 
 const nothing = { servers: [], search: [], dots: 1 };
 
@@ -41,4 +48,29 @@ test("hosts: names of a line, in any case, of several lines", () => {
     localhost: ["127.0.0.1", "::1"],
     a: ["127.0.0.1", "::1", "2.2.2.2"],
   });
+});
+
+test("a file is parsed when it has changed, and a missing one is empty", () => {
+  const directory = mkdtempSync(join(tmpdir(), "pixelmill-follow-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, "file");
+  const parsed: string[] = [];
+  const read = followFile(path, (text) => {
+    parsed.push(text);
+    return `<${text}>`;
+  });
+  const write = (text: string, seconds: number) => {
+    writeFileSync(path, text);
+    utimesSync(path, seconds, seconds);
+  };
+  expect(read()).toBe("<>");
+  write("one", 1);
+  expect([read(), read(), read()]).toEqual(["<one>", "<one>", "<one>"]);
+  write("two", 2);
+  expect([read(), read()]).toEqual(["<two>", "<two>"]);
+  rmSync(path);
+  expect(read()).toBe("<>");
+  write("two", 2);
+  expect(read()).toBe("<two>");
+  expect(parsed.filter((text) => text !== "")).toEqual(["one", "two", "two"]);
 });

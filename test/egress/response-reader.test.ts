@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedDecoder } from "../../src/egress/chunked-decoder.ts";
+import { GrowingBuffer } from "../../src/egress/growing-buffer.ts";
 import { EGRESS_HEAD_BYTES_MAX } from "../../src/egress/limits.ts";
 import { ResponseReader } from "../../src/egress/response-reader.ts";
 
@@ -39,6 +40,7 @@ const inChunks = `${start}Transfer-Encoding: chunked\r\n\r\n`;
 const taken: [string, string, Partial<Read>][] = [
   ["a length", `${start}Content-Length: 5\r\n\r\nhello`, { body: "hello" }],
   ["a length of 0", `${start}Content-Length: 0\r\n\r\n`, {}],
+  ["a length of several zeros", `${start}Content-Length: 000\r\n\r\n`, {}],
   ["a length with zeros in front", `${start}Content-Length: 0005\r\n\r\nhello`, { body: "hello" }],
   ["no reason", "HTTP/1.1 404\r\nContent-Length: 0\r\n\r\n", { status: 404 }],
   ["an empty reason", "HTTP/1.1 404 \r\nContent-Length: 0\r\n\r\n", { status: 404 }],
@@ -52,6 +54,8 @@ const taken: [string, string, Partial<Read>][] = [
     `${inChunks}a\r\n0123456789\r\nA\r\nabcdefghij\r\n0\r\n\r\n`,
     { body: "0123456789abcdefghij" },
   ],
+  ["a size of 12 digits", `${inChunks}000000000003\r\nabc\r\n0\r\n\r\n`, { body: "abc" }],
+  ["many chunks", `${inChunks}${"1\r\na\r\n".repeat(14)}0\r\n\r\n`, { body: "a".repeat(14) }],
   ["no chunk", `${inChunks}0\r\n\r\n`, {}],
   ["trailers", `${inChunks}1\r\na\r\n0\r\nX: y\r\nZ:\r\n\r\n`, { body: "a" }],
   ["chunks in capitals", `${start}Transfer-Encoding: Chunked\r\n\r\n0\r\n\r\n`, {}],
@@ -119,6 +123,7 @@ const refused: [string, string][] = [
   ["no coding", `${start}Transfer-Encoding:\r\n\r\n`],
   ["chunks in HTTP/1.0", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"],
   ["a chunk without size", `${inChunks}\r\n`],
+  ["a later chunk without size", `${inChunks}1\r\na\r\n\r\n`],
   ["a chunk with an extension alone", `${inChunks};x\r\n`],
   ["a size with a blank", `${inChunks}3 \r\nabc`],
   ["a size with a prefix", `${inChunks}0x3\r\nabc`],
@@ -141,6 +146,40 @@ test("chunk extensions and trailers beyond their limits are refused", () => {
     expect(read(text)).toBe(text.length);
     expect(() => read(text.replace(":", ":x"))).toThrow();
   }
+});
+
+test("all heads and the trailers of a response together may have as many bytes as the limit", () => {
+  const interim = "HTTP/1.1 100 Continue\r\n\r\n";
+  const head = (bytes: number) => {
+    const text = `${start}Transfer-Encoding: chunked\r\nX: `;
+    return `${text}${"x".repeat(bytes - text.length - 4)}\r\n\r\n`;
+  };
+  const isRead = (text: string) => {
+    try {
+      return read([text]).isWhole;
+    } catch {
+      return false;
+    }
+  };
+  const most = EGRESS_HEAD_BYTES_MAX;
+  const end = "0\r\n\r\n";
+  expect([head(most), head(most + 1)].map((text) => isRead(text + end))).toEqual([true, false]);
+  for (const [before, more] of [
+    [(bytes: number) => interim + head(bytes - interim.length) + end, ""],
+    [(bytes: number) => `${head(bytes - 4)}0\r\nA: `, "b\r\n\r\n"],
+  ] as const) {
+    expect([before(most) + more, before(most + 1) + more].map(isRead)).toEqual([true, false]);
+  }
+});
+
+test("the bytes of a growing buffer stay what they were, whatever is added or cleared later", () => {
+  const buffer = new GrowingBuffer();
+  const views = [buffer.append(Buffer.from("abc")), buffer.append(Buffer.from("def"))];
+  buffer.clear();
+  expect(buffer.length).toBe(0);
+  for (const piece of ["xyz", "-".repeat(1_000)]) views.push(buffer.append(Buffer.from(piece)));
+  expect(buffer.length).toBe(1_003);
+  expect(views.map(String)).toEqual(["abc", "abcdef", "xyz", `xyz${"-".repeat(1_000)}`]);
 });
 
 /** The pieces between these offsets. */
@@ -190,6 +229,9 @@ describe("a response is read", () => {
   test("with bytes after it, which close the connection", () => {
     const text = `${start}Content-Length: 1\r\n\r\na`;
     expect(read([`${text}HTTP/1.1 200 OK\r\n`])).toMatchObject({ body: "a", isReusable: false });
+    const none = { body: "", isWhole: true, isReusable: false };
+    expect(read(["HTTP/1.1 204 No\r\n\r\nx"])).toMatchObject(none);
+    expect(read([text], { method: "HEAD" })).toMatchObject(none);
   });
 });
 

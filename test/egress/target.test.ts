@@ -21,6 +21,12 @@ test("a URL's target is the same when it was parsed before, among many others", 
   }
 });
 
+test("a URL of up to 1,024 characters is parsed once, and a longer one takes no memory", () => {
+  const url = (length: number) => "http://receiver.test/".padEnd(length, "a");
+  expect(targetOf(url(1_024))).toBe(targetOf(url(1_024)));
+  expect(targetOf(url(1_025))).not.toBe(targetOf(url(1_025)));
+});
+
 test("a refused URL is refused each time", () => {
   for (const url of ["ftp://receiver.test/", "http://a:b@receiver.test/", "receiver", "ftp://a/"]) {
     for (let n = 0; n < 2; n++) expect(() => targetOf(url)).toThrow(EgressRefused);
