@@ -69,8 +69,8 @@ interface KnownPeer {
  */
 function* lastEntries(list: string): Generator<string> {
   let end = list.length;
-  for (let hops = 0; hops < FORWARDED_HOPS_MAX && end >= 0; hops++) {
-    const comma = end === 0 ? -1 : list.lastIndexOf(",", end - 1);
+  for (let hops = 0; hops < FORWARDED_HOPS_MAX && end > 0; hops++) {
+    const comma = list.lastIndexOf(",", end - 1);
     yield list.slice(comma + 1, end).trim();
     end = comma;
   }

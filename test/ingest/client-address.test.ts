@@ -1,6 +1,7 @@
 import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { createClientAddresses } from "../../src/ingest/client-address.ts";
+import { FORWARDED_HOPS_MAX } from "../../src/settings/limits.ts";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
 
 test("X-Forwarded-For counts only from a trusted proxy", () => {
@@ -26,6 +27,10 @@ test("X-Forwarded-For counts only from a trusted proxy", () => {
     ["10.1.2.3", "[203.0.113.9", "10.1.2.3"],
     ["10.1.2.3", "203.0.113.9:", "10.1.2.3"],
     ["10.1.2.3", ",", "10.1.2.3"],
+    ["10.1.2.3", ",203.0.113.9", "203.0.113.9"],
+    ["10.1.2.3", ",10.0.0.1", "10.0.0.1"],
+    ["10.1.2.3", `203.0.113.9${", 10.0.0.1".repeat(FORWARDED_HOPS_MAX - 1)}`, "203.0.113.9"],
+    ["10.1.2.3", `203.0.113.9${", 10.0.0.1".repeat(FORWARDED_HOPS_MAX)}`, "10.0.0.1"],
     ["10.1.2.3", `203.0.113.9${", 10.0.0.1".repeat(20_000)}`, "10.0.0.1"],
     ["10.1.2.3", '"><script>', "10.1.2.3"],
     ["10.1.2.3", "fe80::1%eth0", "10.1.2.3"],
@@ -61,7 +66,9 @@ test("connections count for an IPv4 address or half of an IPv6 address, but not 
   expect(networkOf("192.0.2.1")).toBe("192.0.2.1");
   expect(networkOf("::ffff:192.0.2.1")).toBe("192.0.2.1");
   expect(networkOf("2001:db8:0:1::1")).toBe(networkOf("2001:db8:0:1:ffff::2"));
-  expect(networkOf("2001:db8:0:1::1")).not.toBe(networkOf("2001:db8:0:2::1"));
+  for (const other of ["2001:db8:0:2::1", "2002:db8:0:1::1"]) {
+    expect(networkOf("2001:db8:0:1::1")).not.toBe(networkOf(other));
+  }
   expect(networkOf("10.1.2.3")).toBeUndefined();
 });
 

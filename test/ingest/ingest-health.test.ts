@@ -69,6 +69,35 @@ test("the share of refused pixels is that of the last minute, and ends with the 
   expect(judged()).toEqual({ trouble: undefined, warnings: [] });
 });
 
+test("refused pixels are warned of from a hundredth of all on, and are trouble above a half", () => {
+  const judged = (stored: number, refused: number) => {
+    const { trouble, warnings } = judgeIngest([process(0, 1)], {
+      stored,
+      refused,
+      isRefusing: true,
+    });
+    return [trouble !== undefined, warnings.length];
+  };
+  expect(judged(991, 9)).toEqual([false, 0]);
+  expect(judged(990, 10)).toEqual([false, 1]);
+  expect(judged(50, 50)).toEqual([false, 1]);
+  expect(judged(49, 50)).toEqual([true, 0]);
+  // Too few to judge by.
+  expect(judged(0, INGEST_JUDGED_PIXELS_MIN - 1)).toEqual([false, 0]);
+  expect(judged(0, INGEST_JUDGED_PIXELS_MIN)).toEqual([true, 0]);
+});
+
+test("pixels that are stored in the same second as others are refused end no refusals", () => {
+  let now = 0;
+  const outcomes = new RecentOutcomes(() => now);
+  outcomes.add({ stored: 5, refused: 5 });
+  const refusing = [0, 9_999, 10_000].map((at) => {
+    now = at;
+    return outcomes.isRefusing();
+  });
+  expect(refusing).toEqual([true, true, false]);
+});
+
 test("refusals end within seconds once pixels are stored again, of whichever process", () => {
   let now = 0;
   const outcomes = new RecentOutcomes(() => now);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, spyOn, test } from "bun:test";
+import { fstatSync } from "node:fs";
 import { Registry } from "prom-client";
 import { StartError } from "../../src/errors.ts";
 import {
@@ -22,6 +23,7 @@ import {
   type IngestOptions,
   startIngestProcesses,
 } from "../../src/ingest/supervisor/supervisor.ts";
+import { KEPT_CONNECTIONS_MS, REQUEST_EXPECTED_MS } from "../../src/settings/limits.ts";
 import { listeningLogger } from "../log/support.ts";
 
 /** Id of no process, whose main thread therefore makes no progress. */
@@ -535,12 +537,25 @@ describe("the ingest processes of a server", () => {
     for (const { sent } of spawned) expect(sent.at(-1) as unknown).toEqual(configured);
     const sleep = spyOn(Bun, "sleep").mockImplementation(async () => {});
     await ingest.drain();
+    expect(sleep.mock.calls).toEqual([[KEPT_CONNECTIONS_MS + REQUEST_EXPECTED_MS]]);
     sleep.mockRestore();
+    expect(fstatSync(fd).isSocket()).toBe(true);
     const stopped = [ingest.stop(), ingest.stop()];
+    expect(() => fstatSync(fd)).toThrow("EBADF");
     const orders = ["serve", "listen", "configure", "drain", "close"];
     for (const child of spawned) expect(child.types() as string[]).toEqual(orders);
     for (const child of spawned) await child.exits(0);
     await Promise.all(stopped);
+  });
+
+  test("that speak TLS have a URL of TLS", async () => {
+    const tls = { cert: "certificate", key: "key" };
+    const ingest = await startAll({ tls });
+    expect(ingest.url).toBe(`https://127.0.0.1:${ingest.socket.port}`);
+    expect(spawned[1]!.sent[0] as unknown).toMatchObject({ type: "serve", tls });
+    const stopped = ingest.stop();
+    for (const child of spawned) await child.exits(0);
+    await stopped;
   });
 
   test("report their events and deaths, and their health is judged together", async () => {

@@ -254,7 +254,11 @@ test("closing keeps every answered pixel and ends the process, with or without i
   const { data, writeKey } = await dataWithSource();
   const exitCode = join(data, "exit-code");
   const shell = ["sh", "-c", `"$@"; echo $? > ${exitCode}`, "sh"];
-  const ingest = await startIngest(data, { command: [...shell, ...ingestCommand] });
+  let received = 0;
+  const onReceived = (_: string, count: number) => {
+    received += count;
+  };
+  const ingest = await startIngest(data, { command: [...shell, ...ingestCommand], onReceived });
   const [pid] = ingest.pids();
   const idle = await keptConnection(ingest.url);
   const pixels = load(ingest.url, writeKey, 16);
@@ -268,6 +272,8 @@ test("closing keeps every answered pixel and ends the process, with or without i
   await using again = await startIngest(data);
   const users = new Set(await usersOf(again));
   expect([...pixels.acknowledged].filter((user) => !users.has(user))).toEqual([]);
+  // Each stored event is told once, the last ones when the process ends.
+  expect(received).toBe(users.size);
 });
 
 test("ingest processes end soon after their server was killed", async () => {

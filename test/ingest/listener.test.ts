@@ -4,12 +4,13 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { Registry } from "prom-client";
+import { createIngestListener } from "../../src/ingest/listener.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
 import { waitFor } from "../e2e/server.ts";
 import { newKeys } from "../http/new-keys.ts";
 import { listeningLogger } from "../log/support.ts";
-import { get, openListener, send, WRITE_KEY } from "./harness.ts";
+import { get, openListener, readAll, send, WRITE_KEY } from "./harness.ts";
 
 const PAGE = `/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
 const TRACK = `/pixel/v1/track?writeKey=${WRITE_KEY}&userId=u&event=Bought`;
@@ -268,6 +269,24 @@ test("a POST with a body that is too long to an unknown path is answered with 40
   }
 });
 
+test("an incomplete request for which its network has no room left is answered with 503", async () => {
+  const crowded = openListener();
+  const head = "POST /v1/batch HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n\r\n";
+  const part = Buffer.concat([Buffer.from(head), Buffer.alloc(4_900_000)]);
+  const sockets = Array.from({ length: 4 }, () => {
+    const socket = connect({ port: crowded.port, host: "127.0.0.1" });
+    socket.write(part);
+    return socket;
+  });
+  const answer = await Promise.race(sockets.map(readAll));
+  expect(answer.status).toBe(503);
+  expect(answer.head).toContain("Retry-After: 1\r\n");
+  const message = "Too many requests are incomplete";
+  expect(JSON.parse(answer.body)).toEqual({ message, code: 503 });
+  for (const socket of sockets) socket.destroy();
+  await crowded.stop();
+});
+
 test("any page may embed and time a pixel, and read when to send a refused one again", async () => {
   for (const target of [TRACK, "/pixel/v1/page"]) {
     const { head, status } = await send(server.port, get(target));
@@ -298,6 +317,22 @@ test("a preflight request is answered with 204", async () => {
   expect(answer.status).toBe(204);
   expect(answer.headers.get("access-control-allow-origin")).toBe("*");
   expect(answer.headers.get("access-control-allow-methods")).toBe("GET, POST, OPTIONS");
+  expect(answer.headers.get("access-control-allow-headers")).toBe("*");
+  expect(answer.headers.get("access-control-max-age")).toBe("86400");
+});
+
+test("a listener has no connections before it is started, and may be changed and stopped then", async () => {
+  const metrics = new Registry();
+  const listener = createIngestListener({
+    ...{ metrics, logger: listeningLogger().logger, received: new Map() },
+    ...{ trustedProxies: [], recordClientAddress: true, eventsPerSecondMax: 0 },
+    ...{ source: () => undefined, log: {} as never, outcomes: { stored: 0, refused: 0 } },
+  });
+  listener.configure({ eventsPerSecondMax: 1, connectionsPerNetworkMax: 1, tls: undefined });
+  const { values } = await metrics.getSingleMetric("pixelmill_pixel_connections")!.get();
+  expect(values.map(({ value }) => value)).toEqual([0]);
+  await listener.drain();
+  await listener.stop();
 });
 
 test("/health and /robots.txt answer", async () => {

@@ -18,12 +18,6 @@ export interface ProcessState {
 }
 
 /**
- * Result of `judgeIngest`: whether this server accepts pixels, and warnings, as `/ready` reports
- * them.
- */
-export type IngestHealth = ReturnType<typeof judgeIngest>;
-
-/**
  * Judges whether the server accepts pixels. It does not if an ingest process does not run or
  * respond, or if most pixels are refused. Most are refused in two cases: the last write failed in
  * more than the share `INGEST_REFUSED_SHARE_MAX` of the partitions that were written; or more than

@@ -78,6 +78,11 @@ test("data of any size around the working memory and the bound is decompressed u
   }
 });
 
+test("gzip data of any length that ends too early is damaged", () => {
+  const gzip = gzipSync("abc");
+  for (let length = 0; length <= gzip.length; length++) expectSame(gzip.subarray(0, length));
+});
+
 test("decompressed text is scanned in place", () => {
   const text = Buffer.from(JSON.stringify({ text: "x".repeat(200_000) }));
   const found = inflate(gzipSync(text), BYTES_MAX) as Buffer;

@@ -89,6 +89,16 @@ describe("a pixel of a source that marks bots", () => {
     expect(new URLSearchParams(query).get("context.userAgent")).toBe("b".repeat(1_024));
   });
 
+  test("is recorded with it when both together are as long as a pixel may be", async () => {
+    const end = "&context.userAgent=Googlebot";
+    const most = PIXEL_TARGET_BYTES_MAX - "writeKey=bots&anonymousId=a&name=".length - end.length;
+    for (const bytes of [most, most + 1]) {
+      const name = `&name=${"n".repeat(bytes)}`;
+      expect((await send.pixel("bots", { "user-agent": "Googlebot" }, name)).status).toBe(200);
+    }
+    expect(queries().map((query) => query.endsWith(end))).toEqual([true, false]);
+  });
+
   test("is recorded without it when both together are too long", async () => {
     const start = `/pixel/v1/page?writeKey=bots&anonymousId=a&name=`;
     const name = "n".repeat(PIXEL_TARGET_BYTES_MAX - start.length);
