@@ -7,6 +7,7 @@ import {
   GuestFrameError,
   GuestFrameReader,
   GuestFrameWriter,
+  headerField,
 } from "../protocol/guest-frames.ts";
 import type { ExchangeNumber, HostCallResults, HostRequest } from "../protocol/guest-protocol.ts";
 import { type GuestEndCause, GuestEndedError } from "./guest-end.ts";
@@ -46,9 +47,6 @@ export interface GuestExchange extends ExchangeLimits {
   resolve(frame: GuestFrame): void;
   reject(error: GuestEndedError | InvariantError): void;
 }
-
-const field = ({ header }: GuestFrame, name: string): unknown =>
-  typeof header === "object" && header !== null ? Reflect.get(header, name) : undefined;
 
 /**
  * Sends requests to a guest (process that runs user code), and receives its replies in the same
@@ -143,10 +141,10 @@ export class GuestChannel {
         "A frame of a guest fits the exchange's bound before it is parsed",
       );
       const frame = decodeGuestReply(bytes);
-      if (field(frame, "exchange") !== exchange.number) {
+      if (headerField(frame, "exchange") !== exchange.number) {
         throw new GuestFrameError("Expected the number of the exchange");
       }
-      if (field(frame, "kind") === "wait") this.#answerHostCalls(exchange, frame.body);
+      if (headerField(frame, "kind") === "wait") this.#answerHostCalls(exchange, frame.body);
       else {
         replies.push([exchange, frame]);
         this.#exchanges.shift();

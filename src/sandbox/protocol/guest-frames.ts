@@ -30,6 +30,11 @@ export interface GuestFrame {
   bytes: Buffer;
 }
 
+/** Returns a field of a frame's header; undefined if the header has no such field. */
+export function headerField({ header }: GuestFrame, name: string): unknown {
+  return (header as Record<string, unknown> | null)?.[name];
+}
+
 /** JSON values, each as UTF-8 bytes, that form one JSON array in the body of a frame. */
 export type JsonTexts = readonly Uint8Array[];
 

@@ -9,7 +9,7 @@ import {
 } from "../../settings/limits.ts";
 import { GUEST_ANSWER_OUTPUTS_MAX } from "../guest-limits.ts";
 import type { LogLine, ProgramOutcome, UserError } from "../program.ts";
-import { type GuestFrame, GuestFrameError, NEWLINE } from "./guest-frames.ts";
+import { type GuestFrame, GuestFrameError, headerField, NEWLINE } from "./guest-frames.ts";
 import { FAILED, type LoadFailure, OPEN, type RunStop } from "./guest-protocol.ts";
 import { printable } from "./printable.ts";
 
@@ -48,10 +48,8 @@ export function parseStartReply(frame: GuestFrame): StartReport {
  * Whether a frame (message) is the report of a guest process that its stack has overflowed. This is
  * the last frame of the process.
  */
-export function isStackOverflow({ header }: GuestFrame): boolean {
-  return (
-    typeof header === "object" && header !== null && Reflect.get(header, "kind") === "overflowed"
-  );
+export function isStackOverflow(frame: GuestFrame): boolean {
+  return headerField(frame, "kind") === "overflowed";
 }
 
 /** Parses the reply to a request to load code. Returns undefined when the code was loaded. */
@@ -60,7 +58,7 @@ export function parseLoadReply(frame: GuestFrame): LoadFailure | undefined {
   if (kind !== "loaded") throw new GuestFrameError("Expected loaded");
   if (error === undefined) return undefined;
   const failure: LoadFailure = { error: userError(error) };
-  if (usedMs !== undefined) failure.usedMs = whole(usedMs, 0);
+  if (usedMs !== undefined) failure.usedMs = whole(usedMs);
   return failure;
 }
 
@@ -97,7 +95,7 @@ export function parseRunReply(
   const outputs = new Outputs(frame.body);
   const outcomes = counts.map((outputCount): ProgramOutcome | undefined => {
     if (outputCount === OPEN) return undefined;
-    if (outputCount !== FAILED) return outputs.take(whole(outputCount, 0));
+    if (outputCount !== FAILED) return outputs.take(whole(outputCount));
     const error = errors.shift();
     if (!error) throw new GuestFrameError("Expected an error per failed event");
     return { error };
@@ -119,9 +117,9 @@ function readStop(value: unknown, outcomes: readonly unknown[]): RunStop {
   }
   if (reason !== "timeout") throw new GuestFrameError("Expected a reason");
   const stop: RunStop = { reason };
-  if (culpritMs !== undefined) stop.culpritMs = whole(culpritMs, 0);
+  if (culpritMs !== undefined) stop.culpritMs = whole(culpritMs);
   if (culprit === undefined) return stop;
-  const index = whole(culprit, 0);
+  const index = whole(culprit);
   if (index >= outcomes.length || outcomes[index])
     throw new GuestFrameError("Expected an open event");
   stop.culprit = index;
@@ -180,8 +178,8 @@ class Outputs {
 function userError(value: unknown): UserError {
   const { message, line, column, library } = fields(value);
   const error: UserError = { message: text(message, GUEST_ERROR_CHARS_MAX) };
-  if (line !== undefined) error.line = whole(line, 0);
-  if (column !== undefined) error.column = whole(column, 0);
+  if (line !== undefined) error.line = whole(line);
+  if (column !== undefined) error.column = whole(column);
   if (library !== undefined) error.library = text(library, GUEST_ERROR_CHARS_MAX);
   return error;
 }
@@ -189,9 +187,11 @@ function userError(value: unknown): UserError {
 function logLine(value: unknown, count: number): LogLine {
   const { text: said, event, line, library } = fields(value);
   const read: LogLine = { text: text(said, GUEST_LOG_CHARS_MAX) };
-  if (event !== undefined) read.event = whole(event, 0);
-  if ((read.event ?? 0) >= count) throw new GuestFrameError("Expected an event of the batch");
-  if (line !== undefined) read.line = whole(line, 0);
+  if (event !== undefined) {
+    read.event = whole(event);
+    if (read.event >= count) throw new GuestFrameError("Expected an event of the batch");
+  }
+  if (line !== undefined) read.line = whole(line);
   if (library !== undefined) read.library = text(library, GUEST_ERROR_CHARS_MAX);
   return read;
 }
@@ -211,7 +211,7 @@ function text(value: unknown, charsMax: number): string {
   throw new GuestFrameError("Expected a text");
 }
 
-function whole(value: unknown, min: number): number {
-  if (Number.isSafeInteger(value) && (value as number) >= min) return value as number;
+function whole(value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
   throw new GuestFrameError("Expected a whole number");
 }

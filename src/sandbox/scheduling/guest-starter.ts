@@ -132,7 +132,7 @@ export class GuestStarter {
    * otherwise the caller waits for the start of a guest. Rejects with `SandboxUnavailable` when
    * guests do not start.
    */
-  async acquire(language: GuestLanguage, losses = 0): Promise<Guest> {
+  async acquire(language: GuestLanguage, losses: number): Promise<Guest> {
     const health = this.#startHealth[language];
     for (;;) {
       try {

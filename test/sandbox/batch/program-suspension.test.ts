@@ -75,6 +75,24 @@ test("a program is suspended after enough batches without a good event", () => {
   ]);
 });
 
+test("a batch without outcomes says nothing of its program, and the last error of others is the reason", () => {
+  const { suspensions } = clock();
+  const one = program("");
+  for (let i = 0; i < 2 * SUSPENSION_BATCHES; i += 1) suspensions.record(one, [], calm);
+  expect(suspensions.list()).toEqual([]);
+  const fails = (...messages: string[]) =>
+    suspensions.record(
+      one,
+      messages.map((message) => ({ error: { message } })),
+      calm,
+    );
+  for (let i = 0; i < SUSPENSION_BATCHES; i += 1) fails("first", "second", "third\nat line 3");
+  expect(suspensions.list()).toMatchObject([{ reason: "third" }]);
+  // A batch that began before the suspension ends with the error of the suspension.
+  fails(suspensions.errorFor(one)!.message);
+  expect(suspensions.list()).toMatchObject([{ reason: "third" }]);
+});
+
 test("a program that breaks into its guest is suspended at once, each time for twice as long", () => {
   const { suspensions, time } = clock();
   const one = program("");

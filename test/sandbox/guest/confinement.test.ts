@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import {
+  confine,
   filterSystemCalls,
   restrictFiles,
   setProcess,
@@ -101,6 +102,65 @@ test("a confinement that permits any forbidden call is refused, by the name of w
   const [page, unmap] = [calls[PAGE_CALL]!, calls[UNMAP_CALL]!];
   expect([page.number, unmap.number]).toEqual([numberOf("mmap"), numberOf("munmap")]);
 });
+
+/** Paths in memory that ends with 0. */
+const pathOf = (text: string) => Buffer.from(`${text}\0`);
+
+test("each forbidden action is tried with the values that the kernel gives to it", async () => {
+  const { calls } = await reasonWhen(-1, () => 0);
+  const page = -1;
+  const answer = new BigUint64Array(128);
+  const { ppid } = process;
+  const expected: Record<string, unknown[]> = {
+    // AT_FDCWD
+    "open a file": [-100, pathOf("/proc/self/status")],
+    // AF_INET and AF_UNIX, SOCK_STREAM and SOCK_DGRAM
+    "open a socket": [2, 1],
+    "open a datagram socket": [2, 2],
+    "open a local socket": [1, 1],
+    "start a program": [pathOf("/proc/self/exe"), new BigUint64Array(1), new BigUint64Array(1)],
+    "change its user": [-1, -1, -1],
+    // PTRACE_TRACEME
+    "trace a process": [0],
+    // PR_SET_DUMPABLE
+    "become dumpable": [4, 1],
+    // PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED
+    "map the null page": [0, 65_536, 3, 0x32, -1, 0],
+    // PROT_READ | PROT_EXEC
+    "map executable memory": [0, 65_536, 5, 0x22, -1, 0],
+    "execute its memory": [page, 65_536, 5],
+    // MADV_MERGEABLE
+    "share its memory": [page, 65_536, 12],
+    // FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG
+    "inherit priorities": [answer, 0x86],
+    "look for processes": [ppid, 1_024, answer],
+    // The clock of a process's CPU time.
+    "read another's clock": [(~ppid << 3) | 2, answer],
+    // SIGCHLD
+    "start a process": [17],
+  };
+  for (const [what, args] of Object.entries(expected)) {
+    expect([what, calls[callsOf(what)]!.args]).toEqual([what, args as SyscallArgument[]]);
+  }
+  expect(calls[PAGE_CALL]!.args).toEqual([0, 65_536, 3, 0x22, -1, 0]);
+  expect(calls[UNMAP_CALL]!.args).toEqual([page, 65_536]);
+});
+
+test.each([
+  ["platform", "darwin", `no confinement is written for darwin on ${process.arch}`],
+  ["arch", "ppc64", `no confinement is written for ${process.platform} on ppc64`],
+] as const)(
+  "a machine of another %s, %s, is told to be without confinement",
+  async (name, other, reason) => {
+    const own = process[name];
+    Object.defineProperty(process, name, { value: other, configurable: true });
+    try {
+      expect(await confine()).toBe(reason);
+    } finally {
+      Object.defineProperty(process, name, { value: own, configurable: true });
+    }
+  },
+);
 
 test("a child that was started in spite of the confinement ends at once", async () => {
   const { reason, calls } = await reasonWhen(callsOf("start a process"), () => 0);

@@ -188,6 +188,27 @@ describe("code is loaded", () => {
   });
 });
 
+test("an event has the metadata of its row, and of the object that it shares with others", async () => {
+  await load(`export function transformEvent(event, metadata) {
+    const { messageId, rudderId, receivedAt, sourceId, jobId, ...rest } = metadata(event);
+    return { messageId, rudderId, receivedAt, sourceId, jobId, others: Object.keys(rest).length };
+  }`);
+  const events = JSON.stringify([{}, {}, {}]);
+  const shared = [{ sourceId: "s", messageId: "m", jobId: 7 }, { sourceId: "t" }];
+  const rows = [[0, "own", "r", "now"], [1], [0]];
+  const sizes = { count: 3, eventsBytes: events.length };
+  const bounds = { budgetMs: 10_000, cpuMs: 10_000, logsMax: 0, logsCharsMax: 0 };
+  const request = { kind: "run", program: 1, ...sizes, ...bounds };
+  const { body } = await answer(request, Buffer.from(events + JSON.stringify([shared, rows])));
+  const others = 24;
+  const found = body!.map((text) => JSON.parse(text));
+  expect(found).toEqual([
+    { messageId: "own", rudderId: "r", receivedAt: "now", sourceId: "s", jobId: 7, others },
+    { sourceId: "t", others },
+    { messageId: "m", sourceId: "s", jobId: 7, others },
+  ]);
+});
+
 test("the imports of code are listed once, in their order, or its error", async () => {
   const code = 'import "b"; import a from "a"; export { b } from "b";';
   const inspect = async (code: string) => (await answer({ kind: "inspect", code })).reply;

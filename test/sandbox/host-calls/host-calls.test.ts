@@ -1,4 +1,4 @@
-import { expect, spyOn, test } from "bun:test";
+import { expect, jest, onTestFinished, spyOn, test } from "bun:test";
 import {
   FETCH_ANSWERS_CHARS_MAX,
   FETCH_REQUESTS_CHARS_MAX,
@@ -8,6 +8,7 @@ import { GuestFrameError } from "../../../src/sandbox/protocol/guest-frames.ts";
 import {
   FETCH_MS_MAX,
   FETCH_REQUEST_CHARS_MAX,
+  FETCH_WAIT_MS_MAX,
   FETCHES_MAX,
 } from "../../../src/settings/limits.ts";
 import { holds } from "../../until.ts";
@@ -93,7 +94,7 @@ test("a guest gets a bounded number of host calls", async () => {
     }
   };
   await expect(asking()).rejects.toThrow("Expected fewer host calls");
-  expect(answered).toBeLessThanOrEqual(2 * FETCHES_MAX);
+  expect(answered).toBe(2 * FETCHES_MAX);
 });
 
 test.each([
@@ -158,4 +159,78 @@ test("a lookup of an address is answered with what is known of it, or with why t
     throw new Error("damaged");
   };
   expect(await answerOf("192.0.2.1", broken)).toEqual(unavailable);
+});
+
+test("host calls of one frame are at most as many, and as large, as a guest sends", async () => {
+  const callsOf = () => new HostCalls({ geolocation: () => ({}) }, "w");
+  const fewer = new GuestFrameError("Expected fewer host calls");
+  const many = (count: number) => {
+    return Buffer.from(JSON.stringify(Array.from({ length: count }, (_, id) => ({ id, ip: "" }))));
+  };
+  const calls = callsOf();
+  const answers = await calls.exchange(many(2 * FETCHES_MAX));
+  const errors = answers.map((answer) => JSON.parse(String(answer)).error);
+  expect(errors.filter((error) => error === "invalid ip address")).toHaveLength(FETCHES_MAX);
+  const tooMany = `Expected at most ${FETCHES_MAX} fetches in a batch`;
+  expect(errors.filter((error) => error === tooMany)).toHaveLength(FETCHES_MAX);
+  await expect(calls.exchange(many(1))).rejects.toThrow(fewer);
+  await expect(callsOf().exchange(many(2 * FETCHES_MAX + 1))).rejects.toThrow(fewer);
+
+  const end = '{"id":1,"ip":""}]';
+  const large = (bytes: number) => Buffer.from(`[${end.padStart(bytes - 1)}`);
+  const most = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
+  expect(await callsOf().exchange(large(most))).toHaveLength(1);
+  await expect(callsOf().exchange(large(most + 1))).rejects.toThrow(fewer);
+});
+
+test("a guest that waits without a call is ended, and one that waits for a call is not", async () => {
+  const pending = new GuestFrameError("Expected a pending host call");
+  const none = Buffer.from("[]");
+  await expect(new HostCalls({}, "w").exchange(none)).rejects.toThrow(pending);
+  const ends: (() => void)[] = [];
+  const fetch = ({ url }: { url: string }) =>
+    new Promise((resolve) => {
+      ends.push(() => resolve({ url, status: 200, headers: {}, body: url }));
+    });
+  const calls = new HostCalls({ fetch } as never, "w");
+  const frame = JSON.stringify([call, { ...call, id: 2, url: "http://b" }]);
+  const first = calls.exchange(Buffer.from(frame));
+  ends.pop()!();
+  expect((await first).map((answer) => JSON.parse(String(answer)))).toEqual([
+    { id: 2, url: "http://b", status: 200, headers: {}, body: "http://b" },
+  ]);
+  const second = calls.exchange(none);
+  ends.pop()!();
+  expect(await second).toHaveLength(1);
+  await expect(calls.exchange(none)).rejects.toThrow(pending);
+  calls.abort();
+});
+
+test("the fetches of a batch end when it has waited for a minute, and no other begins", async () => {
+  jest.useFakeTimers();
+  onTestFinished(() => void jest.useRealTimers());
+  const signals: AbortSignal[] = [];
+  const fetch = (_: unknown, signal: AbortSignal) =>
+    new Promise((_, reject) => {
+      signals.push(signal);
+      signal.addEventListener("abort", () => reject(new Error("ended")));
+    });
+  const callsOf = () => new HostCalls({ fetch } as never, "w");
+  const ask = async (calls: HostCalls) => {
+    const [answer] = await calls.exchange(Buffer.from(JSON.stringify([call])));
+    return JSON.parse(String(answer));
+  };
+  const calls = callsOf();
+  const first = ask(calls);
+  jest.advanceTimersByTime(FETCH_WAIT_MS_MAX - 1);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  jest.advanceTimersByTime(1);
+  expect(await first).toEqual({ id: 1, error: "ended" });
+  const late = { id: 1, error: "The batch has no time left to fetch" };
+  expect([await ask(calls), signals.length]).toEqual([late, 1]);
+  const aborted = callsOf();
+  const second = ask(aborted);
+  aborted.abort();
+  expect(await second).toEqual({ id: 1, error: "ended" });
+  expect(jest.getTimerCount()).toBe(0);
 });

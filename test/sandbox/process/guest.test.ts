@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, onTestFinished, setDefaultTimeout, spyOn, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import { pino } from "pino";
@@ -8,6 +8,8 @@ import {
   type LanguageProfile,
   languageProfiles,
 } from "../../../src/sandbox/process/language-profiles.ts";
+import { launchGuest } from "../../../src/sandbox/process/launch-guest.ts";
+import { ResourceMonitor } from "../../../src/sandbox/process/resource-monitor.ts";
 import { parseInspectReply } from "../../../src/sandbox/protocol/reply-parser.ts";
 import { runs } from "../../tier.ts";
 import {
@@ -43,6 +45,97 @@ test("a guest says that it is confined, and ends with its input", async () => {
   expect(await guest.start(false)).toEqual({ ready: true });
   guest.kill("retired");
   await eventually(() => !existsSync(`/proc/${guest.pid}`));
+});
+
+test("a guest that ends by itself is told with its code and the beginning of what it printed", async () => {
+  const script = `printf '\\033[1m' >&2; head -c 9000 /dev/zero | tr '\\0' x >&2; exit 3`;
+  const guest = startGuest("/bin/sh", "-c", script);
+  let ends = 0;
+  guest.onEnd = () => {
+    ends += 1;
+  };
+  await guest.exited;
+  expect([guest.ended, ends]).toEqual([{ end: "crash", code: 3, signal: null }, 1]);
+  // Control characters count as printed, and are not kept.
+  expect(guest.stderr).toBe("x".repeat(8_192 - 4));
+  guest.kill("memory");
+  guest.retire();
+  const limits = { cpuMs: 1, wallMs: 1, replyBytesMax: 1 };
+  const asked = guest.request({ kind: "inspect", code: "" }, [], limits, parseInspectReply);
+  await expect(asked).rejects.toThrow("Guest ended: crash");
+  expect([guest.dying, guest.busy, guest.runnable, ends]).toEqual([true, false, false, 1]);
+  const killed = startGuest("/bin/sh", "-c", "exec sleep 60");
+  killed.kill("memory");
+  const late = killed.request({ kind: "inspect", code: "" }, [], limits, parseInspectReply);
+  await expect(late).rejects.toThrow("Guest ended: memory");
+});
+
+test("a guest stands still while it is paused, and one that was killed is not paused", async () => {
+  const guest = startGuest("/bin/sh", "-c", "exec sleep 60");
+  const isStopped = () => {
+    const stat = readFileSync(`/proc/${guest.pid}/stat`, "latin1");
+    return stat.slice(stat.lastIndexOf(")") + 2).startsWith("T");
+  };
+  for (let times = 0; times < 2; times += 1) {
+    guest.pause();
+    guest.pause();
+    await eventually(isStopped);
+    guest.resume();
+    await eventually(() => !isStopped());
+    guest.resume();
+  }
+  guest.kill("retired");
+  guest.pause();
+  await guest.exited;
+  expect(guest.ended).toEqual({ end: "retired", code: null, signal: "SIGKILL" });
+});
+
+test("a guest has no share of a processor while it is paused, and its request no time", async () => {
+  let now = 1_000;
+  const clock = spyOn(performance, "now").mockImplementation(() => now);
+  const measured: unknown[] = [];
+  const monitor = spyOn(ResourceMonitor.prototype, "measure").mockImplementation((...given) => {
+    const [exchange, graceMs, share] = given;
+    measured.push([exchange?.startedAt, graceMs, share]);
+    return measured.length === 3 ? "memory" : undefined;
+  });
+  onTestFinished(() => {
+    clock.mockRestore();
+    monitor.mockRestore();
+  });
+  const guest = startGuest("/bin/sh", "-c", "exec sleep 60");
+  const limits = { cpuMs: 1, wallMs: 1, replyBytesMax: 1 };
+  const asked = guest.request({ kind: "inspect", code: "" }, [], limits, parseInspectReply);
+  const end = asked.catch((error) => error.end);
+  guest.enforceLimits(7, 0.5);
+  guest.pause();
+  now = 1_300;
+  guest.extendDeadline(50);
+  guest.enforceLimits(7, 0.5);
+  now = 1_400;
+  guest.resume();
+  now = 1_500;
+  guest.extendDeadline(50);
+  guest.enforceLimits(7, 0.5);
+  expect(measured).toEqual([
+    [1_000, 7, 0.5],
+    [1_300, 7, 0],
+    [1_450, 7, 0.5],
+  ]);
+  expect(await end).toBe("memory");
+  guest.enforceLimits(7, 0.5);
+  expect(measured).toHaveLength(3);
+  await guest.exited;
+  expect(guest.ended?.end).toBe("memory");
+});
+
+test("a process that the system does not create leaves no open file", () => {
+  const openFiles = () => readdirSync("/proc/self/fd").length;
+  const launch = () =>
+    launchGuest(["x".repeat(1 << 20)], "javascript", languageProfiles.javascript, () => {});
+  const before = openFiles();
+  for (let times = 0; times < 3; times += 1) expect(launch).toThrow("E2BIG");
+  expect(openFiles()).toBeLessThanOrEqual(before);
 });
 
 test("a guest that breaks the protocol is killed", async () => {

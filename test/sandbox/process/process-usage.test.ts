@@ -12,6 +12,8 @@ test("the memory, the threads and the CPU time of a process are those that it ha
   expect(usage.residentBytes).toBeLessThan(rss * 2);
   expect(usage.anonymousBytes).toBeGreaterThanOrEqual(64 << 20);
   expect(usage.anonymousBytes).toBeLessThan(usage.residentBytes);
+  // Whole pages.
+  expect([usage.residentBytes % 4_096, usage.anonymousBytes % 4_096]).toEqual([0, 0]);
   const threads = readdirSync("/proc/self/task").length;
   expect(Math.abs(usage.threads - threads)).toBeLessThanOrEqual(4);
   // Ticks of 10 ms, and the kernel rounds each of four figures.

@@ -176,6 +176,8 @@ describe("a guest that ran events", () => {
     expect(ran({ counts: [0, 0], logs: [line] })).toMatchObject({ logs: [line] });
     const first = { text: "a", event: 0 };
     expect(ran({ counts: [0, 0], logs: [first] })).toMatchObject({ logs: [first] });
+    const ofBatch = { text: "a" };
+    expect(ran({ counts: [0], logs: [ofBatch] }, 1)).toMatchObject({ logs: [ofBatch] });
     const refused = [[line, line], [{ ...line, event: 2 }], [{ ...line, text: `${line.text}x` }]];
     for (const logs of refused) expect(ran({ counts: [0, 0], logs })).toBe("refused");
   });

@@ -153,3 +153,29 @@ test("a workspace with two guests gets as much CPU time as one with a single gue
   expect((a.usedMs + b.usedMs) / ofSingles).toBeLessThan(1.2);
   expect((a.usedMs + b.usedMs) / ofSingles).toBeGreaterThan(0.8);
 });
+
+test("a guest may use half of a lone processor, and never more than one of many", () => {
+  const [one] = workers(1, false) as [Worker];
+  for (const [processors, share] of [
+    [1, 0.5],
+    [8, 1],
+  ] as const) {
+    const rota = new CpuScheduler<Worker>(processors);
+    expect(rota.fairShareOf(one)).toBe(share);
+    rota.schedule([one], 0);
+    expect(rota.fairShareOf(one)).toBe(share);
+  }
+});
+
+test("a guest is paused above its part of the debt that is free, and not at it", () => {
+  // Two guests on one processor: half of the debt is free.
+  const free = GUEST_BURST_CPU_MS_MAX / 2;
+  for (const [debtMs, expected] of [
+    [free, [true, true]],
+    [free + 1, [true, false]],
+  ] as const) {
+    const guests = [new Spinner(debtMs), new Spinner(debtMs)];
+    new CpuScheduler<Spinner>(1).schedule(guests, 0);
+    expect(guests.map(({ runs }) => runs)).toEqual([...expected]);
+  }
+});

@@ -1,4 +1,4 @@
-import { expect, jest, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { expect, jest, onTestFinished, setDefaultTimeout, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import {
   type AdmissionLimits,
@@ -99,6 +99,37 @@ test("one timer runs however many workspaces wait, and none once they have enter
   expect(jest.getTimerCount()).toBe(1);
   admission.close();
   expect([admission.waiting, jest.getTimerCount()]).toEqual([0, 0]);
+});
+
+test("as many guests are evicted as workspaces wait, one in each interval", () => {
+  jest.useFakeTimers();
+  let now = 1_000;
+  const clock = spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => {
+    clock.mockRestore();
+    jest.useRealTimers();
+  });
+  const { inside, sent, come, admission } = admissionOf({ guestsMax: 3 });
+  const wait = (ms: number) => {
+    now += ms;
+    jest.advanceTimersByTime(GUEST_EVICTION_INTERVAL_MS);
+  };
+  const [a, ...others] = ["a", "b", "c", "d"].map(come);
+  for (const one of [a!, ...others]) admission.request(one);
+  expect(sent).toEqual(["a"]);
+  now += GUEST_EVICTION_INTERVAL_MS - 1;
+  admission.request(come("e"));
+  expect(sent).toEqual(["a"]);
+  wait(1);
+  expect(sent).toEqual(["a", "b"]);
+  for (let times = 0; times < 3; times += 1) wait(GUEST_EVICTION_INTERVAL_MS);
+  expect(sent).toEqual(["a", "b"]);
+  a!.rest();
+  expect([inside, sent]).toEqual([
+    ["b", "c", "d"],
+    ["a", "b"],
+  ]);
+  admission.close();
 });
 
 test("a waiting workspace enters at once when another one leaves", async () => {

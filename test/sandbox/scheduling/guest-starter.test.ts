@@ -21,7 +21,7 @@ test("the next Python guest starts a moment after one that was waited for, not b
   try {
     // The spare JavaScript guest starts with the starter.
     expect(starter.aliveCount).toBe(1);
-    await starter.acquire("python");
+    await starter.acquire("python", 0);
     expect(starter.aliveCount).toBe(2);
     await eventually(() => starter.aliveCount === 3);
   } finally {

@@ -177,6 +177,18 @@ describe("a pool", () => {
     pool.close();
   });
 
+  test("that is closed ends the delay after the ends of guests, and leaves no timer", async () => {
+    const { pool, use } = poolOf({ freeLosses: 0 });
+    (await use("a")).kill("crash");
+    await settle();
+    const next = use("a");
+    await settle();
+    expect(pool.backingOffCount).toBe(1);
+    pool.close();
+    await next;
+    expect([pool.backingOffCount, jest.getTimerCount()]).toEqual([0, 0]);
+  });
+
   test("that is closed rejects the work that waits for a guest", async () => {
     const { pool, hold } = poolOf({ guests: 1 });
     const [first, second] = [hold("a"), hold("b")];

@@ -191,6 +191,9 @@ describe("the guest of a workspace", () => {
     workspace.close(new Error("closed"));
     await delayed;
     expect([guests.length, workspace.isBackingOff]).toEqual([4, false]);
+    const last = lose("memory");
+    await holds(5, () => expect(workspace.isBackingOff).toBe(false));
+    await last;
     work.end();
   });
 });
@@ -205,12 +208,25 @@ describe("a workspace whose guest is evicted", () => {
     await holds(1, () => {
       const { isRetiring, dying } = guests[0]!;
       expect([isRetiring, dying, later.guest]).toEqual([false, false, undefined]);
+      expect(workspace.idleSince).toBeUndefined();
     });
     work.end();
     await until(() => later.guest);
     expect([guests[0]!.isRetiring, guests.length]).toEqual([true, 2]);
     later.end();
     expect(await later.done).toBe("done");
+  });
+
+  test("ends all of its works first", async () => {
+    const { workspace, guests } = workspaceOf({ guestsMax: 1 });
+    const works = [workOn(workspace), workOn(workspace)];
+    await until(() => works.every(({ guest }) => guest));
+    workspace.evict(false);
+    works[0]!.end();
+    await works[0]!.done;
+    await holds(1, () => expect(guests[0]!.isRetiring).toBe(false));
+    works[1]!.end();
+    await until(() => guests[0]!.isRetiring);
   });
 
   test("is killed at once where memory is short", async () => {
@@ -241,6 +257,18 @@ describe("a workspace whose guest is evicted", () => {
     guests[0]!.exit("retired");
     await until(() => admission.hasRoom);
     expect([workspace.memoryBytes, workspace.isForgettable]).toEqual([0, true]);
+  });
+
+  test("is remembered for as long as the losses of its code count", async () => {
+    const { workspace, guests, admission } = workspaceOf({ guestsMax: 1 });
+    await workOnce(workspace);
+    guests[0]!.exit("crash");
+    await until(() => admission.hasRoom);
+    expect(workspace.isForgettable).toBe(false);
+    now += 9_999;
+    expect(workspace.isForgettable).toBe(false);
+    now += 1;
+    expect(workspace.isForgettable).toBe(true);
   });
 });
 

@@ -1,4 +1,3 @@
-import { GUEST_PROGRAMS_MAX } from "../../guest-limits.ts";
 import type { UserError } from "../../program.ts";
 import type {
   InspectReply,
@@ -43,7 +42,6 @@ export async function openJavascript(): Promise<GuestRuntime> {
 
   function load(request: LoadRequest): Promise<ReplyWithBody> {
     for (const number of request.drop) programs.delete(number);
-    if (programs.size >= GUEST_PROGRAMS_MAX) throw new RangeError("Too many programs");
     return answered(async () => {
       programs.set(request.program, await compile(request));
     });

@@ -81,12 +81,12 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<RunSt
     const usedMs = budget.usedCpuMs;
     const culprit = culpritOf(runner);
     if (culprit === undefined) return { reason: "timeout" };
-    if (culprit !== runner.current() && request.count > 1) return { reason: "timeout", culprit };
     const isRunning = culprit === runner.current();
+    if (!isRunning && request.count > 1) return { reason: "timeout", culprit };
     const clockMs = Date.now() - (isRunning ? runner.calledAt() : startedAt);
     const share = clockMs / Math.max(1, Date.now() - startedAt);
     const culpritMs = Math.round(usedMs * Math.min(1, Math.max(0, share)));
-    return { reason: "timeout", culprit, culpritMs: Math.max(0, culpritMs) };
+    return { reason: "timeout", culprit, culpritMs };
   }
   if (runner.full()) return { reason: "full" };
   const failure = runner.failure();
