@@ -45,7 +45,9 @@ function rotatedAt(path: string, name: string): number | undefined {
   if (time === null) return undefined;
   // A name without milliseconds sorts after those that have some in the same second.
   const [, year, month, day, hour, minute, second, ms = "999"] = time;
-  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
+  const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
+  // A file of another program may have a name in this form with a month or an hour that is none.
+  return Number.isNaN(at) ? undefined : at;
 }
 
 /**
@@ -119,7 +121,9 @@ export async function deleteExpiredFiles(
       .filter((file): file is { name: string; at: number } => file.at !== undefined)
       .sort((a, b) => b.at - a.at || (a.name < b.name ? 1 : -1));
     for (const [index, { name, at }] of rotated.entries()) {
-      if (index >= keepFiles || ageOf(at) > keepAgeMs) await rm(`${inside}/${name}`);
+      if (index < keepFiles && ageOf(at) <= keepAgeMs) continue;
+      // A directory of another program may have such a name. It stays, and the others are deleted.
+      await rm(`${inside}/${name}`).catch(() => {});
     }
   });
 }
