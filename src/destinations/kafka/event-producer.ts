@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../concurrency/backoff.ts";
+import { unlessAborted } from "../../concurrency/unless-aborted.ts";
 import type { ProducerId } from "../../kafka/partition-queue.ts";
 import { type PartitionResponse, produce } from "../../kafka/produce.ts";
 import type { OutgoingEvent } from "../destination.ts";
@@ -134,7 +134,7 @@ export class EventProducer {
       this.#topics.expireAll();
       const ms = backoffMs(failures, PAUSE_MS_MIN, PAUSE_MS_MAX);
       // A pause that is cut off ends the loop by the signal's own reason.
-      await sleep(ms, undefined, { signal }).catch(() => {});
+      await unlessAborted(Bun.sleep(ms), signal).catch(() => {});
     }
   }
 

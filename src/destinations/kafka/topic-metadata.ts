@@ -73,7 +73,8 @@ export class TopicMetadata {
   isLost(name: string, code: number): boolean {
     const isMissing = code === UNKNOWN_TOPIC || code === LEADER_NOT_AVAILABLE;
     if (isMissing && this.#isMade) {
-      return performance.now() - (this.#asked.get(name) ?? 0) > APPEAR_MS_MAX;
+      const askedAt = this.#asked.get(name);
+      return askedAt !== undefined && performance.now() - askedAt > APPEAR_MS_MAX;
     }
     return code === UNKNOWN_TOPIC || isOfTopic(code);
   }
@@ -123,7 +124,8 @@ export class TopicMetadata {
       }
       const topic = latestLeaders(valid, before);
       if (topic.leaders.length === 0) faults.set(name, LEADER_NOT_AVAILABLE);
-      else {
+      // One delivery may name more topics that exist than there is room for.
+      else if (this.#known.has(name) || this.#known.size < KAFKA_TOPICS_MAX) {
         this.#known.set(name, topic);
         this.#asked.delete(name);
       }
