@@ -6,6 +6,7 @@ import { KAFKA_CONNECTIONS_MAX } from "../../src/destinations/kafka/limits.ts";
 import { DATABASE_IDLE_MS_MAX } from "../../src/destinations/limits.ts";
 import { ScramDerivations } from "../../src/destinations/scram-keys.ts";
 import { createEgress, type Egress } from "../../src/egress/egress.ts";
+import { RawSink } from "../egress/sink.ts";
 import { listen, METADATA, metadataAnswer, producerIdAnswer } from "./kafka-fake-broker.ts";
 
 setDefaultTimeout(300_000);
@@ -60,6 +61,97 @@ test("a connection is used until it or its session ends, and is then replaced", 
   expect(await connect()).toBe(second);
   second.destroy(new KafkaFailure("soon", "It broke"));
   expect(await connect()).not.toBe(second);
+});
+
+test("two that find a session ended share the connection that replaces it", async () => {
+  const broker = await startBroker();
+  const connections = connectionsTo(broker);
+  const connect = () => connections.connect(addressOf(broker), signal);
+  const first = await connect();
+  first.expiresAt = performance.now();
+  const [one, other] = await Promise.all([connect(), connect()]);
+  expect(one).not.toBe(first);
+  expect(other).toBe(one);
+});
+
+test("a connection that fails to open is opened again by the next that needs it", async () => {
+  let attempts = 0;
+  const broker = await startBroker();
+  const connections = connectionsTo(broker, {
+    connect: (options) =>
+      attempts++ === 0 ? Promise.reject(new Error("Not yet")) : egress.connect(options),
+  });
+  const connect = () => connections.connect(addressOf(broker), signal);
+  const both = await Promise.allSettled([connect(), connect()]);
+  expect(both.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+  expect(attempts).toBe(2);
+});
+
+test("a connection that is being opened ends with its delivery, and an open one outlives it", async () => {
+  const stop = new AbortController();
+  const reason = new KafkaFailure("soon", "The delivery has ended");
+  const silent = new RawSink(() => stop.abort(reason));
+  const hanging = connectionsTo("a:1");
+  const port = await silent.listen();
+  const waiting = hanging.connect({ host: "127.0.0.1", port }, stop.signal);
+  expect(await failureOf(waiting)).toBe("The delivery has ended");
+  silent.close();
+  const broker = await startBroker();
+  const connections = connectionsTo(broker);
+  const delivery = new AbortController();
+  const open = await connections.connectAny(delivery.signal);
+  delivery.abort(new Error("The delivery has ended"));
+  expect(open.isOpen).toBe(true);
+  connections.closeAll(new KafkaFailure("later", "All are closed"));
+  await Promise.resolve();
+  expect(open.isOpen).toBe(false);
+});
+
+test("brokers of the config are tried in turn, from a random one on", async () => {
+  const connections = connectionsTo("a:1,b:2,c:3");
+  const tried: string[] = [];
+  spyOn(connections, "connect").mockImplementation(async ({ host }) => {
+    tried.push(host);
+    throw new KafkaFailure("soon", `No ${host}`);
+  });
+  const failure = await failureOf(connections.connectAny(signal));
+  expect(tried.toSorted()).toEqual(["a", "b", "c"]);
+  // The failure of the first is told, and the next delivery begins behind the last.
+  expect(failure).toBe(`No ${tried[0]}`);
+  await failureOf(connections.connectAny(signal));
+  expect(tried.slice(3)).toEqual(tried.slice(0, 3));
+  expect(connections.bootstrap.map(({ port }) => port)).toEqual([1, 2, 3]);
+});
+
+test("a connection has the timeout of a step, and is inside TLS unless the config says otherwise", async () => {
+  const requestFor = async (more: object) => {
+    const asked: Record<string, unknown>[] = [];
+    const connect = async (request: object) => {
+      asked.push({ ...request });
+      throw new Error("Not connected");
+    };
+    const config = { brokers: "a:1", topic: "t", ...more };
+    const scramKeys = new ScramDerivations().keysOf("w");
+    const parts = { egress: { ...egress, connect }, config, workspaceId: "w", scramKeys };
+    const failure = await failureOf(new BrokerConnections(parts as never).connectAny(signal));
+    expect(failure).toBe("Broker a:1: Not connected");
+    return asked[0]!;
+  };
+  expect(await requestFor({ timeoutMs: 7, tlsCa: "ca", tlsServerName: "name" })).toMatchObject({
+    ...{ workspaceId: "w", host: "a", port: 1, timeoutMs: 7 },
+    tls: { ca: "ca", serverName: "name" },
+  });
+  expect(await requestFor({ tls: "verify" })).toHaveProperty("tls");
+  expect(await requestFor({ tls: "off" })).not.toHaveProperty("tls");
+});
+
+test("a step takes at most 10 s, and less where the config says so", () => {
+  const stepMs = (timeoutMs?: number) => {
+    const config = { brokers: "a:1", topic: "t", ...(timeoutMs !== undefined && { timeoutMs }) };
+    const scramKeys = new ScramDerivations().keysOf("w");
+    return new BrokerConnections({ egress, config, workspaceId: "w", scramKeys }).stepMs;
+  };
+  expect([stepMs(), stepMs(9_999), stepMs(60_000)]).toEqual([10_000, 9_999, 10_000]);
 });
 
 test("any open connection serves, also one to a broker that the config does not name", async () => {

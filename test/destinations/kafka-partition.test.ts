@@ -104,3 +104,88 @@ test("a batch keeps its sequence number until its outcome is known, and is renum
   expect(partition.queue.batch).toMatchObject({ sequence: 0, producerId: other });
   expect(numbersOf(partition.queue.batch!.records)).toEqual([2]);
 });
+
+test("a batch has records up to a million bytes, and at least one", () => {
+  for (const [sizes, counts] of [
+    [
+      [600_000, 400_000, 1],
+      [2, 1],
+    ],
+    [
+      [600_000, 400_001],
+      [1, 1],
+    ],
+    [
+      [2_000_000, 1],
+      [1, 1],
+    ],
+    [
+      [1, 1_000_000],
+      [1, 1],
+    ],
+  ] as const) {
+    const partition = new Partition("t", 0);
+    partition.queue.push(...sizes.map((bytes, n) => recordOf(n, bytes)));
+    for (const count of counts) {
+      expect(partition.fill(producerId).records).toHaveLength(count);
+      expect(partition.settle({ errorCode: OK }).written).toHaveLength(count);
+    }
+    expect(partition.queue.isEmpty).toBe(true);
+  }
+});
+
+/** A partition whose batch of `count` records of 100 bytes is sent. */
+function sentBatch(count: number): Partition {
+  const partition = new Partition("t", 0);
+  partition.queue.push(...Array.from({ length: count }, (_, n) => recordOf(n)));
+  partition.fill(producerId);
+  return partition;
+}
+
+test("records that a broker names are refused with its reasons, and the others are sent again", () => {
+  const partition = sentBatch(3);
+  const recordErrors = [
+    { batchIndex: 1, batchIndexErrorMessage: "No key." },
+    { batchIndex: 2, batchIndexErrorMessage: null },
+    { batchIndex: 3, batchIndexErrorMessage: "Not one of these" },
+  ];
+  const { refused, written, retryReason } = partition.settle({ errorCode: INVALID, recordErrors });
+  expect(refused.map(({ record, reason }) => [Number(record.value), reason])).toEqual([
+    [1, "The topic does not take such a record: No key (topic t, error 87)"],
+    [2, "The topic does not take such a record (topic t, error 87)"],
+  ]);
+  expect([written, retryReason]).toEqual([[], undefined]);
+  expect(numbersOf(partition.fill(producerId).records)).toEqual([0]);
+});
+
+test("a refused batch is halved until its record is alone, which has the broker's reason", () => {
+  const [invalid, large] = [sentBatch(5), sentBatch(5)];
+  expect(invalid.settle({ errorCode: INVALID, errorMessage: "why" }).refused).toEqual([]);
+  expect(large.settle({ errorCode: TOO_LARGE }).refused).toEqual([]);
+  expect(invalid.fill(producerId).records).toHaveLength(3);
+  // Half of the bytes are 250, of which two records leave 50.
+  expect(large.fill(producerId).records).toHaveLength(2);
+  for (const recordErrors of [[], undefined, [{ batchIndex: 0, batchIndexErrorMessage: "own" }]]) {
+    const one = sentBatch(1);
+    const answer = {
+      errorCode: INVALID,
+      errorMessage: "why",
+      ...(recordErrors && { recordErrors }),
+    };
+    const [refusal] = one.settle(answer).refused;
+    const said = recordErrors?.length ? "own" : "why";
+    expect(refusal!.reason).toBe(
+      `The topic does not take such a record: ${said} (topic t, error 87)`,
+    );
+    expect(one.queue.isEmpty).toBe(true);
+  }
+});
+
+test("a failure that passes keeps the batch, with a reason to try again", () => {
+  const partition = sentBatch(2);
+  const { retryReason, written, refused } = partition.settle({
+    ...{ errorCode: NO_LEADER, errorMessage: "moved" },
+  });
+  expect(retryReason).toBe("The partition has another leader: moved (topic t, error 6)");
+  expect([written, refused, partition.queue.batch?.records.length]).toEqual([[], [], 2]);
+});
