@@ -29,3 +29,45 @@ test("the name of a path of more than 256 characters is not kept", () => {
     expect(names.rootPath.below?.has(key) ?? false).toBe(isKept);
   }
 });
+
+test("a name that is too long ends with a hash of the whole name", () => {
+  const names = newNames();
+  const long = (chars: number) => names.column("a".repeat(chars));
+  expect(long(63)).toBe("a".repeat(63));
+  expect(long(64)).toMatch(/^a{54}_[0-9a-f]{8}$/);
+  expect(long(65)).not.toBe(long(64));
+  expect(names.textColumn("a".repeat(57))).toBe(`${"a".repeat(57)}__text`);
+  expect(names.textColumn("a".repeat(58))).toMatch(/^a{48}_[0-9a-f]{8}__text$/);
+});
+
+test("a key of more than 1,024 characters is cut before it becomes a name", () => {
+  const names = new WarehouseNames({ charsMax: 5_000, escapesWords: false });
+  expect(names.column("a".repeat(1_024))).toBe("a".repeat(1_024));
+  const cut = names.column(`${"a".repeat(1_025)}`);
+  expect(cut).toStartWith(`${"a".repeat(1_024)}_`);
+  expect(cut.replaceAll("_", "")).toHaveLength(1_024 + 64);
+  expect(names.table(`${"a".repeat(1_026)}`)).not.toBe(cut);
+});
+
+test("tables of fixed meaning and reserved words are kept free", () => {
+  const names = newNames();
+  const fixed = ["tracks", "pages", "screens", "aliases", "groups", "accounts", "users"];
+  for (const name of [...fixed, "identifies"]) expect(names.table(name)).toBe(`_${name}`);
+  expect([names.table("Users"), names.table("user"), names.table("order items")]).toEqual([
+    ...["_users", "_user", "order_items"],
+  ]);
+  expect([names.column("tracks"), names.column("order"), names.column("")]).toEqual([
+    ...["tracks", "_order", ""],
+  ]);
+  const plain = new WarehouseNames({ charsMax: 63, escapesWords: false });
+  expect([plain.column("order"), plain.table("user")]).toEqual(["order", "user"]);
+});
+
+test("a path has the names of its keys, and is empty where no character of them can be used", () => {
+  const names = newNames();
+  const context = names.pathBelow(names.contextPath, "Device");
+  expect(context).toMatchObject({ text: "context_Device", column: "context_device" });
+  expect(names.pathBelow(context, "id").column).toBe("context_device_id");
+  expect(names.pathBelow(names.rootPath, "日本")).toMatchObject({ text: "日本", column: "" });
+  expect(names.pathBelow(names.rootPath, "__a").column).toBe("__a");
+});
