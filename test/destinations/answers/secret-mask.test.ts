@@ -66,6 +66,37 @@ describe("a secret that a receiver repeats is masked", () => {
     }
   });
 
+  test("in parts of eight characters, and not in shorter ones", () => {
+    const secret = "0a1b2c3d4e5f6g7h8i";
+    const mask = new SecretMask([secret]);
+    for (let at = 0; at + 8 <= secret.length; at++) {
+      expect(mask.mask(`<${secret.slice(at, at + 8)}>`)).toBe("<***>");
+      const short = `<${secret.slice(at, at + 7)}>`;
+      expect(mask.mask(short)).toBe(short);
+    }
+    expect(mask.mask(`${secret}${secret}`)).toBe("***");
+    expect(mask.mask(`${secret} ${secret}`)).toBe("*** ***");
+    expect(mask.mask(`a${secret.slice(0, 9)}${secret.slice(2, 11)}b`)).toBe("a***b");
+  });
+
+  test("in upper and lower case, by the letters of ASCII alone", () => {
+    expect(new SecretMask(["AZazAZaz"]).mask("azAZAZAZ AZAZazaz")).toBe("*** ***");
+    for (const [secret, other] of [
+      ["@".repeat(9), "`".repeat(9)],
+      ["[".repeat(9), "{".repeat(9)],
+    ] as const) {
+      expect(new SecretMask([secret]).mask(other)).toBe(other);
+      expect(new SecretMask([other]).mask(secret)).toBe(secret);
+    }
+  });
+
+  test("short ones of letters of any script as words alone", () => {
+    const mask = new SecretMask(["é1", "a.b", "word"]);
+    expect(mask.mask("é1 xé1 é12 (é1) a.b axb a.bc swords")).toBe(
+      "*** xé1 é12 (***) *** axb a.bc s***s",
+    );
+  });
+
   test("short ones too, and those of three characters as words alone", () => {
     const mask = new SecretMask(["pw1", "hunt", "hunter"]);
     expect(mask.mask("pw1 pw12 hunt hunter hunters")).toBe("*** pw12 *** *** ***s");
