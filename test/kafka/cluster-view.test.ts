@@ -296,6 +296,93 @@ test("one broker states one leader for a partition, however often it names the p
   expect(view.leaders("t")?.[0]).toBe(2);
 });
 
+test("a view without answers knows no broker, and none that has left", () => {
+  const view = new ClusterView();
+  expect([view.isEmpty, view.clusterId, view.controllerId, view.brokers.size]).toEqual([
+    ...[true, "", -1, 0],
+  ]);
+  expect([view.topic("t"), view.leaders("t"), view.addressOfBroker(1)]).toEqual([
+    ...[undefined, undefined, undefined],
+  ]);
+  expect([view.outdated(), view.foreign()]).toEqual([[], []]);
+  const address = addressOf(1);
+  expect([view.isUsable(address), view.hasLeft(address), view.wasListed(address)]).toEqual([
+    ...[true, false, false],
+  ]);
+  expect(view.nameOf(address)).toBe("Broker broker-1:9092");
+});
+
+test("a broker that is listed has its id in its name, and an IPv6 address no brackets", () => {
+  const view = new ClusterView();
+  const answer = answerOf([1], [statement1]);
+  view.take("[::1]:9092", { ...answer, brokers: [at(7, "::1")] });
+  expect(view.nameOf("::1:9092")).toBe("Broker 7 (::1:9092)");
+  expect(view.addressOfBroker(7)).toBe("::1:9092");
+  expect([view.wasListed("::1:9092"), view.wasListed("[::1]:9092")]).toEqual([true, false]);
+});
+
+test("the members are remembered while no broker answers, and their topics are not", () => {
+  const view = new ClusterView();
+  view.take(addressOf(1), answerOf([1, 2], old));
+  view.drop(addressOf(2));
+  expect(view.leaders("t")).toEqual([1, 2]);
+  view.drop(addressOf(1));
+  expect([...view.brokers.keys()]).toEqual([1, 2]);
+  expect([view.isEmpty, view.topic("t"), view.outdated(), view.clusterId]).toEqual([
+    ...[true, undefined, [], "c"],
+  ]);
+  expect([1, 2, 3].map((id) => view.isUsable(addressOf(id)))).toEqual([true, true, true]);
+});
+
+test("brokers that are all behind for some partition decide together", () => {
+  const view = new ClusterView();
+  const ahead = (...epochs: number[]) => epochs.map((epoch, at) => ({ leader: at + 1, epoch }));
+  view.take(addressOf(1), answerOf([1, 2], ahead(9, 1)));
+  view.take(addressOf(2), answerOf([2, 1], ahead(1, 9)));
+  expect(view.leaders("t")).toEqual([1, 2]);
+  expect([...view.brokers.keys()]).toEqual([1, 2]);
+  expect(view.outdated().map(({ address, isListed }) => [address, isListed])).toEqual([
+    [addressOf(1), true],
+    [addressOf(2), true],
+  ]);
+  expect(view.controllerId).toBe(1);
+});
+
+test("the controller is one that a member names, if it is a member itself", () => {
+  const view = new ClusterView();
+  const named = (controllerId: number) => ({ ...answerOf([1, 2], [statement1]), controllerId });
+  view.take(addressOf(1), named(9));
+  expect(view.controllerId).toBe(9);
+  view.take(addressOf(2), named(2));
+  expect(view.controllerId).toBe(2);
+});
+
+test("a partition that no broker describes has no leader and no replicas", () => {
+  const view = new ClusterView();
+  const answer = answerOf([1], [statement1]);
+  const [topic] = answer.topics;
+  const partitions = [{ ...topic!.partitions[0]!, partitionIndex: 5 }];
+  view.take(addressOf(1), { ...answer, topics: [{ ...topic!, partitions }] });
+  expect(view.topic("t")).toMatchObject({
+    partitions: [{ leader: -1, leaderEpoch: -1, replicas: [], isr: [], offlineReplicas: [] }],
+    partitionsCount: 1,
+  });
+});
+
+test("a partition has the replicas of its leader's answer, and a broker without a leader is behind", () => {
+  const view = new ClusterView();
+  view.take(addressOf(1), answerOf(all, [{ leader: -1, epoch: 3 }]));
+  view.take(addressOf(2), answerOf(all, [{ leader: 2, epoch: 4 }]));
+  expect(view.topic("t")).toMatchObject({
+    id: "id",
+    partitions: [{ leader: 2, leaderEpoch: 4, replicas: [1, 2, 3], isr: [2], offlineReplicas: [] }],
+  });
+  expect([view.isOutdated(addressOf(1)), view.isOutdated(addressOf(2))]).toEqual([true, false]);
+  expect(view.outdated()[0]!.partitions).toEqual([
+    { topic: "t", partition: 0, named: undefined, latest: addressOf(2) },
+  ]);
+});
+
 test("an answer with very many topics, partitions and brokers is merged in linear time", () => {
   const mergeMs = (count: number) => {
     const view = new ClusterView();

@@ -302,3 +302,47 @@ test("a batch is sent again once the leaders are known, and after a pause from i
     paused.mockRestore();
   }
 });
+
+test("a broker whose address is not known is named by its id", async () => {
+  const { client } = createBrokers(["too large"]);
+  const producer = new IdempotentProducer({ producer: client, topic: "t" });
+  const refused = await producer.send(1, () => Buffer.from("x")).catch((error) => error);
+  expect(producer.refusal(1)).toEqual({ leader: undefined, broker: "1", error: refused });
+});
+
+test("a producer pauses after each response of a leader, unless it is to have no pause", async () => {
+  for (const [pauseMs, pauses] of [
+    [undefined, [1, 1]],
+    [7, [7, 7]],
+    [0, []],
+  ] as const) {
+    const { client } = createBrokers([]);
+    let offset = 0n;
+    const produce = async (_: number, __: ProducerId, batches: readonly PartitionMessages[]) =>
+      batches.map(({ partition: index }) => {
+        return { topic: "t", index, errorCode: 0, baseOffset: offset++ };
+      });
+    const producer = new IdempotentProducer({
+      ...{ topic: "t", producer: { ...client, produce } },
+      ...(pauseMs !== undefined && { pauseMs }),
+    });
+    const sleep = spyOn(Bun, "sleep").mockImplementation(() => new Promise(setImmediate));
+    try {
+      for (const at of [0n, 1n]) expect(await producer.send(0, () => Buffer.from("x"))).toBe(at);
+      expect(sleep.mock.calls.map(([ms]) => Number(ms))).toEqual([...pauses]);
+    } finally {
+      sleep.mockRestore();
+    }
+  }
+});
+
+test("the error of a partition is told until its next batch is written, and that of others is none", async () => {
+  const { client } = createBrokers(["none", "too large"]);
+  const producer = new IdempotentProducer({ producer: client, topic: "t" });
+  const send = (partition: number) => producer.send(partition, () => Buffer.from("x"));
+  await expect(send(1)).rejects.toThrow("larger");
+  expect(producer.refusal(1).error).toBeInstanceOf(Error);
+  expect(producer.refusal(0)).toEqual({ leader: undefined, broker: undefined, error: undefined });
+  expect(await send(1)).toBe(0n);
+  expect(producer.refusal(1)).toEqual({ leader: undefined, broker: undefined, error: undefined });
+});

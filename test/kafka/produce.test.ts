@@ -148,6 +148,44 @@ test("zstd leaves a batch plain that is small, or that a reader would refuse", a
   expect((await batch(Buffer.alloc(1 << 20, "a"))).isPlain).toBe(true);
 });
 
+test("zstd compresses the records of a batch from 4,096 bytes on", async () => {
+  const options = {
+    producerId: { producerId: 3n, producerEpoch: 1 },
+    sequence: 9,
+    timestamp: 7,
+  };
+  const text = Array.from({ length: 900 }, (_, n) => (n * 7_919).toString(36)).join(" ");
+  // A record takes nine bytes beside its value.
+  for (const [length, algorithm] of [
+    [4_086, 0],
+    [4_087, 4],
+  ] as const) {
+    const messages = [{ value: Buffer.from(text.slice(0, length)) }];
+    const plain = await recordBatch(kafka, messages, { ...options, compression: "none" });
+    expect(plain.length - 61).toBe(length + 9);
+    const sent = await recordBatch(kafka, messages, { ...options, compression: "zstd" });
+    expect([length, sent.readInt16BE(21)]).toEqual([length, algorithm]);
+  }
+});
+
+test("records without times have that of the first, or else that of the batch, or none", async () => {
+  const timesOf = async (times: (number | undefined)[], timestamp?: number) => {
+    const messages = times.map((timestamp) => ({
+      ...{ value: Buffer.from("x") },
+      ...(timestamp !== undefined && { timestamp }),
+    }));
+    const producerId = { producerId: 1n, producerEpoch: 0 };
+    const options = { producerId, sequence: 0, compression: "none" as const, timestamp };
+    const encoded = await recordBatch(kafka, messages, options);
+    const read = kafka.readRecordsBatch(kafka.Reader.from(encoded));
+    const first = Number(read.firstTimestamp);
+    return [read.records.map((it) => first + Number(it.timestampDelta)), Number(read.maxTimestamp)];
+  };
+  expect(await timesOf([undefined, undefined])).toEqual([[-1, -1], -1]);
+  expect(await timesOf([undefined, 9, undefined], 5)).toEqual([[5, 9, 5], 9]);
+  expect(await timesOf([7, undefined, 3], 5)).toEqual([[7, 7, 3], 7]);
+});
+
 test("records keep their times, however far apart they are", async () => {
   const times = [0, 2 ** 31, -(2 ** 31) - 1, 2 ** 41, -(2 ** 41)].map((ms) => BASE_TIME + ms);
   const messages = times.map((timestamp) => ({ value: Buffer.from("x"), timestamp }));

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import * as kafka from "@platformatic/kafka";
 import { ClusterView } from "../../src/kafka/cluster-view.ts";
 import type { MetadataAnswer } from "../../src/kafka/library.ts";
-import { useClusterView } from "../../src/kafka/view-metadata.ts";
+import { leaveOutForeignTopics, useClusterView } from "../../src/kafka/view-metadata.ts";
 
 function answerOf(name: string, errorCode: number, leaders: readonly number[]): MetadataAnswer {
   const partitions = leaders.map((leaderId, partitionIndex) => ({
@@ -83,4 +83,54 @@ test("a client names the topic that no broker knows", async () => {
 test("a client that does not ask again reports why no broker answers", async () => {
   const { client } = clientOf([], 0);
   await expect(leaders(client)).rejects.toThrow("No broker answers");
+});
+
+test("a client without answers has no metadata, and then that of the view", async () => {
+  const { client, view } = clientOf([answerOf("t", 0, [1, -1])], 0);
+  expect(client.currentMetadata).toBeUndefined();
+  const { id, controllerId, brokers, topics } = await client.metadata({ topics: ["t"] });
+  expect([id, controllerId, [...brokers.keys()]]).toEqual(["c", 1, [1]]);
+  expect(topics.get("t")!.partitions.map(({ leader }) => leader)).toEqual([1, -1]);
+  view.drop("one:9092");
+  expect(client.currentMetadata).toBeUndefined();
+});
+
+test("a topic that the brokers refuse is an error with their code", async () => {
+  const { client, refreshed } = clientOf([answerOf("t", 29, [])], 0);
+  const error = await client.metadata({ topics: ["t"] }).catch((thrown) => thrown);
+  expect(kafka.findErrorBy(error, "apiCode", 29)).not.toBeNull();
+  expect(refreshed()).toBe(1);
+});
+
+test("a member asks only for the topics that it reads, and finds those of others without partitions", async () => {
+  const kMetadata = Symbol("metadata");
+  const asked: object[] = [];
+  let failure: Error | undefined;
+  const own = { id: "own", partitions: [], partitionsCount: 3, lastUpdate: 5 };
+  type Done = (error: Error | null, found?: { topics: Map<string, object> }) => void;
+  const consumer = {
+    topics: { current: ["own", "other"] },
+    [kMetadata](options: object, done: Done) {
+      asked.push(options);
+      if (failure) done(failure);
+      else done(null, { lastUpdate: 5, topics: new Map([["own", own]]) } as never);
+    },
+  };
+  leaveOutForeignTopics({ kMetadata } as never, consumer as never);
+  const ask = (options: object) =>
+    new Promise<Map<string, object>>((resolve, reject) => {
+      consumer[kMetadata](options, (error, found) =>
+        error ? reject(error) : resolve(found!.topics),
+      );
+    });
+  const found = await ask({ topics: ["own", "foreign"], forceUpdate: true });
+  expect(asked).toEqual([{ topics: ["own"], forceUpdate: true }]);
+  const none = { id: "", partitions: [], partitionsCount: 0, lastUpdate: 5 };
+  expect([...found]).toEqual([
+    ["own", own],
+    ["foreign", none],
+  ]);
+  expect([...(await ask({}))]).toEqual([["own", own]]);
+  failure = new Error("No broker");
+  await expect(ask({ topics: ["own"] })).rejects.toBe(failure);
 });
