@@ -8,10 +8,7 @@ import {
 } from "../../../src/destinations/rudder-server/built-in-definitions.ts";
 import { configForSource } from "../../../src/destinations/rudder-server/config-for-source.ts";
 import { Definitions } from "../../../src/destinations/rudder-server/definition.ts";
-import {
-  DEFINITION_BYTES_MAX,
-  DEFINITIONS_MAX,
-} from "../../../src/destinations/rudder-server/limits.ts";
+import { DEFINITION_BYTES_MAX } from "../../../src/destinations/rudder-server/limits.ts";
 import { readDefinitions } from "../../../src/destinations/rudder-server/read-definitions.ts";
 import { StartError } from "../../../src/errors.ts";
 
@@ -135,12 +132,15 @@ test("the size of a file is bounded", () => {
   expect(failure()).toBe(`Expected at most ${DEFINITION_BYTES_MAX} bytes in ${path}, got more`);
 });
 
-test("the number of definitions is bounded, and files beside their folders are none", () => {
-  const folder = pathOf("destinations");
-  for (let n = 0; n < DEFINITIONS_MAX; n++) writeFileSync(join(folder, `f${n}`), "");
-  expect(failure()).toBeUndefined();
-  writeFileSync(join(folder, "one more"), "");
-  expect(failure()).toBe(`Expected at most ${DEFINITIONS_MAX} definitions in ${folder}, got more`);
+test("a folder without a definition, and a file beside the folders, are none", () => {
+  put(OWN, own);
+  put("destinations/empty/ui-config.json", {});
+  put("destinations/README.md", "");
+  expect(
+    readDefinitions(directory)
+      .destinations()
+      .map(({ name }) => name),
+  ).toEqual(["Own"]);
 });
 
 test("two definitions of one type are refused with both files, whatever their case", () => {

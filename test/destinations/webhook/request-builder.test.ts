@@ -175,7 +175,6 @@ test("the bodies that templates make are bounded, one by one and all together", 
   expect(rendered(half, half)).toBe(WEBHOOK_BODY_BYTES_MAX + brackets);
   const message = "Expected events that make a body of at most";
   expect(() => rendered(half, half + 1)).toThrow(message);
-  expect(() => rendered(WEBHOOK_BODY_BYTES_MAX + 1)).toThrow(message);
   const wide = Buffer.from(`"${"é".repeat(half)}"`);
   expect(() => bodies.render([wide], Buffer.alloc(0))).toThrow(message);
 });
