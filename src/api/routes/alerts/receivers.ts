@@ -198,7 +198,9 @@ function changed(
   const after = Object.fromEntries(
     Object.entries(all).filter(([, value]) => value !== null),
   ) as unknown as AlertReceiverInput;
-  const isMoved = addressOf(after)?.origin !== addressOf(before)?.origin;
+  const address = addressOf(after);
+  // `validReceiver` refuses a URL that does not parse.
+  const isMoved = address !== null && address.origin !== addressOf(before)?.origin;
   const faults = (["routingKey", "authorization"] as const)
     .filter((key) => isMoved && before[key] !== undefined && change[key] === undefined)
     .map((key): Detail => {
