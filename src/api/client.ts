@@ -211,7 +211,7 @@ async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<Fol
     // Safari does not support `for await` over streams.
     for (let read = await next(); !read.done; read = await next()) {
       const blocks = (rest + decoder.decode(read.value, { stream: true })).split("\n\n");
-      rest = blocks.pop() ?? "";
+      rest = blocks.pop()!;
       for (const block of blocks) {
         const name = /^event: (.*)$/m.exec(block)?.[1];
         const data = /^data: (.*)$/m.exec(block)?.[1];

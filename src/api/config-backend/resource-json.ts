@@ -91,7 +91,7 @@ export function sourceJson(
     workspaceId,
     config,
     sourceDefinition: { id: name, name, displayName: name, type, category },
-    ...(transient !== undefined && { transient }),
+    transient,
     ...(geoEnrichmentEnabled !== undefined && { geoEnrichment: { enabled: geoEnrichmentEnabled } }),
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),

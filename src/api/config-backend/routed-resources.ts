@@ -87,7 +87,7 @@ export class RoutedResources {
   async pieces(): Promise<SourcePiece[]> {
     const missing = [...this.#sources.values()].filter(({ id }) => !this.#pieces.has(id));
     await this.#parts.slicer.each(missing, (source) => this.#makePiece(source), never);
-    return [...this.#sources.keys()].flatMap((id) => this.#pieces.get(id) ?? []);
+    return [...this.#sources.keys()].map((id) => this.#pieces.get(id)!);
   }
 
   async #readSources(): Promise<void> {
@@ -152,10 +152,9 @@ export class RoutedResources {
     const connected = [...(this.#bySource.get(source.id) ?? [])].sort(([one], [other]) =>
       one < other ? -1 : 1,
     );
-    const destinations = connected.flatMap(([id]) => {
-      const routed = this.#destinations.get(id);
-      return routed ? [destinationJson(routed, definition.type)] : [];
-    });
+    const destinations = connected.map(([id]) =>
+      destinationJson(this.#destinations.get(id)!, definition.type),
+    );
     const json = Buffer.from(sourceJson(source, definition, destinations));
     const connections = connectionsJson(connected.map(([, connection]) => connection));
     const hash = BigInt(Bun.hash(connections, BigInt(Bun.hash(json))));

@@ -43,13 +43,13 @@ function expectHeaders(
   headers: Headers,
   { bytesMax = BODY_BYTES_MAX, isForm = false }: BodyOptions,
 ): void {
-  const type = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   const expected = isForm ? FORM_TYPE : "application/json";
-  const isExpected = type === expected || (!isForm && /^application\/.+\+json$/.test(type ?? ""));
-  if (type !== undefined && !isExpected) {
+  const [sent = ""] = (headers.get("content-type") ?? expected).split(";");
+  const type = sent.trim().toLowerCase();
+  if (type !== expected && (isForm || !/^application\/.+\+json$/.test(type))) {
     throw new ApiError("invalid", `Expected Content-Type ${expected}, got another type`);
   }
-  if (Number(headers.get("content-length") ?? 0) > BODY_DISCARDED_BYTES_MAX) {
+  if (Number(headers.get("content-length")) > BODY_DISCARDED_BYTES_MAX) {
     throw tooLarge(bytesMax);
   }
   const encoding = headers.get("content-encoding") ?? "identity";

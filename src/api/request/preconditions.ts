@@ -25,7 +25,7 @@ export function readPreconditions(headers: Headers): Preconditions | undefined {
   const ifMatch = readCondition("If-Match", headers);
   const ifNoneMatch = readCondition("If-None-Match", headers);
   if (ifMatch === undefined && ifNoneMatch === undefined) return undefined;
-  return { ...(ifMatch && { ifMatch }), ...(ifNoneMatch && { ifNoneMatch }) };
+  return { ifMatch, ifNoneMatch };
 }
 
 /**

@@ -12,7 +12,7 @@ export function boundedFetch(ca: string | undefined): CustomFetch {
     const answer = await fetch(url, {
       method,
       headers,
-      body: body ?? null,
+      body,
       redirect: "manual",
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       ...(ca !== undefined && { tls: { ca } }),

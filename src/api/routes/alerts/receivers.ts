@@ -255,11 +255,10 @@ function receiverAnswer(
   receiver: StoredReceiver,
   { catalog }: RouteDeps,
 ): Static<typeof AlertReceiver> {
-  const host = addressOf(receiver)?.host;
   return answerOf(AlertReceiver, {
     ...receiver,
     ...catalog.alerts.receivers.state(receiver.id),
-    ...(host !== undefined && { host }),
+    host: addressOf(receiver)?.host,
     secretsSet: secretKeys.filter((key) => receiver[key] !== undefined).map((key) => `/${key}`),
   });
 }

@@ -150,6 +150,6 @@ function testCaseAnswer(testCase: StoredTestCase): Static<typeof TestCase> {
   const { createdBy } = testCase;
   return answerOf(TestCase, {
     ...testCase,
-    ...(createdBy && { updatedBy: createdBy.memberId ?? createdBy.tokenId }),
+    updatedBy: createdBy?.memberId ?? createdBy?.tokenId,
   });
 }

@@ -99,12 +99,9 @@ export function groupDetailsAnswer(
 }
 
 export function deadLetterAnswer(letter: ShownLetter): Static<typeof DeadLetter> {
-  const { failedAttempts, ...fields } = letter;
   return answerOf(DeadLetter, {
-    ...fields,
-    ...(failedAttempts !== undefined && {
-      failedAttempts: failedAttempts.map((it) => attemptAnswer(it, letter.reason)),
-    }),
+    ...letter,
+    failedAttempts: letter.failedAttempts?.map((it) => attemptAnswer(it, letter.reason)),
   });
 }
 

@@ -126,17 +126,17 @@ export async function selected(
   workspaceId: string,
   { ids, filter, before, count = DEAD_LETTERS_PAGE_MAX }: LetterSelection,
 ): Promise<{ ids: string[]; more?: boolean; before?: string }> {
-  if ((ids === undefined) === (filter === undefined)) {
+  if (filter === undefined && ids !== undefined) return { ids };
+  if (filter === undefined || ids !== undefined) {
     const got = ids === undefined ? "neither" : "both";
     throw invalidValue("", `Expected either ids or a filter, got ${got}`);
   }
-  if (ids !== undefined) return { ids };
   const until = before === undefined ? Date.now() : Date.parse(before);
   const found: string[] = [];
   let after: string | undefined = "";
   while (after !== undefined && found.length <= count) {
     const part = { after, before: firstIdAt(until), count: count + 1 - found.length };
-    const page = deadLetters.ids(workspaceId, filterOf(filter ?? {}), part);
+    const page = deadLetters.ids(workspaceId, filterOf(filter), part);
     found.push(...page.ids);
     after = page.reached;
     // Lets the event loop run other requests.

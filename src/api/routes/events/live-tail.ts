@@ -74,7 +74,7 @@ function tailStream(context: TailContext, permit: Permit): ReadableStream {
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        const hasRoom = () => (controller.desiredSize ?? 0) > 0;
+        const hasRoom = () => Number(controller.desiredSize) > 0;
         const send = (text: string) => controller.enqueue(Buffer.from(text));
         const end = () => {
           resources.dispose();

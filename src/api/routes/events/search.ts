@@ -224,7 +224,7 @@ export async function withOutcomes(
   const isWanted = (it: FoundOutcome) =>
     destinationId === undefined || it.destinationId === destinationId;
   return events
-    .map((found, index) => ({ found, outcomes: (all[index] ?? []).filter(isWanted) }))
+    .map((found, index) => ({ found, outcomes: all[index]!.filter(isWanted) }))
     .filter(({ outcomes }) => wanted === undefined || outcomes.some((it) => it.outcome === wanted));
 }
 
@@ -239,7 +239,7 @@ export function aboutEvent({ found, outcomes }: EventWithOutcomes) {
     sourceId,
     messageId,
     receivedAt: isoTime(receivedAt),
-    ...(refused !== undefined && { refused }),
+    ...defined({ refused }),
   };
 }
 

@@ -196,9 +196,8 @@ function changedFields({
   settings,
 }: Static<typeof SourceChange>) {
   return {
-    ...(enabled !== undefined && { enabled }),
     ...(config !== undefined && { config: config ?? {} }),
-    ...defined({ geoEnrichmentEnabled, transient, settings }),
+    ...defined({ enabled, geoEnrichmentEnabled, transient, settings }),
   };
 }
 

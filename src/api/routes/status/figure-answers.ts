@@ -39,7 +39,7 @@ const DAY_SECONDS = 86_400;
  * server chooses the shortest one that has stored figures and gives at most `METRIC_POINTS_MAX`
  * points.
  */
-const STEPS = [60, 300, 900, 3_600, 7_200, 14_400, DAY_SECONDS];
+const STEPS = [60, 300, 3_600, 7_200, 14_400, DAY_SECONDS];
 
 /** Query of a request for figures: its range of time, and the seconds between two points. */
 interface Query {

@@ -72,7 +72,7 @@ export function localStatus(
   for (const id of ids) {
     const status = pipeline.status(id);
     if (status === undefined) continue;
-    lanes[id] = { ...laneSummary(status), ...code.get(id), ...(blocked && { blocked }) };
+    lanes[id] = { ...laneSummary(status), ...code.get(id), ...defined({ blocked }) };
     for (const { sourceId, ...rates } of status.rates) {
       const connection = catalog.connections.idOf({ sourceId, destinationId: id });
       if (connection === undefined) continue;
@@ -120,8 +120,7 @@ export function localHealth({
   return {
     troubles,
     warnings,
-    ...(running && { running }),
-    ...(stopped && { stopped }),
+    ...defined({ running, stopped }),
     disk: diskSpace(),
   };
 }

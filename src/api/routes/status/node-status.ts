@@ -1,3 +1,4 @@
+import { defined } from "../../../defined.ts";
 import type { NodeRow } from "../../../figures/figure-tables.ts";
 import type { Series } from "../../../figures/series.ts";
 import { CONSEQUENCE, joinConsequences } from "../../../observe/consequence.ts";
@@ -251,9 +252,7 @@ function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
     lagSeconds: Math.max(...lanes.map(({ lagSeconds }) => lagSeconds)),
     isWaiting: lanes.some(({ isWaiting }) => isWaiting),
     isRejecting: lanes.some(({ isRejecting }) => isRejecting === true),
-    ...(failure && { failure }),
-    ...(blocked && { blocked }),
-    ...(slowCodeSince && { slowCodeSince }),
+    ...defined({ failure, blocked, slowCodeSince }),
     rates: sumRates(lanes.map(({ rates }) => rates)),
   };
 }

@@ -125,8 +125,7 @@ export const statusListRoutes = [
       const connections = Iterator.from(
         catalog.connections.eachOf(workspaceId, { destinationId: id }),
       );
-      const { slices } = slicingOf(deps, signal);
-      await slices.each(connections.take(STATUS_ITEMS_MAX), add, signal);
+      await deps.limiters.listSlices.each(connections.take(STATUS_ITEMS_MAX), add, signal);
       return {
         destination: rowOf(deps, workspaceId, found.destinations[0]!),
         sources,
@@ -256,7 +255,7 @@ function rowOf(
   workspaceId: string,
   destination: MeasuredDestination,
 ): Static<typeof DestinationRow> {
-  const { id, state, transformationId, since, reason, deadLetters } = destination;
+  const { id, transformationId, since, reason, deadLetters } = destination;
   const linked = unlessMissing(() =>
     catalog.code.publishedRevision(workspaceId, "transformation", transformationId ?? ""),
   );
@@ -268,11 +267,7 @@ function rowOf(
           .toSorted((one, other) => other.lastAt - one.lastAt);
   const lastError =
     since !== undefined && reason !== undefined
-      ? {
-          reason,
-          at: since,
-          stage: state === "suspended" ? ("transform" as const) : ("deliver" as const),
-        }
+      ? { reason, at: since, stage: "deliver" as const }
       : latest && { reason: latest.reason, at: isoTime(latest.lastAt), stage: latest.stage };
   return {
     ...destination,
