@@ -60,6 +60,18 @@ describe("a page of the guide", () => {
     expect((await read("/docs/guide")).status).toBe(200);
   });
 
+  test("is titled by its heading, and is the current one in the list of all pages", async () => {
+    const { text } = await read("/docs/guide/destinations/webhook");
+    const heading = /^# (.+)$/m.exec(await Bun.file(fileOf("destinations/webhook")).text())![1]!;
+    expect(text).toContain(`<title>${Bun.escapeHTML(heading)} · pixelmill</title>`);
+    const current = [...text.matchAll(/<a href="([^"]+)" aria-current="page">([^<]+)</g)];
+    expect(current.map(([, href, name]) => [href, name])).toEqual([
+      ["/docs/guide/destinations/webhook", Bun.escapeHTML(heading)],
+    ]);
+    const listed = [...text.split("</ul></nav>")[0]!.matchAll(/<li><a href="([^"]+)"/g)];
+    expect(listed.map(([, href]) => href)).toEqual([...guidePages.keys()].map(addressOf));
+  });
+
   test("has a strict policy, whose style is the page's own", async () => {
     const { headers, text } = await read("/docs/guide");
     const policy = headers.get("content-security-policy")!;
