@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { problemsOf } from "../../../src/api/routes/status/cluster-status.ts";
+import { clusterStatus, problemsOf } from "../../../src/api/routes/status/cluster-status.ts";
 import type { NodeHealth } from "../../../src/api/routes/status/local-status.ts";
 import { runs } from "../../tier.ts";
 
@@ -95,4 +95,95 @@ test("a node whose answers come late and that is heard is not reported as silent
     "Node c does not answer",
     "The report of node b is missing here: an answer over the brokers takes too long",
   ]);
+});
+
+test("several nodes whose answers come late are one problem", () => {
+  const members = ["a", "b", "c"].map((id) => {
+    return { id, version: "1", controlPlaneUrl: "", partitions: [] };
+  });
+  const health = new Map([["a", { troubles: [], warnings: [], running: [] }]]);
+  const facts = { name: "p", members, partitions: [], health, unasked: undefined };
+  expect(problemsOf({ ...facts, heard: new Set(["b", "c"]) })).toEqual([
+    "The reports of nodes b, c are missing here: an answer over the brokers takes too long",
+  ]);
+});
+
+test("a partition may run at a member that does not tell what it runs", () => {
+  const member = (id: string, partitions: number[]) => {
+    return { id, version: "1", controlPlaneUrl: "", partitions };
+  };
+  const members = [member("a", [0]), member("old", [1])];
+  const partitions = [0, 1, 2].map((partition) => ({ partition, node: "gone" }));
+  // Nodes of an older version answer without the partitions that they run.
+  const health = new Map<string, NodeHealth>([
+    ["a", { troubles: [], warnings: [], running: [] }],
+    ["old", { troubles: [], warnings: [] }],
+  ]);
+  const facts = { name: "p", members, partitions, health, heard: new Set<string>() };
+  expect(problemsOf({ ...facts, unasked: undefined })).toEqual([
+    "Partitions 0, 2 run at no node: the last was gone",
+  ]);
+});
+
+/** A cluster of the nodes `a` and `b`, as `a` sees it. */
+function clusterOf({ trouble }: { trouble?: string } = {}) {
+  const asked: unknown[] = [];
+  const node = (id: string, more: object = {}) => {
+    return { id, version: "1", controlPlaneUrl: "", partitions: [], ...more };
+  };
+  const refused = [{ reason: "No guest starts", partitions: [1, 2] }];
+  const health = { troubles: [], warnings: ["Old"], running: [1] };
+  const stopped = [{ partition: 0, reason: "The disk is full" }];
+  return {
+    asked,
+    deps: {
+      ready: () => ({ checks: {}, warnings: [] }),
+      diskSpace: () => ({ freeBytes: 1, sizeBytes: 2 }),
+      nodes: async () => ({
+        ...{ name: "p", node: "a", nodes: [node("a", { refused }), node("b")] },
+        partitions: [0, 1].map((partition) => ({ partition, node: "b" })),
+      }),
+      others: {
+        node: "a",
+        ask: async (question: unknown) => {
+          asked.push(question);
+          return { answers: new Map([["b", { ...health, stopped }]]), missing: [] };
+        },
+        trouble: () => trouble,
+      },
+    } as unknown as Parameters<typeof clusterStatus>[0],
+  };
+}
+
+test("the state of a cluster has what its nodes tell, and why partitions stand still", async () => {
+  const { deps, asked } = clusterOf();
+  const found = await clusterStatus(deps);
+  const { nodes, partitions, problems } = found;
+  expect(asked).toEqual([["health"]]);
+  expect(found).toMatchObject({ name: "p", node: "a" });
+  expect(problems).toEqual(["b: Old"]);
+  expect(nodes.map((it) => [it.id, it.answers, it.problems])).toEqual([
+    ["a", true, ["This node leaves partitions 1, 2 to others: No guest starts"]],
+    ["b", true, ["Old"]],
+  ]);
+  expect(nodes[0]).not.toHaveProperty("refused");
+  expect(partitions).toStrictEqual([
+    { partition: 0, node: "b", stopped: "The disk is full" },
+    { partition: 1, node: "b" },
+  ]);
+});
+
+test("no node is asked while questions do not reach the others, and none is blamed", async () => {
+  const { deps, asked } = clusterOf({ trouble: "The topic of questions is missing" });
+  const { nodes, problems } = await clusterStatus(deps);
+  expect([asked, problems]).toEqual([[], ["The topic of questions is missing"]]);
+  expect(nodes.map(({ answers }) => answers)).toEqual([true, false]);
+});
+
+test("a server that is alone has no state of a cluster", async () => {
+  const { deps } = clusterOf();
+  const nothing = { nodes: [], partitions: [], problems: [] };
+  for (const part of ["nodes", "others"]) {
+    expect(await clusterStatus({ ...deps, [part]: undefined } as never)).toEqual(nothing);
+  }
 });

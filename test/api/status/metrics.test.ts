@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { rangeOf } from "../../../src/api/routes/status/figure-answers.ts";
 import type { NodeRow } from "../../../src/figures/figure-tables.ts";
 import { connectionSeries, RECORDED, seriesOf } from "../../../src/figures/series.ts";
-import { METRIC_POINTS_MAX } from "../../../src/settings/limits.ts";
+import { METRIC_POINTS_MAX, PAGE_ITEMS_MAX } from "../../../src/settings/limits.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 const MINUTE = 60_000;
@@ -226,7 +226,18 @@ test("a range with too many points or minutes of the past is refused, with the p
     const { status, body } = await api.send("GET", `/v2/metrics?${query}`);
     expect([query, status, body.message]).toEqual([query, 400, message]);
   }
-  const ids = Array.from({ length: 101 }, (_, n) => `d${n}`).join(",");
-  const { status } = await api.send("GET", `/v2/metrics/totals?kind=source&ids=${ids}`);
-  expect(status).toBe(400);
+  const totalsOf = (count: number) => {
+    const ids = Array.from({ length: count }, (_, n) => `d${n}`).join(",");
+    return api.send("GET", `/v2/metrics/totals?kind=source&ids=${ids}`);
+  };
+  expect((await totalsOf(PAGE_ITEMS_MAX)).body.items).toEqual([]);
+  const { status, body } = await totalsOf(PAGE_ITEMS_MAX + 1);
+  expect([status, body.details[0].path]).toEqual([400, "?ids"]);
+});
+
+test("totals without a kind are those of the workspace", async () => {
+  for (const query of ["", "?kind=workspace", "?ids=a,b"]) {
+    const { items } = (await api.send("GET", `/v2/metrics/totals${query}`)).body;
+    expect(items.map(({ id }: { id: string }) => id)).toEqual([api.workspaceId]);
+  }
 });
