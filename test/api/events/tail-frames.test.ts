@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { TAIL_BYTES_PER_SECOND_MAX } from "../../../src/api/limits.ts";
-import { TailFrames } from "../../../src/api/tail-frames.ts";
+import { encodeTailMessage, TailFrames } from "../../../src/api/tail-frames.ts";
 import type { TailMessage } from "../../../src/pipeline/live-tail.ts";
 import { RATE_BURST_SECONDS } from "../../../src/settings/limits.ts";
 
@@ -16,6 +16,16 @@ test("a message has one frame, which all subscribers share", () => {
   const frames = new TailFrames(() => 0);
   const one = message(10);
   expect(frames.frameOf("w", one)).toBe(frames.frameOf("w", one)!);
+});
+
+test("a message is an event of its stage, whose times are in ISO 8601", () => {
+  const one = { ...message(1), stage: "delivered" as const };
+  const text = (it: TailMessage) => encodeTailMessage(it).toString();
+  const start = 'event: delivered\ndata: {"stage":"delivered","sourceId":"s1","messageId":"m1",';
+  const at = '"event":"x","at":"1970-01-01T00:00:00.000Z"';
+  expect(text(one)).toBe(`${start}${at}}\n\n`);
+  const received = '"receivedAt":"1970-01-01T00:00:00.005Z"';
+  expect(text({ ...one, receivedAt: 5 })).toBe(`${start}${at},${received}}\n\n`);
 });
 
 test("bytes of a workspace are bounded, and of a message all subscribers get it or none", () => {
