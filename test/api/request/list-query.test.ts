@@ -24,49 +24,6 @@ test("a page has its part of a list, the first 50 without parameters", () => {
   expect(pageOf(items, { page: 4 })).toEqual([]);
 });
 
-test("a text matches a part of a name in any case, or a whole id", () => {
-  const names = ["Shop", "Workshop", "Other", "id-2"].map((name, n) => ({ id: `id-${n}`, name }));
-  const found = (text?: string) => names.filter(matching(text)).map(({ name }) => name);
-  expect(found()).toEqual(["Shop", "Workshop", "Other", "id-2"]);
-  expect(found(" SHOP ")).toEqual(["Shop", "Workshop"]);
-  expect(found(" id-2 ")).toEqual(["Other", "id-2"]);
-  expect(found("ID-1")).toEqual([]);
-});
-
-test("a filtered list counts all matches, and has those of the page", async () => {
-  const items = numbers(3 * PAGE_ITEMS_MAX).map((n) => ({
-    ...{ n, ...(n % 3 === 0 && { externalId: `e${n}` }) },
-  }));
-  const even = filtered(
-    () => items,
-    ({ n }) => n % 2 === 0,
-    slicing,
-  );
-  const read = async (page: number, hasExternalId?: boolean) => {
-    const { items, total } = await even.list("w", page, hasExternalId);
-    return { total, ns: items.map(({ n }) => n) };
-  };
-  const evens = items.map(({ n }) => n).filter((n) => n % 2 === 0);
-  const [first, second] = [await read(1), await read(2)];
-  expect([...first.ns, ...second.ns]).toEqual(evens);
-  expect(first.ns).toHaveLength(PAGE_ITEMS_MAX);
-  expect([first.total, second.total]).toEqual([evens.length, evens.length]);
-  const marked = evens.filter((n) => n % 3 === 0);
-  expect(await read(1, true)).toEqual({
-    total: marked.length,
-    ns: marked.slice(0, PAGE_ITEMS_MAX),
-  });
-  expect((await read(1, false)).total).toBe(evens.length - marked.length);
-});
-
-test("a list is searched only for a text, of one workspace", async () => {
-  const each = (workspaceId: string) => [{ id: workspaceId, name: "Shop" }];
-  const items = { each, list: () => ({ items: [], total: 7 }) };
-  expect(searched(items, undefined, slicing)).toBe(items);
-  const found = await searched(items, "shop", slicing).list("w", 1);
-  expect(found).toEqual({ items: [{ id: "w", name: "Shop" }], total: 1 });
-});
-
 test("rows are sorted by numbers, or by texts as people read them, and equal ones keep their order", () => {
   const rows = ["b10", "B9", "ä", "a", "A"].map((name, n) => ({ name, n, size: n % 2 }));
   const keys = {
@@ -83,16 +40,6 @@ test("rows are sorted by numbers, or by texts as people read them, and equal one
   expect(sorted("size")).toEqual([0, 2, 4, 1, 3]);
   expect(sorted("-size")).toEqual([1, 3, 0, 2, 4]);
   for (const none of [undefined, "", "-", "other"]) expect(sorted(none)).toEqual([0, 1, 2, 3, 4]);
-});
-
-test("the first items of a workspace are read, and others only counted", async () => {
-  const read = (count: number) => {
-    const of = { each: () => numbers(count), count: () => count };
-    return firstItems(of, "w", slicing);
-  };
-  expect(await read(3)).toEqual({ items: [0, 1, 2], total: 3 });
-  const { items, total } = await read(STATUS_ITEMS_MAX + 5);
-  expect([items.length, total]).toEqual([STATUS_ITEMS_MAX, STATUS_ITEMS_MAX + 5]);
 });
 
 interface Item {
@@ -150,35 +97,6 @@ test.each([
   [undefined, true],
 ])("a part of a name in any case matches, and a whole id: %p is %p", (text, isMatch) => {
   expect(matching(text)({ id: "i1", name: "Item 1" })).toBe(isMatch);
-});
-
-test("rows are sorted by text with numbers in it, or by number, and equal ones keep their order", () => {
-  const rows = [
-    { name: "b2", lag: 5 },
-    { name: "B10", lag: 20 },
-    { name: "a", lag: 5 },
-    { name: "A", lag: 7 },
-  ];
-  const sorted = (sort: string | undefined) => {
-    const copy = [...rows];
-    sortRows(copy, sort, { name: (row) => row.name, lag: (row) => row.lag });
-    return copy.map(({ name }) => name);
-  };
-  expect(sorted("name")).toEqual(["a", "A", "b2", "B10"]);
-  expect(sorted("-name")).toEqual(["B10", "b2", "a", "A"]);
-  expect(sorted("lag")).toEqual(["b2", "a", "A", "B10"]);
-  expect(sorted("-lag")).toEqual(["B10", "A", "b2", "a"]);
-  for (const none of [undefined, "other", "-"]) {
-    expect(sorted(none)).toEqual(["b2", "B10", "a", "A"]);
-  }
-});
-
-test("a page has 50 rows unless the request says how many", () => {
-  const rows = Array.from({ length: 120 }, (_, n) => n);
-  expect(pageOf(rows, {})).toEqual(rows.slice(0, 50));
-  expect(pageOf(rows, { page: 3 })).toEqual(rows.slice(100));
-  expect(pageOf(rows, { page: 2, count: 7 })).toEqual(rows.slice(7, 14));
-  expect(pageOf(rows, { page: 4 })).toEqual([]);
 });
 
 test(`the first ${STATUS_ITEMS_MAX} items are read, and only more are counted`, async () => {
