@@ -1,7 +1,9 @@
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { TestBudget } from "../../../src/sandbox/test-budget.ts";
-import { batch, library, PATIENCE_MS, shown } from "../support.ts";
-import { dedent, hastyPython, python, pythonSandbox } from "./support.ts";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { Guest } from "../../../src/sandbox/process/guest.ts";
+import { languageProfiles } from "../../../src/sandbox/process/language-profiles.ts";
+import { parseInspectReply, parseLoadReply } from "../../../src/sandbox/protocol/reply-parser.ts";
+import { batch, guestCommand, library, PATIENCE_MS, shown } from "../support.ts";
+import { dedent, hastyPython, python, pythonSandbox, runLogged } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
@@ -162,15 +164,6 @@ test.each(loadErrors)("code does not load for %s", async (_, code, error) => {
   expect(outcomes).toEqual([{ error }] as never);
 });
 
-test("check tells why code does not load", async () => {
-  const report = await sandbox.check(python("x = 1", { libraries }), batch({}));
-  expect(report).toEqual({
-    error: { message: "Error: Expected one of transformEvent,transformBatch. Found " },
-    outcomes: [],
-    logs: [],
-  });
-});
-
 test("check runs test events and keeps logs", async () => {
   const code = `
     import myLib
@@ -201,15 +194,15 @@ test("log of a Python value that cannot be shown fails no event", async () => {
         log(Odd(), {"n": 9 ** 9999}, 9 ** 9999, {"a": {1}})
         return event
   `;
-  const { outcomes, logs } = await sandbox.check(python(code), batch({ n: 1 }));
-  expect(shown(outcomes)).toEqual([[{ n: 1 }]]);
+  const { outcomes, logs } = await runLogged(sandbox, python(code), batch({ n: 1 }));
+  expect(outcomes).toEqual([[{ n: 1 }]]);
   const hidden = "(a value that cannot be shown)";
   expect(logs).toMatchObject([{ text: `Log: ${hidden} ${hidden} ${hidden} {'a': {1}}` }]);
 });
 
 test("a broken library that nothing imports does not matter", async () => {
-  const report = await sandbox.check(python(RIGHT, { libraries }), batch({ n: 1 }));
-  expect(shown(report.outcomes)).toEqual([[{ n: 1 }]]);
+  const outcomes = await sandbox.run(python(RIGHT, { libraries }), batch({ n: 1 }));
+  expect(shown(outcomes)).toEqual([[{ n: 1 }]]);
 });
 
 const inspections: [name: string, code: string, inspection: object][] = [
@@ -259,33 +252,58 @@ const inspections: [name: string, code: string, inspection: object][] = [
   ],
 ];
 
-/** One guest parses all of them. */
-const parsing = new TestBudget(undefined, { cpuMs: 20_000, wallMs: PATIENCE_MS });
-afterAll(() => parsing[Symbol.dispose]());
+/** One guest, asked directly: the sandbox starts a guest for each check. */
+let guest: Guest;
+beforeAll(async () => {
+  guest = new Guest(guestCommand, "python", languageProfiles.python);
+  await guest.start(false);
+});
+afterAll(() => guest.kill("retired"));
+const allowance = { cpuMs: 30_000, wallMs: PATIENCE_MS, replyBytesMax: 1 << 20 };
 
 test.each(inspections)("inspect lists %s", async (_, code, inspection) => {
-  expect(await sandbox.inspect("w1", "python", dedent(code), parsing)).toEqual(inspection as never);
+  const request = { kind: "inspect", code: dedent(code) } as const;
+  const found = await guest.request(request, [], allowance, parseInspectReply);
+  expect(found).toEqual(inspection as never);
 });
 
-test("a library is checked alone", async () => {
-  const check = (importName: string, code: string) =>
-    sandbox.checkLibrary("w1", "python", library(importName, code), libraries);
-  expect(await check("importing", "import myLib, json\nx = myLib.f(1)")).toBeUndefined();
-  expect(await check("alone", "import nowhere")).toEqual({
-    message: "ImportError: Import of 'nowhere' is not allowed. [library alone:1:8]",
-    line: 1,
-    column: 8,
-    library: "alone",
-  });
-  expect(await check("thrower", "\nraise ValueError('é')")).toEqual({
-    message: "ValueError: é",
-    line: 2,
-    column: 1,
-    library: "thrower",
-  });
-  expect(await check("json", "x = 1")).toEqual({
-    message: "ImportError: 'json' is a standard module's name",
-  });
+const libraryErrors: [what: string, importName: string, code: string, error: unknown][] = [
+  ["imports others", "importing", "import myLib, json\nx = myLib.f(1)", undefined],
+  [
+    "imports what is not allowed",
+    "alone",
+    "import nowhere",
+    {
+      message: "ImportError: Import of 'nowhere' is not allowed. [library alone:1:8]",
+      line: 1,
+      column: 8,
+      library: "alone",
+    },
+  ],
+  [
+    "throws",
+    "thrower",
+    "\nraise ValueError('é')",
+    { message: "ValueError: é", line: 2, column: 1, library: "thrower" },
+  ],
+  [
+    "has a module's name",
+    "json",
+    "x = 1",
+    { message: "ImportError: 'json' is a standard module's name" },
+  ],
+];
+
+test.each(libraryErrors)(
+  "a library that %s is loaded alone",
+  async (_, importName, code, error) => {
+    const request = { kind: "library", importName, code, libraries, budgetMs: 5_000 } as const;
+    const failure = await guest.request(request, [], allowance, parseLoadReply);
+    expect(failure?.error).toEqual(error as never);
+  },
+);
+
+test("a library is checked alone, up to its time", async () => {
   const endless = library("endless", "while True: pass");
   expect(await strict.checkLibrary("w1", "python", endless, libraries)).toEqual({
     message: TIMED_OUT,

@@ -1,11 +1,16 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { unsharedMetadata } from "../../../src/sandbox/program.ts";
 import { batch, library, nameless, PATIENCE_MS, shown } from "../support.ts";
-import { python, pythonSandbox, runner } from "./support.ts";
+import { python, pythonSandbox, runLogged, runner } from "./support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
-const sandbox = pythonSandbox();
+const sandbox = pythonSandbox({
+  geolocation(ip) {
+    if (ip === "203.0.113.9") throw new Error("/a/host/path");
+    return ip === "203.0.113.7" ? { country: { isoCode: "CH", name: "Zürich" } } : null;
+  },
+});
 afterAll(() => sandbox.close());
 const run = runner(sandbox);
 
@@ -277,31 +282,21 @@ test("getCredential answers the workspace's secrets, to the transformation alone
 });
 
 test("geolocation answers what the host knows, and says what is wrong", async () => {
-  const located = pythonSandbox({
-    geolocation(ip) {
-      if (ip === "203.0.113.9") throw new Error("/a/host/path");
-      return ip === "203.0.113.7" ? { country: { isoCode: "CH", name: "Zürich" } } : null;
-    },
-  });
   const code = `
     def transformEvent(event, metadata):
         return {"at": geolocation(event["ip"]), "n": event["n"]}
   `;
   const ips = ["203.0.113.7", "203.0.113.8", "203.0.113.9", "nowhere", "", "203.0.113.7"];
-  try {
-    const outcomes = await runner(located)(code, ...ips.map((ip, n) => ({ ip, n })));
-    const at = "\n    at transformEvent (My T:2:19)";
-    expect(outcomes).toEqual([
-      [{ at: { country: { isoCode: "CH", name: "Zürich" } }, n: 0 }],
-      [{ at: {}, n: 1 }],
-      `ValueError: geolocation is not available right now${at}`,
-      `ValueError: invalid ip address${at}`,
-      `ValueError: ip address is required${at}`,
-      [{ at: { country: { isoCode: "CH", name: "Zürich" } }, n: 5 }],
-    ]);
-  } finally {
-    await located.close();
-  }
+  const outcomes = await run(code, ...ips.map((ip, n) => ({ ip, n })));
+  const at = "\n    at transformEvent (My T:2:19)";
+  expect(outcomes).toEqual([
+    [{ at: { country: { isoCode: "CH", name: "Zürich" } }, n: 0 }],
+    [{ at: {}, n: 1 }],
+    `ValueError: geolocation is not available right now${at}`,
+    `ValueError: invalid ip address${at}`,
+    `ValueError: ip address is required${at}`,
+    [{ at: { country: { isoCode: "CH", name: "Zürich" } }, n: 5 }],
+  ]);
 });
 
 const batches: [name: string, body: string, outcomes: unknown[]][] = [
@@ -368,8 +363,8 @@ test("an exception of transformBatch fails only the events for which it is raise
         return events
   `;
   const events = batch({ n: 1 }, { n: 2 }, { n: 3 });
-  const { outcomes, logs } = await sandbox.check(python(code), events);
-  expect(shown(outcomes)).toEqual([
+  const { outcomes, logs } = await runLogged(sandbox, python(code), events);
+  expect(outcomes).toEqual([
     [{ n: 1, runs: 1 }],
     "ValueError: two\n    at transformBatch (My T:6:9)",
     [{ n: 3, runs: 1 }],
@@ -428,7 +423,6 @@ test("a large batch goes through in parts, in order", async () => {
 });
 
 test("a batch asks no more than it may, and code can catch that it may not", async () => {
-  const locating = pythonSandbox({ geolocation: () => null });
   const code = `
     def transformEvent(event, metadata):
         known = 0
@@ -443,7 +437,6 @@ test("a batch asks no more than it may, and code can catch that it may not", asy
   `;
   const message = "Expected at most 1000 fetches in a batch";
   for (let round = 0; round < 2; round += 1) {
-    expect(await runner(locating)(code, {})).toEqual([[{ known: 1_000, message }]]);
+    expect(await run(code, {})).toEqual([[{ known: 1_000, message }]]);
   }
-  await locating.close();
 });
