@@ -179,40 +179,38 @@ describeWith(brokersMissing)("nodes share partitions", () => {
   }, 300_000);
 
   describe("a member in a separate process", () => {
-    /** Members of a topic of its own, which are killed after the test. */
-    async function withProcesses(
-      topic: string,
-      use: (start: (...ids: string[]) => MemberProcess[]) => Promise<void>,
+    /** A member in this process and one in its own, which is killed after the test. */
+    async function withProcess(
+      use: (
+        a: TestMember,
+        b: MemberProcess,
+        open: (id: string) => Promise<TestMember>,
+      ) => Promise<void>,
     ) {
-      await ensureTopic(clients().admin(), { name: topic, partitions: PARTITIONS, replicas: 1 });
-      const options = { brokers: settingsOf(brokers()), topic, sessionMs: SHORT_SESSION_MS };
-      const started: MemberProcess[] = [];
-      try {
-        await use((...ids) => {
-          const members = ids.map((id) => startMember({ ...options, id }));
-          started.push(...members);
-          return members;
-        });
-      } finally {
-        await Promise.all(started.map((it) => it.kill()));
-      }
+      await withMembers(async (open, topic) => {
+        const a = await open("a");
+        const options = { brokers: settingsOf(brokers()), topic, sessionMs: SHORT_SESSION_MS };
+        const b = startMember({ ...options, id: "b" });
+        try {
+          await until(() => counts(a, b) === "3,3");
+          await use(a, b, open);
+        } finally {
+          await b.kill();
+        }
+      });
     }
 
     test.concurrent("that is killed is replaced", async () => {
-      await withProcesses("killed", async (start) => {
-        const [a, b] = start("a", "b") as [MemberProcess, MemberProcess];
-        await until(() => counts(a, b) === "3,3");
+      await withProcess(async (a, b, open) => {
         b.child.kill("SIGKILL");
         await until(() => counts(a) === "6");
-        const [c] = start("c") as [MemberProcess];
+        const c = await open("c");
         await until(() => counts(a, c) === "3,3");
       });
     }, 300_000);
 
     test.concurrent("that hangs is replaced, and has closed all partitions when it rejoins", async () => {
-      await withProcesses("hanging", async (start) => {
-        const [a, b] = start("a", "b") as [MemberProcess, MemberProcess];
-        await until(() => counts(a, b) === "3,3");
+      await withProcess(async (a, b) => {
         const had = b.told.length;
         b.child.kill("SIGSTOP");
         await until(() => counts(a) === "6");
@@ -224,9 +222,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     }, 300_000);
 
     test.concurrent("that gets SIGTERM hands over its partitions at once", async () => {
-      await withProcesses("ending", async (start) => {
-        const [a, b] = start("a", "b") as [MemberProcess, MemberProcess];
-        await until(() => counts(a, b) === "3,3");
+      await withProcess(async (a, b) => {
         b.child.kill("SIGTERM");
         expect(await b.child.exited).toBe(0);
         expect(b.runs()).toEqual([]);
