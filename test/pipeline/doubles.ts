@@ -1,10 +1,10 @@
 import { pino } from "pino";
+import { Registry } from "prom-client";
 import type { Live, LiveProgram } from "../../src/catalog/live.ts";
 import type { Connection, Destination, Source } from "../../src/catalog/model.ts";
 import type { EventRecord, PixelRecord } from "../../src/event/record.ts";
 import type { DurableRange, LogReader } from "../../src/log/event-log.ts";
 import type { Positions } from "../../src/log/positions.ts";
-import { createMetrics } from "../../src/observe/metrics.ts";
 import type { LaneChange, Ledger } from "../../src/pipeline/ledger/ledger.ts";
 import type { NewLetter } from "../../src/pipeline/model/dead-letter.ts";
 import type { BuiltEvent } from "../../src/pipeline/model/input-event.ts";
@@ -116,7 +116,7 @@ export function record(n: number, user = "ann", over: Partial<PixelRecord> = {})
 
 /** Metrics of lanes, for tests that do not read them. */
 export function laneMetrics(): LaneMetrics {
-  return createLaneMetrics(createMetrics(), {
+  return createLaneMetrics(new Registry(), {
     lanes: () => [],
     deadLetters: () => [],
     heldBytes: () => 0,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { pino } from "pino";
+import { Registry } from "prom-client";
 import {
   DELIVERED,
   FAILED,
@@ -150,7 +151,7 @@ test("changed settings clear a lane's refusals", async () => {
 
 test("a destination keeps its figures when it is disconnected, until it is deleted", async () => {
   rig.webhook("one");
-  const { metrics } = rig;
+  const metrics = new Registry();
   const pipeline = rig.start({ metrics });
   rig.log.append(...numbersTo(3).map((n) => record(n)));
   await until(() => pipeline.status("one")?.lagEvents === 0);

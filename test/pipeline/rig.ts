@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
+import { Registry } from "prom-client";
 import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
-import { createMetrics } from "../../src/observe/metrics.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { DeadLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createPipeline, type Pipeline, type PipelineParts } from "../../src/pipeline/pipeline.ts";
@@ -18,7 +18,6 @@ export class Rig {
   readonly live = new FakeLive();
   readonly log = new MemoryLog();
   readonly sandbox = new FakeSandbox();
-  readonly metrics = createMetrics();
   readonly egress = createEgress({ allow: ["127.0.0.0/8"] });
   readonly kinds = destinationKinds({ directory: this.directory, egress: this.egress });
   readonly sinks: Sink[] = [];
@@ -47,7 +46,7 @@ export class Rig {
       onDurable: this.log.onDurable,
       retryWindowMs: 3_600_000,
       logger,
-      metrics: createMetrics(),
+      metrics: new Registry(),
       ...over,
     });
     return this.#pipeline;
