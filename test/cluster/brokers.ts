@@ -1,5 +1,6 @@
 import {
   closeSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -13,9 +14,10 @@ import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Subprocess } from "bun";
 import { freePorts } from "../free-ports.ts";
+import { keep, keptPath } from "../kept.ts";
 import { boundCommand } from "../shared.ts";
 import { fillDisk, makeSpace, mountDisk, unmountDisk } from "../small-disk.ts";
-import { brokerJars, classArchive } from "./jars.ts";
+import { brokerJars, classArchive, KAFKA } from "./jars.ts";
 
 /**
  * Real brokers: Apache Kafka in KRaft mode, each a process that is broker and controller at once.
@@ -166,7 +168,7 @@ export async function startBrokers(
       if (diskBytes !== undefined) mountDisk(diskOf(place), diskBytes);
       write(place, index, places, settings);
     }
-    await Promise.all(places.map((place) => format(classPath, place, scram)));
+    await Promise.all(places.map((place, index) => prepareDisk(classPath, place, index, scram)));
     await Promise.all(places.map((_, index) => start(index)));
     await Promise.all(places.map((place, index) => serving(place, () => running[index])));
   } catch (error) {
@@ -265,6 +267,14 @@ function write(place: Place, index: number, places: Place[], settings: string[])
   const hosts = place.hosts.map((address, i) => `${address} ${nameOf(i)}`);
   hosts.push(`127.0.0.1 localhost ${hostname()}`);
   writeFileSync(hostsFileOf(place), `${hosts.join("\n")}\n`);
+}
+
+/** Takes a copy of a formatted disk where an earlier run has kept one: formatting starts Java. */
+async function prepareDisk(classPath: string, place: Place, index: number, scram: string[]) {
+  const kept = keptPath(`${KAFKA}-disk`, index, place.clusterId, scram);
+  if (existsSync(kept)) return cpSync(kept, place.data, { recursive: true });
+  await format(classPath, place, scram);
+  await keep(kept, (part) => cpSync(place.data, part, { recursive: true }));
 }
 
 async function format(classPath: string, place: Place, scram: string[]): Promise<void> {

@@ -1,14 +1,11 @@
-import { existsSync, mkdtempSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { keep, keptPath } from "../kept.ts";
 
-/** Outside the tree: 45 jars, 43 MB, the same for every checkout. */
-const directory = join(
-  process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"),
-  "pixelmill",
-  "kafka-4.1.0",
-);
+/** Name of what is kept for brokers of this version. */
+export const KAFKA = "kafka-4.1.0";
+/** 45 jars, 43 MB. */
+const directory = keptPath(KAFKA);
 const DOWNLOAD_MS_MAX = 120_000;
 
 /**
@@ -20,27 +17,28 @@ export async function brokerJars(): Promise<{ classPath: string } | { missing: s
   const classPath = join(directory, "*");
   if (existsSync(directory)) return { classPath };
   if (Bun.which("mvn") === null) return { missing: "The brokers' jars want Maven" };
-  await mkdir(dirname(directory), { recursive: true });
-  const part = mkdtempSync(`${directory}-`);
   try {
-    const maven = Bun.spawn(
-      [
-        "mvn",
-        "-B",
-        "-q",
-        "-f",
-        join(import.meta.dir, "pom.xml"),
-        "dependency:copy-dependencies",
-      ].concat(`-DoutputDirectory=${part}`, `-DbuildDirectory=${part}`),
-      { stdout: "pipe", stderr: "inherit", timeout: DOWNLOAD_MS_MAX },
-    );
-    const said = await new Response(maven.stdout).text();
-    if ((await maven.exited) !== 0) return { missing: `Maven has no jars: ${said.slice(0, 500)}` };
-    keepWhole(part);
-    return { classPath };
-  } finally {
-    rmSync(part, { recursive: true, force: true });
+    await keep(directory, download);
+  } catch (error) {
+    return { missing: (error as Error).message };
   }
+  return { classPath };
+}
+
+async function download(directory: string): Promise<void> {
+  const maven = Bun.spawn(
+    [
+      "mvn",
+      "-B",
+      "-q",
+      "-f",
+      join(import.meta.dir, "pom.xml"),
+      "dependency:copy-dependencies",
+    ].concat(`-DoutputDirectory=${directory}`, `-DbuildDirectory=${directory}`),
+    { stdout: "pipe", stderr: "inherit", timeout: DOWNLOAD_MS_MAX },
+  );
+  const said = await new Response(maven.stdout).text();
+  if ((await maven.exited) !== 0) throw new Error(`Maven has no jars: ${said.slice(0, 500)}`);
 }
 
 /**
@@ -51,13 +49,4 @@ export function classArchive(): string {
   const java = realpathSync(Bun.which("java")!);
   const { mtimeMs } = statSync(java);
   return `${directory}-${Bun.hash(`${java} ${mtimeMs}`).toString(36)}.jsa`;
-}
-
-/** Whole or not at all: other tests may look, or have been quicker. */
-function keepWhole(part: string): void {
-  try {
-    renameSync(part, directory);
-  } catch (error) {
-    if (!existsSync(directory)) throw error;
-  }
 }
