@@ -27,14 +27,14 @@ export async function until<T>(
 }
 
 /** A page or a server that has not reached a state after this long does not reach it. */
-const ASSERTION_PATIENCE_MS = 90_000;
+export const PAGE_PATIENCE_MS = 90_000;
 
 /**
  * Repeats `assertion` until it holds; throws its last failure after 90 s. For what a page or
  * another process shows, which may be read in the middle of a change.
  */
 export async function soon(assertion: () => Promise<void>): Promise<void> {
-  const end = performance.now() + ASSERTION_PATIENCE_MS;
+  const end = performance.now() + PAGE_PATIENCE_MS;
   for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = longer(pauseMs)) {
     try {
       return await assertion();

@@ -3,8 +3,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playw
 import { ensureConsole } from "../../src/console/bundle.ts";
 import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { startApi, type TestApi } from "../api/_setup.ts";
-
-const TIMEOUT_MS = 240_000;
+import { PAGE_PATIENCE_MS } from "../until.ts";
 
 /** Opens an API with the console, and a browser for a file of tests. */
 export function useConsole(use: (opened: { api: TestApi; browser: Browser }) => void): void {
@@ -63,8 +62,7 @@ export async function openPage(browser: Browser, options?: BrowserContextOptions
     ? takeContext(browser)
     : browser.newContext({ ...defaults, ...options }));
   const page = await context.newPage();
-  page.setDefaultTimeout(TIMEOUT_MS);
-  page.setDefaultNavigationTimeout(TIMEOUT_MS);
+  page.setDefaultTimeout(PAGE_PATIENCE_MS);
   const consoleErrors: string[] = [];
   page.on("console", (it) => it.type() === "error" && consoleErrors.push(it.text()));
   page.on("pageerror", (error) => consoleErrors.push(String(error.stack ?? error.message)));

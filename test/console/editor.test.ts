@@ -4,7 +4,6 @@ import { specialCharacters } from "../../src/console/editor/special-characters.t
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
-import { waitFor } from "../e2e/server.ts";
 import { soon } from "../until.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 import { editor, openEditor, textOf } from "./_editor.ts";
@@ -95,14 +94,16 @@ describeWith(chromiumMissing)("the editor", () => {
     await caretAfter(page, "[1");
     await page.keyboard.press("Shift+Alt+F");
     const formatted = "export function f(e) {\n  const a = [1, 2];\n  return a;\n}\n";
-    await waitFor(async () => (await textOf(page)) === formatted);
+    await soon(async () => expect(await textOf(page)).toBe(formatted));
     await page.keyboard.type("7");
     expect(await textOf(page)).toBe(formatted.replace("[1,", "[17,"));
     await page.keyboard.press("Control+z");
     await page.keyboard.press("Control+z");
-    await waitFor(async () => (await textOf(page)).startsWith("export function f(e){\nconst  a"));
+    await soon(async () =>
+      expect(await textOf(page)).toStartWith("export function f(e){\nconst  a"),
+    );
     await page.getByRole("button", { name: "Format" }).click();
-    await waitFor(async () => (await textOf(page)) === formatted);
+    await soon(async () => expect(await textOf(page)).toBe(formatted));
     await close();
   });
 

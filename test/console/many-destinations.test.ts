@@ -5,7 +5,6 @@ import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { DOWN, startManyDestinations } from "../api/status/_many-destinations.ts";
 import { describeWith } from "../counterpart.ts";
-import { waitFor } from "../e2e/server.ts";
 import { soon } from "../until.ts";
 import { allViolationsOf } from "./_axe.ts";
 import { openPage, signIn } from "./_browser.ts";
@@ -23,7 +22,7 @@ afterAll(() => api?.stop());
 
 /** Waits until a field has a value. */
 const expectValue = (field: Locator, value: string) =>
-  waitFor(async () => (await field.inputValue()) === value, `the value ${value}`);
+  soon(async () => expect(await field.inputValue()).toBe(value));
 
 const down = `Billing webhook ${DOWN}`;
 
@@ -184,7 +183,7 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
     await page.keyboard.press("Enter");
     await soon(async () => expect(await field.inputValue()).toBe("webhook 490"));
     answer.resolve();
-    await waitFor(async () => (await options.count()) === 2);
+    await soon(async () => expect(await options.count()).toBe(2));
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { docsRoutes } from "../../../src/api/document/docs.ts";
 import { describeWith } from "../../counterpart.ts";
-import { soon } from "../../until.ts";
+import { PAGE_PATIENCE_MS, soon } from "../../until.ts";
 import { chromiumMissing, sharedBrowser } from "../_chromium.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
@@ -38,7 +38,7 @@ async function read(hash: string, work: (page: Page) => Promise<void>): Promise<
     httpCredentials: { username: "me", password: api.token },
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(240_000);
+  page.setDefaultTimeout(PAGE_PATIENCE_MS);
   const complaints: string[] = [];
   page.on("console", (it) => it.type() === "error" && complaints.push(it.text()));
   page.on("pageerror", (error) => complaints.push(error.message));

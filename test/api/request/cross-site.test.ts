@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { refuseCrossSite } from "../../../src/api/request/cross-site.ts";
 import { routes } from "../../../src/api/route-table.ts";
 import { describeWith } from "../../counterpart.ts";
+import { PAGE_PATIENCE_MS } from "../../until.ts";
 import { chromiumMissing, sharedBrowser } from "../_chromium.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
@@ -212,7 +213,7 @@ describeWith(chromiumMissing)("in Chromium, whose user is logged in by Basic,", 
         httpCredentials: { username: "me", password: own.token },
       });
       const page = await context.newPage();
-      page.setDefaultTimeout(240_000);
+      page.setDefaultTimeout(PAGE_PATIENCE_MS);
       await page.goto(`${target}/docs`);
       await page.waitForSelector("details.operation", { state: "attached" });
 
