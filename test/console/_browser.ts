@@ -5,13 +5,21 @@ import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { startApi, type TestApi } from "../api/_setup.ts";
 import { PAGE_PATIENCE_MS } from "../until.ts";
 
+let built: Promise<boolean> | undefined;
+
+/** Builds the console unless its sources are unchanged, which is looked at once in a process. */
+export function buildConsole(): Promise<boolean> {
+  built ??= ensureConsole();
+  return built;
+}
+
 /** Opens an API with the console, and a browser for a file of tests. */
 export function useConsole(use: (opened: { api: TestApi; browser: Browser }) => void): void {
   if (chromiumMissing !== undefined) return;
   let api: TestApi | undefined;
   let browser: Browser | undefined;
   beforeAll(async () => {
-    await ensureConsole();
+    await buildConsole();
     api = await startApi();
     browser = await sharedBrowser();
     use({ api, browser });

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { ensureConsole } from "../../src/console/bundle.ts";
 import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { describeWith } from "../counterpart.ts";
 import {
@@ -13,7 +12,7 @@ import {
   waitFor,
 } from "../e2e/server.ts";
 import { soon } from "../until.ts";
-import { openPage, signIn } from "./_browser.ts";
+import { buildConsole, openPage, signIn } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
 
@@ -26,7 +25,7 @@ describeWith(chromiumMissing)("the code editor", () => {
   let sink: ReturnType<typeof startSink>;
   let writeKey: string;
   beforeAll(async () => {
-    await ensureConsole();
+    await buildConsole();
     server = await startServer();
     sink = startSink();
     writeKey = await connected(server, sink.url);

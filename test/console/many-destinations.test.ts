@@ -1,20 +1,19 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Locator } from "playwright-core";
-import { ensureConsole } from "../../src/console/bundle.ts";
 import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { DOWN, startManyDestinations } from "../api/status/_many-destinations.ts";
 import { describeWith } from "../counterpart.ts";
 import { soon } from "../until.ts";
 import { allViolationsOf } from "./_axe.ts";
-import { openPage, signIn } from "./_browser.ts";
+import { buildConsole, openPage, signIn } from "./_browser.ts";
 
 let api: TestApi;
 let ids: string[];
 let browser: Browser;
 beforeAll(async () => {
   if (chromiumMissing !== undefined) return;
-  await ensureConsole();
+  await buildConsole();
   ({ api, ids } = await startManyDestinations());
   browser = await sharedBrowser();
 }, 300_000);

@@ -2,13 +2,12 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { PROVIDER_SIGN_INS_MAX } from "../../src/api/limits.ts";
 import { OpenIdProvider } from "../../src/api/sign-in/openid-provider.ts";
-import { ensureConsole } from "../../src/console/bundle.ts";
 import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { startApi, type TestApi } from "../api/_setup.ts";
 import { providerSettings, startProvider, type TestProvider } from "../api/sign-in/_provider.ts";
 import { describeWith } from "../counterpart.ts";
 import { soon, until } from "../until.ts";
-import { axeViolations, openPage } from "./_browser.ts";
+import { axeViolations, buildConsole, openPage } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
 
@@ -25,7 +24,7 @@ const signOn = {
 
 beforeAll(async () => {
   if (chromiumMissing !== undefined) return;
-  await ensureConsole();
+  await buildConsole();
   api = await startApi({ signOn });
   provider = await startProvider(api.url);
   Object.assign(settings, { issuer: provider.issuer, consoleUrl: api.url });

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { ensureConsole } from "../../src/console/bundle.ts";
 import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { describeWith } from "../counterpart.ts";
 import { ADMIN_TOKEN, removeDirectory, type Server, startServer } from "../e2e/server.ts";
 import { soon } from "../until.ts";
-import { openPage, signIn, signInByForm } from "./_browser.ts";
+import { buildConsole, openPage, signIn, signInByForm } from "./_browser.ts";
 
 /** Receiver that refuses events while `isBroken`. */
 const received: any[] = [];
@@ -24,7 +23,7 @@ let server: Server;
 let browser: Browser;
 beforeAll(async () => {
   if (chromiumMissing !== undefined) return;
-  await ensureConsole();
+  await buildConsole();
   [server, browser] = await Promise.all([startServer(), sharedBrowser()]);
 }, 300_000);
 afterAll(async () => {
