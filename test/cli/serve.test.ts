@@ -80,6 +80,16 @@ test("a server begins with its settings, and survives the signals of terminals a
   expect((await serve(["--demo"])).options).toMatchObject({ demo: true });
 });
 
+test.each(["--request-ip=false", "--request-ip false", "--no-request-ip"])(
+  "%s turns off a setting that is on by default",
+  async (flag) => {
+    // A boolean flag does not take the next argument as its value.
+    const { options } = await serve(["--sandbox-insecure", ...flag.split(" ")]);
+    const off = { "request.ip": false, "sandbox.insecure": true };
+    expect(options!.settings.config).toMatchObject(off);
+  },
+);
+
 test("a server takes the sockets of systemd before those of the running server", async () => {
   const [own, handed] = [
     { fd: 5, port: 1 },

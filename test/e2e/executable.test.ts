@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { chmodSync, copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildExecutable } from "../run/executable.ts";
-import { executableVariable } from "./command.ts";
+import { executableVariable, pixelmillCommand } from "./command.ts";
 import {
   ADMIN_TOKEN,
   pixel,
@@ -88,7 +88,7 @@ test("npm start serves the demo, and a second start finds its data again", async
   });
   expect(await first.stop()).toBe(0);
 
-  const second = await startDemo(directory);
+  const second = await startDemo(directory, [...pixelmillCommand, "serve", "--demo"]);
   const writeKey = (url: string) => new URL(url).searchParams.get("writeKey");
   expect(writeKey(second.pixelUrl)).toBe(writeKey(first.pixelUrl));
   await fetch(second.pixelUrl);
@@ -104,9 +104,10 @@ async function made(server: Server, path: string, body: object) {
   return answer.body;
 }
 
-async function startDemo(directory: string) {
-  // README.md says that Bun alone suffices.
-  const start = Bun.which("npm") === null ? ["bun", "run", "start"] : ["npm", "start"];
+/** README.md says that Bun alone suffices. */
+const npmStart = Bun.which("npm") === null ? ["bun", "run", "start"] : ["npm", "start"];
+
+async function startDemo(directory: string, start = npmStart) {
   const child = Bun.spawn(start, {
     env: {
       PATH: process.env.PATH ?? "",

@@ -6,7 +6,6 @@ import { configSchema } from "../../src/settings/schema.ts";
 import { type Plane, planes } from "../../src/take-over/messages.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
 import { block, blocks } from "../docs/markdown.ts";
-import { metricsOfCode } from "../docs/reference/metrics.ts";
 import { startNginx } from "./nginx.ts";
 import {
   ADMIN_TOKEN,
@@ -136,7 +135,9 @@ testWith(missingPrograms("nginx"))(
 test("every metric in docs/operating.md is in the reference, and the server has all of its metrics", async () => {
   const sink = startSink();
   await route(server, { url: sink.url });
-  const reference = await metricsOfCode();
+  const table = await Bun.file("docs/reference/metrics.md").text();
+  const rows = table.matchAll(/^\| `(\w+)` \| (\w+) \| [^|]* \| (.*) \|$/gm);
+  const reference = Array.from(rows, ([, name = "", type, help]) => ({ name, type, help }));
   const watched = [...page.matchAll(/`(pixelmill_\w+)`/g)].map(([, name]) => name!);
   expect(watched.length).toBeGreaterThan(5);
   const known = reference.map(({ name }) => name);
@@ -149,8 +150,6 @@ test("every metric in docs/operating.md is in the reference, and the server has 
     ([, name = "", help, type]) => ({ name, help, type }),
   );
   const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
-  expect(shown.sort(byName)).toEqual(
-    ofServer.map(({ name, help, type }) => ({ name, help, type })),
-  );
+  expect(shown.sort(byName)).toEqual(ofServer);
   sink.stop();
 });

@@ -1,9 +1,9 @@
-import { expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { missingPrograms, titled } from "../counterpart.ts";
 import { block } from "../docs/markdown.ts";
 import { startHaproxy } from "./haproxy.ts";
 import { startNginx } from "./nginx.ts";
-import { removeDirectory, route, startServer, startSink, waitFor } from "./server.ts";
+import { removeDirectory, route, type Server, startServer, startSink, waitFor } from "./server.ts";
 
 /**
  * Tests the proxy configurations of docs/pixels.md; `.ci/run` installs the proxies where it can.
@@ -35,6 +35,15 @@ async function ask(url: string, from: string, ...options: string[]): Promise<num
   return Number(await child.stdout.text());
 }
 
+let server: Server;
+beforeAll(async () => {
+  server = await startServer({ flags: ["--trusted-proxies", "127.0.0.1/32"] });
+}, 300_000);
+afterAll(async () => {
+  await server.stop();
+  removeDirectory(server.directory);
+});
+
 for (const [name, startProxy] of Object.entries(proxies)) {
   const missing = missingPrograms(name, "curl");
   test.concurrent.skipIf(missing !== undefined)(
@@ -44,7 +53,6 @@ for (const [name, startProxy] of Object.entries(proxies)) {
     ),
     async () => {
       const sink = startSink();
-      const server = await startServer({ flags: ["--trusted-proxies", "127.0.0.1/32"] });
       const proxy = await startProxy(new URL(server.dataPlane).host);
       try {
         const { writeKey } = await route(server, { url: sink.url });
@@ -66,9 +74,7 @@ for (const [name, startProxy] of Object.entries(proxies)) {
         expect(await ask(`${proxy.url}/health`, "127.0.0.7")).toBe(200);
       } finally {
         await proxy.stop();
-        await server.stop();
         sink.stop();
-        removeDirectory(server.directory);
       }
     },
     300_000,

@@ -11,7 +11,7 @@ export interface Metric {
 const KINDS = /^(Counter|Gauge|Histogram)$/;
 
 /** The server's own metrics, as the code defines them, by name. */
-export async function metricsOfCode(): Promise<Metric[]> {
+async function metricsOfCode(): Promise<Metric[]> {
   const metrics = (await sourceFiles(/new (Counter|Gauge|Histogram)\b/)).flatMap(({ tree }) => [
     ...direct(tree),
     ...byFunction(tree),
