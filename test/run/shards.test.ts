@@ -17,10 +17,10 @@ test("each test file runs in one process, and slow files run alone or with their
   }
 });
 
-test("files of the quick tier that share a browser run in six processes, the slow ones apart", () => {
+test("files of the quick tier that share a browser run in four processes, the slow ones apart", () => {
   const shards = shardsOf(files).filter((shard) => shard.some(usesBrowser));
   const shared = shards.filter((shard) => !shard.some((file) => file.includes(".long.")));
-  expect(shared.map((shard) => shard.every(usesBrowser))).toEqual(Array(6).fill(true));
+  expect(shared.map((shard) => shard.every(usesBrowser))).toEqual(Array(4).fill(true));
   const slow = shared.map((shard) => shard.filter((file) => slowFiles.includes(file)).length);
   expect(Math.max(...slow) - Math.min(...slow)).toBeLessThanOrEqual(1);
   expect(shared.flat().some((file) => file.includes(".long."))).toBe(false);

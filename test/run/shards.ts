@@ -18,6 +18,7 @@ export const slowFiles = [
   "test/console/destination-form.test.ts",
   "test/console/dead-letters.test.ts",
   "test/api/code/run.test.ts",
+  "test/api/request/request-deadline.test.ts",
   "test/sandbox/scheduling/guest-pool.test.ts",
   "test/sandbox/python/limits.test.ts",
   "test/console/story.test.ts",
@@ -53,8 +54,8 @@ const slowRooms = ["sandbox", "console", "e2e", "publishing", "destinations", "i
 const laneRooms = ["alerts", "api", "catalog", "docs", "pipeline", "store", "transformer"];
 
 /** Number of processes that share the files of the console, each with one browser. */
-const BROWSER_PROCESSES = 6;
-const SLOW_FILES_PER_PROCESS = 5;
+const BROWSER_PROCESSES = 4;
+const SLOW_FILES_PER_PROCESS = 10;
 const FILES_PER_PROCESS_MAX = 14;
 /**
  * Number of processes that the other files are at least divided among, so that none ends last
@@ -76,18 +77,20 @@ export function shardsOf(files: string[]): string[][] {
   const isOf = (rooms: string[]) => (file: string) => rooms.includes(file.split("/")[1]!);
   const isSlow = isOf(slowRooms);
   const hasLanes = isOf(laneRooms);
+  const others = rest.filter((file) => !isSlow(file));
+  const perProcess = Math.floor(others.length / PROCESSES_MIN);
+  const size = Math.min(FILES_PER_PROCESS_MAX, Math.max(1, perProcess));
   // The shortest groups start last, so that no process ends long after the others.
-  const others = rest
-    .filter((file) => !isSlow(file))
-    .sort((a, b) => Number(hasLanes(b)) - Number(hasLanes(a)));
   return [
     ...withBrokers,
     ...withBrowser,
     ...alone,
     ...chunksOf(rest.filter(isSlow), SLOW_FILES_PER_PROCESS),
+    // They load and compile nearly the same modules.
+    ...chunksOf(others.filter(hasLanes), 2 * size),
     ...chunksOf(
-      others,
-      Math.min(FILES_PER_PROCESS_MAX, Math.max(1, Math.floor(others.length / PROCESSES_MIN))),
+      others.filter((file) => !hasLanes(file)),
+      size,
     ),
   ];
 }
@@ -113,8 +116,10 @@ function browserGroups(files: string[]): string[][] {
   const own = files.filter((file) => usesBrowser(file) && !file.includes(".long."));
   const slow = slowFiles.filter((file) => own.includes(file));
   const all = [...slow, ...own.filter((file) => !slow.includes(file))];
-  const groups = Map.groupBy(all, (file) => all.indexOf(file) % BROWSER_PROCESSES);
-  return [...groups.values()];
+  // There and back again, so that no process has the slowest of each round.
+  const turns = Array.from({ length: BROWSER_PROCESSES }, (_, process) => process);
+  const rounds = [...turns, ...turns.toReversed()];
+  return [...Map.groupBy(all, (file) => rounds[all.indexOf(file) % rounds.length]).values()];
 }
 
 export const usesBrowser = (file: string) =>
