@@ -147,29 +147,52 @@ const busy = { reason: "Busy" };
 test("events that the receiver refuses become dead letters, and only those that never failed alone count as taken", () => {
   const { policy, ended, counts } = setUp();
   const [a, b, c] = ["a", "b", "c"].map((text) => outputOf(text));
-  expect(policy.giveUpIfHopeless(c!, busy, false)).toBe(false);
+  expect(policy.giveUpIfHopeless(c!, busy, {})).toBe(false);
   policy.settleDelivered([a!, b!, c!], new Map([[0, "No such column"]]));
   expect(ended).toEqual(["a dead-letter No such column", "b delivered", "c delivered"]);
   expect(counts).toMatchObject({ taken: 1, failed: 1 });
 });
 
-test("an event is at fault for its own failures alone, each after another event was accepted", () => {
+test("an event is at fault for its own failures alone, unless an outage explains them", () => {
   const { policy, ended, counts } = setUp();
+  const fails = (output: Output, isOnly = true) => {
+    counts.attempts += 1;
+    return policy.giveUpIfHopeless(output, ofEvent, { isOnly });
+  };
+  const othersAreTaken = (taken: number) => {
+    counts.attempts += 1;
+    counts.taken += taken;
+  };
   const output = outputOf("a");
-  const fails = () => policy.giveUpIfHopeless(output, ofEvent, false);
-  for (let n = 1; n <= 2 * POISON_ATTEMPTS_MIN; n++) expect(fails()).toBe(false);
-  expect(output.failedAlone).toMatchObject({ total: 16, ofEvent: 16, amongTaken: 1 });
-  for (let n = 2; n <= POISON_ATTEMPTS_MIN; n++) {
-    expect(ended).toEqual([]);
-    counts.taken += 1;
-    fails();
-    expect(output.failedAlone).toMatchObject({ ofEventAmongTaken: n, amongTaken: n });
-  }
+  for (let n = 1; n <= 2 * POISON_ATTEMPTS_MIN; n++) expect(fails(output)).toBe(false);
+  othersAreTaken(1);
+  // The failures before may be those of an outage that has ended.
+  for (let n = 2; n < POISON_ATTEMPTS_MIN; n++) expect(fails(output)).toBe(false);
+  expect(output.failedAlone).toMatchObject({ ofEventAmongTaken: 2, ofEventAlone: 5 });
+  expect(fails(output)).toBe(true);
   expect(ended).toEqual(["a dead-letter No"]);
+
+  const between = outputOf("c");
+  for (let n = 1; n < POISON_ATTEMPTS_MIN; n++) {
+    expect(fails(between)).toBe(false);
+    if (n > 1) counts.failed += 1;
+    othersAreTaken(100);
+  }
+  expect(fails(between)).toBe(true);
+
+  const down = outputOf("d");
+  fails(down);
+  othersAreTaken(100);
+  counts.failed += 1;
+  // From here on the destination is down: others fail as well, or wait for their retries.
+  for (let n = 0; n < 50; n++) {
+    expect(fails(down, n % 2 === 0)).toBe(false);
+    if (n % 2 === 1) othersAreTaken(0);
+  }
 
   const other = outputOf("b");
   for (let n = 0; n < 20; n++) {
-    expect(policy.giveUpIfHopeless(other, busy, false)).toBe(false);
+    expect(policy.giveUpIfHopeless(other, busy, {})).toBe(false);
     counts.taken += 1;
   }
   expect(other.failedAlone).toMatchObject({ total: 20, ofEvent: 0, amongTaken: 20 });
@@ -179,7 +202,7 @@ test("an event is not at fault when as many others fail alone as are accepted", 
   const { policy, counts } = setUp();
   const output = outputOf("a");
   let failures = 0;
-  while (!policy.giveUpIfHopeless(output, ofEvent, false) && failures < 50) {
+  while (!policy.giveUpIfHopeless(output, ofEvent, { isOnly: true }) && failures < 50) {
     failures += 1;
     counts.taken += 1;
     counts.failed += 1;
@@ -199,7 +222,7 @@ test.each([
     const fails = (isPressed: boolean) => {
       counts.attempts += 1;
       counts.failedAttempts += 1;
-      return policy.giveUpIfHopeless(output, busy, isPressed);
+      return policy.giveUpIfHopeless(output, busy, { isPressed });
     };
     let failures = 1;
     while (!fails(true) && failures < 50) {
@@ -232,9 +255,10 @@ test.each([
     const { policy } = setUp();
     const output = outputOf("a");
     expect(policy.needsFollower(output, isPressed)).toBe(false);
-    const rest = { ofEventAmongTaken: 0, amongTaken: 0, takenAtLast: 0 };
+    const rest = { ofEventAmongTaken: 0, ofEventAlone: 0, amongTaken: 0 };
+    const atLast = { takenAtLast: 0, attemptsAtLast: 0 };
     const countsAtFirst = zeroOutputCounts();
-    output.failedAlone = { ...failures, ...rest, wasAmongTaken, countsAtFirst };
+    output.failedAlone = { ...failures, ...rest, ...atLast, wasAmongTaken, countsAtFirst };
     expect(policy.needsFollower(output, isPressed)).toBe(expected);
   },
 );

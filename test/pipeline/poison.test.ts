@@ -230,7 +230,7 @@ test.each(shapes)(
       const clock = new SimulatedClock(users);
       const isOut = () => clock.now() % seconds(150) > seconds(50);
       const kind = simulatedKind(clock, shape, () => {
-        return isOut() || clock.random() < 0.2 ? ofEvent : delivered;
+        return isOut() || clock.random() < 0.05 ? ofEvent : delivered;
       });
       const rig = new LaneDeliveryRig(kind, {}, clock);
       const forMs = seconds(300);

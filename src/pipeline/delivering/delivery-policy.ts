@@ -107,12 +107,13 @@ export class DeliveryPolicy {
    * Counts a failed request that held only this event. If the event itself causes its failures, or
    * its retry window has ended, makes it a dead letter and returns true. Failures that the
    * destination seems to cause count against the event only while `isPressed` is true, that is,
-   * while events that failed alone take much memory.
+   * while events that failed alone take much memory. `isOnly` says that no other user's event waits
+   * for a retry, so that nothing indicates an outage.
    */
   giveUpIfHopeless(
     output: Output,
     failure: FailureCause & { scope?: FailureScope },
-    isPressed: boolean,
+    { isPressed = false, isOnly = false },
   ): boolean {
     const counts = this.#context.outputCounts;
     if (output.failedAlone === undefined) {
@@ -122,12 +123,17 @@ export class DeliveryPolicy {
     const failed = output.failedAlone;
     failed.total += 1;
     const othersTaken = counts.taken > failed.takenAtLast;
-    const isOfEvent = failure.scope === "event";
-    if (isOfEvent) failed.ofEvent += 1;
+    const othersTried = counts.attempts - failed.attemptsAtLast > 1;
+    if (othersTried || !isOnly) failed.ofEventAlone = 0;
     if (othersTaken) failed.amongTaken += 1;
-    if (isOfEvent && othersTaken) failed.ofEventAmongTaken += 1;
+    if (failure.scope === "event") {
+      failed.ofEvent += 1;
+      if (othersTaken) failed.ofEventAmongTaken += 1;
+      else if (!othersTried && isOnly) failed.ofEventAlone += 1;
+    }
     failed.wasAmongTaken = othersTaken;
     failed.takenAtLast = counts.taken;
+    failed.attemptsAtLast = counts.attempts;
     const isHopeless =
       this.#hasWindowEnded(output) ||
       isAtFault(failed, counts) ||
@@ -196,10 +202,12 @@ function firstFailure(counts: OutputCounts): FailuresAlone {
     total: 0,
     ofEvent: 0,
     ofEventAmongTaken: 0,
+    ofEventAlone: 0,
     amongTaken: 0,
     wasAmongTaken: true,
     countsAtFirst: { ...counts },
     takenAtLast: counts.taken - 1,
+    attemptsAtLast: counts.attempts - 1,
   };
 }
 
@@ -207,9 +215,10 @@ function firstFailure(counts: OutputCounts): FailuresAlone {
  * Whether an event is the cause of its failures: it fails, while the destination accepts others.
  * Failures that an outage of the destination may explain do not count.
  */
-function isAtFault({ ofEventAmongTaken, countsAtFirst }: FailuresAlone, now: OutputCounts) {
+function isAtFault(failed: FailuresAlone, now: OutputCounts): boolean {
+  const { ofEventAmongTaken, ofEventAlone, countsAtFirst } = failed;
   return isPoison({
-    count: ofEventAmongTaken,
+    count: ofEventAmongTaken + ofEventAlone,
     othersTaken: now.taken - countsAtFirst.taken,
     othersFailed: now.failed - countsAtFirst.failed,
   });

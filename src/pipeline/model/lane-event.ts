@@ -164,14 +164,21 @@ export interface FailuresAlone {
    * first one, and each later one if another output was delivered since the failure before it.
    */
   ofEventAmongTaken: number;
+  /**
+   * Number of failures in `ofEvent` while no output of another user was tried or waited for a retry.
+   * Nothing shows whether the destination was down then, so they no longer count once one is tried
+   * or waits.
+   */
+  ofEventAlone: number;
   /** Number of all failures while the destination probably accepted other outputs. */
   amongTaken: number;
   /** Whether the last failure counts in `amongTaken`. */
   wasAmongTaken: boolean;
   /** The counts of the destination's outputs and attempts at the first failure. */
   readonly countsAtFirst: Readonly<OutputCounts>;
-  /** Value of `OutputCounts.taken` at the time of the last failure. */
+  /** Values of `OutputCounts.taken` and `OutputCounts.attempts` at the time of the last failure. */
   takenAtLast: number;
+  attemptsAtLast: number;
 }
 
 export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: LiveProgram): Output {
