@@ -737,8 +737,9 @@ export const RETRY_DELAY_MS_MAX = 60_000;
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
  * Minimum number of times that an event must have failed in a request that held no other event,
- * before the event can be given up as the cause of the failures. A failure counts if the destination
- * has accepted another event since the failure before it, or if nothing else was tried since.
+ * before the event can be given up as the cause of the failures. A failure counts if the
+ * destination has accepted another event since the failure before it, or if nothing else was tried
+ * since.
  */
 export const POISON_ATTEMPTS_MIN = 8;
 /**

@@ -234,8 +234,7 @@ export class DeliveryQueue {
 
   /** Makes an event that failed alone a dead letter (returns true), or sets it aside. */
   #giveUpOrSetAside(output: Output, failure: Failure): boolean {
-    const { isPressed } = this.#retries;
-    if (this.#policy.giveUpIfHopeless(output, failure, { isPressed })) return true;
+    if (this.#policy.giveUpIfHopeless(output, failure, this.#retries.stateFor())) return true;
     this.#postpone(this.#retries.add(output), failure);
     return false;
   }
@@ -260,7 +259,7 @@ export class DeliveryQueue {
     if (result.kind === "delivered") this.#policy.settleDelivered(due, result.refused);
     else if (result.kind === "rejected") this.#policy.giveUp(due, result);
     else if (!this.#context.isRunning() || result.isOutdated) return;
-    else if (!this.#isHopeless(entry, result)) {
+    else if (!this.#policy.giveUpIfHopeless(output, result, this.#retries.stateFor(entry))) {
       this.#postpone(entry, result);
       const isPressed = this.#retries.isPressed && this.#queue.length === 0;
       if (this.#policy.needsFollower(output, isPressed)) await this.#tryFollower(entry);
@@ -269,12 +268,6 @@ export class DeliveryQueue {
       return;
     }
     this.#release(entry);
-  }
-
-  #isHopeless({ outputs }: RetryEntry, failure: Failure): boolean {
-    const isOnly = this.#context.outputCounts.waiting === outputs.length;
-    const { isPressed } = this.#retries;
-    return this.#policy.giveUpIfHopeless(outputs[0]!, failure, { isPressed, isOnly });
   }
 
   /**

@@ -43,6 +43,12 @@ export class RetryQueue {
     return this.#entries.size === 0;
   }
 
+  /** Returns `isPressed`, and whether `entry` alone waits for a retry in its lane. */
+  stateFor(entry?: RetryEntry): { isPressed: boolean; isOnly: boolean } {
+    const isOnly = this.#counts.waiting === entry?.outputs.length;
+    return { isPressed: this.isPressed, isOnly };
+  }
+
   /**
    * Whether all retry queues of the lane together hold more than the share `RETRIES_SHARE_MAX` of
    * the events or bytes that the lane may hold.

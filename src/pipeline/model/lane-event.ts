@@ -165,9 +165,9 @@ export interface FailuresAlone {
    */
   ofEventAmongTaken: number;
   /**
-   * Number of failures in `ofEvent` while no output of another user was tried or waited for a retry.
-   * Nothing shows whether the destination was down then, so they no longer count once one is tried
-   * or waits.
+   * Number of failures in `ofEvent` while no output of another user was tried or waited for a
+   * retry. Nothing shows whether the destination was down then, so they no longer count once one is
+   * tried or waits.
    */
   ofEventAlone: number;
   /** Number of all failures while the destination probably accepted other outputs. */
