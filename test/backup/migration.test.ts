@@ -13,7 +13,7 @@ import { readSettings } from "../../src/settings/reader.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 import { quiet } from "../log/support.ts";
 
-/** What ends an import or an export before it asks any broker. */
+/** Errors that end an import or an export before it asks a broker. */
 
 let data: string;
 beforeEach(() => {

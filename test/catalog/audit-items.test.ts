@@ -12,7 +12,7 @@ const isSecret = true;
 const entriesOf = (catalog: Catalog, workspaceId: string, action: string) =>
   catalog.audit.find(workspaceId, { action }, { count: 500 }).entries.toReversed();
 
-/** What the entries say: their action, item, further items and changes. */
+/** Returns the action, the item, the further items and the changes of audit entries. */
 const saidOf = (...of: Parameters<typeof entriesOf>) =>
   entriesOf(...of).map(({ action, resource, concerns, changes }) => {
     return { action, resource, concerns, changes };

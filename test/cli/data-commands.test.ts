@@ -141,7 +141,7 @@ test.each([
   expect(other.mock.calls).toEqual([]);
 });
 
-test("a failure of the brokers is told by its root causes, each once, and of the system by its message", async () => {
+test("a command prints each root cause of a broker failure once, and the message of a system failure", async () => {
   const failed = (message: string, more = {}) => Object.assign(new Error(message), more);
   const migrate = spyOn(migrations, "importStandalone");
   const told = async (error: unknown) => {

@@ -156,7 +156,7 @@ test("an answer with an error code is an error of its request alone", async () =
   expect(connection.isOpen).toBe(true);
 });
 
-test("a request without an answer in its time ends the connection, and an answered one does not", async () => {
+test("a request that exceeds its time limit ends the connection, and an answered request does not", async () => {
   jest.useFakeTimers();
   const { ask, receive, connection, socket } = setup(50);
   const first = ask();

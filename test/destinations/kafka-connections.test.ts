@@ -116,7 +116,7 @@ test("brokers of the config are tried in turn, from a random one on", async () =
   });
   const failure = await failureOf(connections.connectAny(signal));
   expect(tried.toSorted()).toEqual(["a", "b", "c"]);
-  // The failure of the first is told, and the next delivery begins behind the last.
+  // The error is that of the first address, and the next delivery begins after the last one.
   expect(failure).toBe(`No ${tried[0]}`);
   await failureOf(connections.connectAny(signal));
   expect(tried.slice(3)).toEqual(tried.slice(0, 3));

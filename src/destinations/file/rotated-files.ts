@@ -116,14 +116,14 @@ export async function deleteExpiredFiles(
   if (!deletesFiles(keeping)) return;
   await withSafePath(root, path, async (resolved) => {
     const inside = dirname(resolved);
-    const rotated = (await readdir(inside))
-      .map((name) => ({ name, at: rotatedAt(path, name) }))
+    // A directory of another program may have the name of a rotated file.
+    const rotated = (await readdir(inside, { withFileTypes: true }))
+      .filter((entry) => !entry.isDirectory())
+      .map(({ name }) => ({ name, at: rotatedAt(path, name) }))
       .filter((file): file is { name: string; at: number } => file.at !== undefined)
       .sort((a, b) => b.at - a.at || (a.name < b.name ? 1 : -1));
     for (const [index, { name, at }] of rotated.entries()) {
-      if (index < keepFiles && ageOf(at) <= keepAgeMs) continue;
-      // A directory of another program may have such a name. It stays, and the others are deleted.
-      await rm(`${inside}/${name}`).catch(() => {});
+      if (index >= keepFiles || ageOf(at) > keepAgeMs) await rm(`${inside}/${name}`);
     }
   });
 }

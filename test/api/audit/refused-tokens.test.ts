@@ -86,7 +86,7 @@ test("counts that cannot be stored are dropped, and the log tells why", async ()
   expect(stored.map(({ length }) => length)).toEqual([1, 0]);
 });
 
-test("a token that has expired is told from one that nobody knows", () => {
+test("a refused token is noted as expired with its workspace, or as unknown", () => {
   const noted: unknown[] = [];
   const deps = {
     catalog: {

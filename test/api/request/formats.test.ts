@@ -38,7 +38,7 @@ const table: [format: string, fitting: string[], others: string[]][] = [
   ["email", ["ada@example.com", "a@b"], ["", "ada", "@b", "a@", "a b@c", "a@b@c", "a@b\n"]],
 ];
 test.each(table)(
-  "a text of the format %s is told from one that is not",
+  "texts of the format %s fit it, and other texts do not",
   (format, fitting, others) => {
     expect(fitting.filter((text) => !fits(format, text))).toEqual([]);
     expect(others.filter((text) => fits(format, text))).toEqual([]);

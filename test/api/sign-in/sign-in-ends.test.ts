@@ -160,7 +160,7 @@ describe("a browser that comes back from the provider", () => {
     expect([to, told]).toEqual(["/?sign-in=expired", []]);
   });
 
-  test("that the provider has denied is told so, and any other error is a failure", async () => {
+  test("goes to the page of a denied sign-in after a denial, and to that of a failure after any other error", async () => {
     const denied = await comesBack({}, "?state=s&error=access_denied");
     expect([denied.to, denied.told]).toEqual(["/?sign-in=denied", []]);
     const account = new Error("invalid_grant");
@@ -168,7 +168,7 @@ describe("a browser that comes back from the provider", () => {
     expect(failed.to).toBe("/?sign-in=failed");
   });
 
-  test("is told that the server is busy while it starts", async () => {
+  test("goes to the page of a busy server while the server starts", async () => {
     const { to, told } = await comesBack({ starting: "The server is starting" });
     expect([to, told]).toEqual(["/?sign-in=busy", []]);
   });
@@ -194,7 +194,7 @@ describe("a browser that begins a sign-in", () => {
     expect([others, seconds]).toEqual([[], 600]);
   });
 
-  test("is told that the provider cannot be reached, and after some times that the server is busy", async () => {
+  test("goes to the page of an unreachable provider, and after several attempts to that of a busy server", async () => {
     const { send } = scene({ account: new Error("no route") });
     const tried = async () => (await send(BEGIN)).headers.get("location");
     expect(await tried()).toBe("/?sign-in=unreachable");
@@ -203,7 +203,7 @@ describe("a browser that begins a sign-in", () => {
     expect(last).toBe("/?sign-in=busy");
   });
 
-  test("is told that the server is busy while many wait for the provider", async () => {
+  test("goes to the page of a busy server while many sign-ins wait for the provider", async () => {
     const { send, limiters } = scene();
     const permits = Array.from({ length: PROVIDER_SIGN_INS_MAX }, () =>
       limiters.providerSignIns.acquire("all"),
@@ -238,7 +238,7 @@ test("a logout token of the provider ends the sessions that it names, and a wron
   for (let n = 0; n < PROVIDER_SIGN_INS_MAX; n++) limiters.providerSignIns.acquire("all");
 });
 
-test("without a provider there are no sign-ins, and no way to sign in is told", async () => {
+test("without a provider, sign-ins are refused and the list of ways to sign in is empty", async () => {
   const { send } = scene({ signOn: undefined });
   for (const key of ["GET /v2/session/oidc", CALLBACK, "POST /v2/session/oidc/logout"]) {
     await expect(send(key, "", { body: {} })).rejects.toThrow("Single sign-on is off");
