@@ -21,7 +21,7 @@ const uses: [string, (key: string) => unknown][] = [
   ["shared results", (key) => results.get({ key, version: "1" }, async () => 1, signal)],
 ];
 
-test.each(uses)("%s keeps nothing for a key that is not used any more", async (_, use) => {
+test.each(uses)("%s keeps nothing for a key that is no longer used", async (_, use) => {
   const useAll = async (round: number) => {
     await Promise.all(Array.from({ length: KEYS }, (_, n) => use(`${round} ${n}`)));
     // A result without age is forgotten in a later turn.

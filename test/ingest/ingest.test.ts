@@ -272,7 +272,7 @@ test("closing keeps every answered pixel and ends the process, with or without i
   await using again = await startIngest(data);
   const users = new Set(await usersOf(again));
   expect([...pixels.acknowledged].filter((user) => !users.has(user))).toEqual([]);
-  // Each stored event is told once, the last ones when the process ends.
+  // Each stored event is reported once, the last ones when the process ends.
   expect(received).toBe(users.size);
 });
 

@@ -336,7 +336,7 @@ test("a producer pauses after each response of a leader, unless it is to have no
   }
 });
 
-test("the error of a partition is told until its next batch is written, and that of others is none", async () => {
+test("a partition shows its error until its next batch is written, and other partitions show none", async () => {
   const { client } = createBrokers(["none", "too large"]);
   const producer = new IdempotentProducer({ producer: client, topic: "t" });
   const send = (partition: number) => producer.send(partition, () => Buffer.from("x"));

@@ -17,7 +17,7 @@ test("a delivery without refused events has nothing to mask", () => {
   expect(shownBy()(result)).toBe(result);
 });
 
-test("reasons of refused events are masked, and the attempt has none of its own", () => {
+test("reasons of refused events are masked, and the attempt has no reason", () => {
   const refused = new Map([
     [0, "No the-password"],
     [2, "No such column"],

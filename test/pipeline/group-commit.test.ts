@@ -93,7 +93,7 @@ test("a broken invariant in one lane stops this lane alone", async () => {
   expect(ended).toEqual(["a failed: Broken", "b failed: Broken", "c committed"]);
 });
 
-test("a node that has lost the ledger writes nothing more, and is told once", async () => {
+test("a node that has lost the ledger writes nothing more, and reports the loss once", async () => {
   const write = () => Promise.reject(new ClaimLostError(undefined));
   const { commits, schedule, told, writes, lost } = scene(write);
   expect(commits.isClosed).toBe(false);

@@ -116,7 +116,7 @@ describe("health log", () => {
     expect(told()).toEqual([]);
   });
 
-  test("later dead letters are told of once a minute, until a minute has none", () => {
+  test("later dead letters are logged once a minute, until a minute has none", () => {
     jest.useFakeTimers();
     onTestFinished(() => void jest.useRealTimers());
     const { announcements, told } = begin();
@@ -142,7 +142,7 @@ describe("health log", () => {
     expect(counts()).toEqual([]);
   });
 
-  test("an outage that was not told of begins with the first failure a minute after the last one told", () => {
+  test("an outage that was not logged begins with the first failure a minute after the last logged one", () => {
     const { announcements, told, pass } = begin();
     announcements.recordAttempt(rejected);
     announcements.recordAttempt(delivered);

@@ -180,7 +180,7 @@ test("a job that was created meanwhile starts, and no job starts twice", async (
   expect([replays.isDue, replays.isEmpty]).toEqual([false, false]);
 });
 
-test("no more events are on their way than allowed, and the lane is told when there is room again", async () => {
+test("no more events are on their way than allowed, and the lane gets a call when there is room again", async () => {
   const { replays, start, pass, settle, state } = setUp([job()], 4);
   start();
   await pass();

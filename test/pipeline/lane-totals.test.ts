@@ -111,7 +111,7 @@ test("a destination beyond the bound has no labels until another one is forgotte
   expect(tenants.shown({ destination: "d8" })).toEqual({ destination: "d8" });
 });
 
-test("a tenant's counter counts one, or as many as it is told, and goes with its tenant", async () => {
+test("a tenant's counter adds one or the given number, and is removed with its tenant", async () => {
   const registry = new Registry();
   const labelNames = ["workspace", "kind"];
   const countOf = (name: string, areShown: boolean) => {

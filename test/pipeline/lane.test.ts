@@ -235,7 +235,7 @@ test("a new name is shown, and settings that stay the same change nothing", asyn
   await lane.stop();
 });
 
-test("events of a connection that is removed are discarded, and its end is told", async () => {
+test("events of a removed connection are discarded, and the end of the connection is reported", async () => {
   const failed: DeliveryResult = { kind: "retry", reason: "Down" };
   const { lane, receive, update, lines, delivered, records, changes } = begin({
     answer: async () => failed,

@@ -214,7 +214,7 @@ test("a read of requeued letters continues behind those in flight, and begins an
   };
   expect([take(1), take(1)]).toEqual([[ids[2]!], [ids[3]!]]);
   await put(all.slice(0, 2));
-  // An older letter is not found before the table is told of it.
+  // An older letter is not found before it is added to the table.
   expect(take(1)).toEqual([ids[4]!]);
   requeued.added([all[5]!]);
   requeued.added([letter({ destinationId: "other" })]);

@@ -85,7 +85,7 @@ test("letters that are too old are dropped by their age, as many as the ledger h
   expect(lines).toHaveLength(1);
 });
 
-test("a destination without old letters is not told of", async () => {
+test("a destination without old letters is not logged", async () => {
   const { retention, drops, metrics, lines } = setUp({ a: 3 }, { ageMs: 1, lot: 0 });
   await retention.run();
   expect(drops).toHaveLength(1);
@@ -138,7 +138,7 @@ test("a stop waits for the lot that is being dropped, and lets no other begin", 
   expect(drops).toHaveLength(2);
 });
 
-test("a sweep that fails is told of, and the next one begins anew", async () => {
+test("a sweep that fails is logged, and the next one begins again", async () => {
   const { retention, drops, state, lines } = setUp({ a: 12 }, { count: 10 });
   state.onDrop = () => {
     throw new Error("Closed");

@@ -133,7 +133,7 @@ test("a workspace has a viewer as long as one of its subscriptions lasts", async
   three();
 });
 
-test("events that come while nobody looks are not shown to a later viewer", async () => {
+test("events that arrive without a viewer are not shown to a later viewer", async () => {
   const { tail, seen, watch, first } = setUp();
   watch("workspace")();
   first.append(record(1));

@@ -119,7 +119,7 @@ test("a partition trims, drops dead letters, stores positions and ends old repla
   restore();
 });
 
-test("positions that cannot be stored are told of", async () => {
+test("positions that cannot be stored are logged", async () => {
   const checkpoint = () => Promise.reject(new Error("Disk full"));
   const repetitions = { checkpoint, neededFrom: async () => 0, close() {} } as never;
   const { partition, lines, restore } = open({ repetitions });

@@ -352,7 +352,7 @@ test("an id is known for as long as the window lasts, to the millisecond", async
   });
 });
 
-test("the memory of ids is given back when a source has no window any more, and at the end", async () => {
+test("the memory of ids is released when a source no longer has a window, and at the end", async () => {
   const budget = { countMax: 1e6, allocated: 0 };
   await withRig(new RepetitionsRig(1, { budget }), async (rig) => {
     const take = async (n: number) => {

@@ -165,6 +165,6 @@ test("a live tail ends with its server and with its client, and gives all back",
   for (const tail of [stopped, left]) {
     expect([tail.state.isSubscribed, isReleased(tail)]).toEqual([false, true]);
   }
-  // The end of the server finds nothing to end any more.
+  // The end of the server finds nothing to end.
   left.closing.abort();
 });

@@ -299,7 +299,7 @@ describe("a receiver of alerts", () => {
     expect(await faultsOf(CHANGE, body, { before })).toEqual([[path, again]]);
   });
 
-  test("with a stored secret is refused a URL that is none by the path of the URL", async () => {
+  test("with a stored secret is refused for a malformed URL, by the path of the URL", async () => {
     for (const wrong of ["hooks", "http://", "ftp://hooks.test/a"]) {
       const faults = await faultsOf(CHANGE, { url: wrong, authorization: "b" }, { before: hook });
       expect(faults.map(([path]) => path)).toEqual(["/url"]);

@@ -95,7 +95,7 @@ test.each([
   },
 );
 
-test("a failure is told again without a request, for 10 s where only the config can end it, and else for 1 s", async () => {
+test("a failure is repeated without a request, for 10 s if only the config can end it, and otherwise for 1 s", async () => {
   for (const [given, pauseMs, known] of [
     [{ status: 401 }, 10_000, { isFinal: true, message: "tokenUrl answered 401", status: 401 }],
     [{ status: 503 }, 1_000, { isFinal: false, message: "tokenUrl answered 503", status: 503 }],

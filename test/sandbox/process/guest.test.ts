@@ -47,7 +47,7 @@ test("a guest says that it is confined, and ends with its input", async () => {
   await eventually(() => !existsSync(`/proc/${guest.pid}`));
 });
 
-test("a guest that ends by itself is told with its code and the beginning of what it printed", async () => {
+test("the error of a guest that ends by itself has its code and the beginning of its output", async () => {
   const script = `printf '\\033[1m' >&2; head -c 9000 /dev/zero | tr '\\0' x >&2; exit 3`;
   const guest = startGuest("/bin/sh", "-c", script);
   let ends = 0;

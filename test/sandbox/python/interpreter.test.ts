@@ -96,7 +96,7 @@ function opened(): Interpreter {
 const ask = (interpreter: Interpreter, text: string) =>
   Buffer.from(interpreter.ask(Buffer.from(text), 1_000)).toString();
 
-test("Python is told that it was restored, and gets a source of signals that is silent", () => {
+test("Python gets a call after its snapshot is restored, and a silent source of signals", () => {
   opened();
   expect(python.calls).toEqual([[attributes.restored!, ""]]);
   expect(signals.map((source) => source[0])).toEqual([0]);

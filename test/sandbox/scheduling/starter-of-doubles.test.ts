@@ -75,7 +75,7 @@ test("a spare guest is given to code without losses, and another one is started 
   expect([starter.aliveCount, given]).toEqual([4, Array(4).fill(false)]);
 });
 
-test("a spare guest that has died meanwhile is given to nobody", async () => {
+test("a spare guest that has died meanwhile is not given to a caller", async () => {
   open({ spares: 1 });
   await acquire();
   started[1]!.kill("retired");
@@ -114,7 +114,7 @@ test("a start that fails is tried again, until three have failed in a row", asyn
   now += 1;
   await acquire();
   expect(starter.status()).toEqual({ state: "ready", insecure: false });
-  // The same reason is told once in a row.
+  // The same reason is logged once in a row.
   expect(lines.map(({ msg, reason }) => [msg, reason])).toEqual(
     Array(2).fill(["guest process did not start", REASON]),
   );
@@ -167,7 +167,7 @@ test("a guest that cannot be confined runs no code", async () => {
   expect(starter.status()).toEqual({ state: "unavailable", reason, insecure: false });
 });
 
-test("what the confinement lacks is told once, and shown while code runs without it", async () => {
+test("a gap of the confinement is logged once, and shown while code runs with it", async () => {
   open({ insecure: true });
   expect(starter.status()).toEqual({ state: "starting", insecure: true });
   reports = Array.from({ length: 2 }, () => ({ ready: true, reason: "no Landlock" }));
@@ -183,7 +183,7 @@ test("what the confinement lacks is told once, and shown while code runs without
   expect(given).toEqual([true, true, true]);
 });
 
-test("guests are counted from their start to their end, and an end for a cause is told", async () => {
+test("guests are counted from their start to their end, and an end with a cause is reported", async () => {
   open();
   const [first, second, third] = [await acquire(), await acquire(), await acquire()];
   const samples = async () => {
