@@ -89,6 +89,7 @@ describe("requests of a node", () => {
       for (const strange of [null, "x", ["answers"], ["answers", id, "node-1", 0, 1, "text"]]) {
         all[1]!.publish(strange);
       }
+      all[1]!.publish(["replies", id, "node-1", 0, 1, new Uint8Array([1])]);
       all[1]!.publish(["answers", id, "node-1", 0, 1, new Uint8Array([0xd9])]);
       all[1]!.publish(["answers", id, "node-1", 5, 1, new Uint8Array([1])]);
     });

@@ -183,6 +183,13 @@ describe("job over several ledgers", () => {
     expect(mergeJobs([])).toBeUndefined();
     expect(mergeJobs([eventJob(1)])).toEqual(eventJob(1));
   });
+
+  test("a job that has not reached an event, and misses none, names no time", () => {
+    expect(mergeJobs([eventJob(1), eventJob(1)])).not.toContainAnyKeys([
+      "reachedAt",
+      "missingBefore",
+    ]);
+  });
 });
 
 describe("a request for a replay", () => {
