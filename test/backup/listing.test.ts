@@ -27,6 +27,9 @@ describe("pages of a bucket", () => {
       items: [{ key: "k", uploadId: "i&d" }],
       next: { "key-marker": "k", "upload-id-marker": "i" },
     });
+    const first = `<IsTruncated>true</IsTruncated><NextKeyMarker>k</NextKeyMarker>`;
+    const next = { "key-marker": "k", "upload-id-marker": "" };
+    expect(uploadsPage(`<R>${first}</R>`)).toEqual({ items: [], next });
     expect(uploadsPage(`<R><IsTruncated>false</IsTruncated></R>`).next).toBeUndefined();
   });
 });

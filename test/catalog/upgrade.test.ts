@@ -10,7 +10,9 @@ test("a new catalog names the steps of earlier executables, which would run them
     const catalog = await openCatalog({ directory, logger });
     await catalog.close();
     const store = openStore(directory, logger);
-    const names = [...store.table<true, string>("upgrades").getKeys({})];
+    const upgrades = store.table<true, string>("upgrades");
+    const names = [...upgrades.getKeys({})];
+    expect(names.every((name) => upgrades.get(name))).toBe(true);
     await store.close();
     expect(names).toHaveLength(7);
     expect(names).toContain("format 1");
