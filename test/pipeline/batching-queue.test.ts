@@ -18,8 +18,12 @@ const routes = {} as Routes;
 /** Lets all that is ready continue. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
+interface Over extends Partial<Omit<BatchingQueueContext, "committer">> {
+  committer?: Partial<BatchingQueueContext["committer"]>;
+}
+
 /** A queue of a lane whose time passes only when a test says so. */
-function startQueue(over: Partial<BatchingQueueContext> = {}, recovered?: string) {
+function startQueue({ committer, ...over }: Over = {}, recovered?: string) {
   let now = 0;
   let isRunning = true;
   let sequence = 0;
@@ -38,10 +42,20 @@ function startQueue(over: Partial<BatchingQueueContext> = {}, recovered?: string
       batchSize: () => settings.batchSize,
       batchLimits: () => limits,
       retryWindowMs: 1e12,
-      elapsed: () => now,
-      now: () => Date.parse("2026-01-02T03:04:05Z") + now,
-      age: () => 0,
-      random: () => 1,
+      clock: {
+        elapsed: () => now,
+        now: () => Date.parse("2026-01-02T03:04:05Z") + now,
+        age: () => 0,
+        random: () => 1,
+        async sleep(ms, wake) {
+          sleeps.push(ms);
+          const due = Promise.withResolvers<void>();
+          const sleeper = { until: now + ms, wake: due.resolve };
+          sleeping.add(sleeper);
+          await wake.unlessNotified(due.promise);
+          sleeping.delete(sleeper);
+        },
+      },
       isRunning: () => isRunning,
       refresh: () => {
         counts.refreshed += 1;
@@ -54,25 +68,20 @@ function startQueue(over: Partial<BatchingQueueContext> = {}, recovered?: string
       outputCounts: zeroOutputCounts(),
       failure: () => undefined,
       fail: (error) => void failures.push(error),
-      async writeIntent({ name }) {
-        written.push(name);
-      },
-      hasWrittenIntent: (name) => name === recovered || written.includes(name),
-      clearIntent() {
-        counts.cleared += 1;
+      committer: {
+        async writeIntent({ name }) {
+          written.push(name);
+        },
+        hasWrittenIntent: (name) => name === recovered || written.includes(name),
+        clearIntent() {
+          counts.cleared += 1;
+        },
+        ...committer,
       },
       async deliver(outputs, name) {
         delivered.push(outputs.map(({ bytes }) => String(bytes)).join(" "));
         names.push(name);
         return { kind: "delivered" };
-      },
-      async sleep(ms, wake) {
-        sleeps.push(ms);
-        const due = Promise.withResolvers<void>();
-        const sleeper = { until: now + ms, wake: due.resolve };
-        sleeping.add(sleeper);
-        await wake.unlessNotified(due.promise);
-        sleeping.delete(sleeper);
       },
       ...over,
     },
@@ -351,7 +360,7 @@ test("a stop leaves queued events and those of a failed delivery for the next st
 });
 
 test("a stop does not wait for an intent that cannot be written", async () => {
-  const stuck = startQueue({ writeIntent: () => new Promise(() => {}) });
+  const stuck = startQueue({ committer: { writeIntent: () => new Promise(() => {}) } });
   await stuck.push("a");
   await stuck.pass(100);
   // A change of settings meanwhile sends nothing without the intent.
@@ -362,7 +371,9 @@ test("a stop does not wait for an intent that cannot be written", async () => {
 });
 
 test("a delivery whose intent is not stored stops the lane", async () => {
-  const { push, pass, delivered, failures } = startQueue({ hasWrittenIntent: () => false });
+  const { push, pass, delivered, failures } = startQueue({
+    committer: { hasWrittenIntent: () => false },
+  });
   await push("a");
   await pass(100);
   expect([delivered, failures.length]).toEqual([[], 1]);

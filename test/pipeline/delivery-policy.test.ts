@@ -29,8 +29,7 @@ test.each([
   const outcomes: EventOutcome[] = [];
   const policy = new DeliveryPolicy({
     retryWindowMs: DOWN_MS_MIN - 1,
-    elapsed: () => elapsed,
-    age: () => 60_001,
+    clock: { elapsed: () => elapsed, age: () => 60_001 },
     routes: () => routes,
     decide: () => ({ kind: "send" }),
     settle: (_, outcome) => outcomes.push(outcome),
@@ -54,8 +53,7 @@ function setUp(over: Partial<DeliveryPolicyContext> = {}) {
   const clock = { now: NOW };
   const policy = new DeliveryPolicy({
     retryWindowMs: W,
-    elapsed: () => clock.now,
-    age: () => 0,
+    clock: { elapsed: () => clock.now, age: () => 0 },
     routes: () => sameRoutes,
     decide: () => ({ kind: "send" }),
     settle(outputs, outcome) {
@@ -105,7 +103,8 @@ const ages: [string, Ages, boolean][] = [
 test.each(ages)("an event %s", (_, { failingMs, outageMs, ageMs = 0 }, isKept) => {
   const failure =
     outageMs === undefined ? undefined : { since: NOW - outageMs, at: NOW, reason: "Down" };
-  const { policy, ended } = setUp({ age: () => ageMs, failure: () => failure });
+  const clock = { elapsed: () => NOW, age: () => ageMs };
+  const { policy, ended } = setUp({ clock, failure: () => failure });
   const output = outputOf("a");
   if (failingMs !== undefined) output.failingSince = NOW - failingMs;
   expect(policy.selectRetryable([output], { reason: "No" })).toEqual(isKept ? [output] : []);

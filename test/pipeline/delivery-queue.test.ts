@@ -28,14 +28,12 @@ const quiet = {
     batchSize: () => 1,
     batchKey: () => "",
     retryWindowMs: 1e12,
-    elapsed: () => 0,
-    age: () => 0,
   },
-  ...{ random: () => 1, isRunning: () => true, expectsMore: () => false, refresh: () => {} },
+  clock: { elapsed: () => 0, age: () => 0, random: () => 1, sleep: async () => {} },
+  ...{ isRunning: () => true, expectsMore: () => false, refresh: () => {} },
   ...{ routes: () => routes, decide: () => ({ kind: "send" }) as const, settle: () => {} },
   ...{ outputCounts: zeroOutputCounts(), failure: () => undefined, fail },
   deliver: async (): Promise<DeliveryResult> => ({ kind: "delivered" }),
-  sleep: async () => {},
 };
 
 /** Delivers two outputs, one after the other, to these verdicts; returns the waits between. */
@@ -44,12 +42,15 @@ async function waits(verdicts: DeliveryResult["kind"][]): Promise<number[]> {
   let now = 0;
   const queue = new DeliveryQueue({
     ...quiet,
-    elapsed: () => now,
-    deliver: async () => ({ kind: verdicts.shift()!, reason: "As the test says" }),
-    async sleep(ms) {
-      asked.push(ms);
-      now += ms;
+    clock: {
+      ...quiet.clock,
+      elapsed: () => now,
+      async sleep(ms) {
+        asked.push(ms);
+        now += ms;
+      },
     },
+    deliver: async () => ({ kind: verdicts.shift()!, reason: "As the test says" }),
   });
   for (let n = 0; n < 2; n++) {
     queue.push(createOutput(laneEvent({ checkedRoutes: routes }), Buffer.from("{}")));
@@ -96,21 +97,24 @@ function scene(over: Partial<DeliveryQueueContext> = {}, answers: AttemptResult[
   const queue = new DeliveryQueue({
     ...quiet,
     outputCounts: zeroOutputCounts(),
-    elapsed: () => now,
+    clock: {
+      ...quiet.clock,
+      elapsed: () => now,
+      async sleep(ms, wake) {
+        sleeps.push(ms);
+        const due = Promise.withResolvers<void>();
+        const sleeper = { until: now + ms, wake: due.resolve };
+        sleeping.add(sleeper);
+        await wake.unlessNotified(due.promise);
+        sleeping.delete(sleeper);
+      },
+    },
     async deliver(outputs) {
       delivered.push(outputs.map(({ bytes }) => String(bytes).slice(0, 9)).join(" "));
       return answers.shift() ?? { kind: "delivered" };
     },
     settle(outputs, ending) {
       for (const { bytes } of outputs) settled.push(`${ending.kind} ${bytes}`);
-    },
-    async sleep(ms, wake) {
-      sleeps.push(ms);
-      const due = Promise.withResolvers<void>();
-      const sleeper = { until: now + ms, wake: due.resolve };
-      sleeping.add(sleeper);
-      await wake.unlessNotified(due.promise);
-      sleeping.delete(sleeper);
     },
     ...over,
   });

@@ -249,18 +249,21 @@ function queueOf({ batchSize = 100, verdicts = [] as DeliveryResult[], isFilling
   let now = 0;
   const queue = new DeliveryQueue({
     batchKey: () => "",
-    ...{ batchSize: () => batchSize, retryWindowMs: 1e12, elapsed: () => now, age: () => 0 },
-    ...{ random: () => 1, isRunning: () => isRunning, expectsMore: () => isFilling, refresh() {} },
+    ...{ batchSize: () => batchSize, retryWindowMs: 1e12 },
+    clock: {
+      ...{ elapsed: () => now, age: () => 0, random: () => 1 },
+      async sleep(ms) {
+        slept.push(ms);
+        now += ms;
+      },
+    },
+    ...{ isRunning: () => isRunning, expectsMore: () => isFilling, refresh() {} },
     ...{ routes: () => routes, decide: () => ({ kind: "send" }) as const },
     ...{ outputCounts: zeroOutputCounts(), failure: () => undefined, fail },
     settle: (outputs, { kind }) => void ended.push(...outputs.map((it) => `${nameOf(it)} ${kind}`)),
     async deliver(outputs) {
       deliveries.push(outputs.map(nameOf).join(""));
       return verdicts.shift() ?? delivered;
-    },
-    async sleep(ms) {
-      slept.push(ms);
-      now += ms;
     },
   });
   const push = (...names: string[]) => {
@@ -342,17 +345,20 @@ test("a queue whose attempts fail has the highest load, and no room", async () =
   let now = 0;
   const queue = new DeliveryQueue({
     batchKey: () => "",
-    ...{ batchSize: () => 2, retryWindowMs: 1e12, elapsed: () => now, age: () => 0 },
-    ...{ random: () => 1, isRunning: () => true, expectsMore: () => false, refresh() {} },
+    ...{ batchSize: () => 2, retryWindowMs: 1e12 },
+    clock: {
+      ...{ elapsed: () => now, age: () => 0, random: () => 1 },
+      sleep() {
+        sleeps.push(Promise.withResolvers());
+        return sleeps.at(-1)!.promise;
+      },
+    },
+    ...{ isRunning: () => true, expectsMore: () => false, refresh() {} },
     ...{ routes: () => routes, decide: () => ({ kind: "send" }) as const, settle() {} },
     ...{ outputCounts: zeroOutputCounts(), failure: () => undefined, fail },
     deliver() {
       answers.push(Promise.withResolvers());
       return answers.at(-1)!.promise;
-    },
-    sleep() {
-      sleeps.push(Promise.withResolvers());
-      return sleeps.at(-1)!.promise;
     },
   });
   const push = () =>

@@ -10,12 +10,14 @@ function manualWaits() {
   let pass = () => {};
   const waits = new QueueWaits({
     outputCounts,
-    sleep(ms, until: Notifier) {
-      sleeps.push(ms);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      pass = resolve;
-      until.once(resolve);
-      return promise;
+    clock: {
+      sleep(ms, until: Notifier) {
+        sleeps.push(ms);
+        const { promise, resolve } = Promise.withResolvers<void>();
+        pass = resolve;
+        until.once(resolve);
+        return promise;
+      },
     },
   });
   const turn = () => Bun.sleep(0);

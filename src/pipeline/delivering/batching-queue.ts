@@ -1,7 +1,7 @@
 import { assert } from "../../assert.ts";
 import { Fifo } from "../../concurrency/fifo.ts";
 import type { BatchLimits } from "../../destinations/destination.ts";
-import { Notifier } from "../clock.ts";
+import { type Clock, Notifier } from "../clock.ts";
 import type { AttemptResult } from "../model/attempt.ts";
 import type { Output } from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
@@ -14,19 +14,20 @@ import { retryDelayMs } from "./retry.ts";
 export interface BatchingQueueContext
   extends Omit<DeliveryQueueContext, "batchKey" | "expectsMore" | "deliver"> {
   batchLimits(): BatchLimits;
-  /** Current time in milliseconds since the epoch. */
-  now(): number;
-  /**
-   * Stores the intent of a delivery: its name and which events belong to it. After a crash, the
-   * delivery is repeated with the same name and events. Resolves when the intent is on disk.
-   */
-  writeIntent(intent: DeliveryIntent): Promise<void>;
-  hasWrittenIntent(name: string): boolean;
-  /**
-   * Removes the stored intent of a delivery that has ended. The removal is written in one
-   * transaction with the outcomes of the delivery's events.
-   */
-  clearIntent(): void;
+  clock: Clock;
+  committer: {
+    /**
+     * Stores the intent of a delivery: its name and which events belong to it. After a crash, the
+     * delivery is repeated with the same name and events. Resolves when the intent is on disk.
+     */
+    writeIntent(intent: DeliveryIntent): Promise<void>;
+    hasWrittenIntent(name: string): boolean;
+    /**
+     * Removes the stored intent of a delivery that has ended. The removal is written in one
+     * transaction with the outcomes of the delivery's events.
+     */
+    clearIntent(): void;
+  };
   deliver(outputs: readonly Output[], name: string): Promise<AttemptResult>;
 }
 
@@ -76,7 +77,7 @@ export class BatchingQueue {
   }
 
   push(output: Output): void {
-    if (this.#queue.length === 0) this.#waitingSince = this.#context.elapsed();
+    if (this.#queue.length === 0) this.#waitingSince = this.#context.clock.elapsed();
     this.#queue.push(output);
     this.#queuedBytes += output.bytes.length;
     this.#working ??= Promise.resolve()
@@ -102,7 +103,7 @@ export class BatchingQueue {
   endRecovery(): void {
     if (this.#recovered === undefined || this.#queue.length > 0) return;
     this.#recovered = undefined;
-    this.#context.clearIntent();
+    this.#context.committer.clearIntent();
   }
 
   /** Ends a wait early, because settings changed or the delivery to this destination stops. */
@@ -130,10 +131,10 @@ export class BatchingQueue {
   async #waitUntilDue(): Promise<void> {
     while (this.#context.isRunning() && this.#flushed === 0 && !this.#isFull()) {
       const { ageMs } = this.#context.batchLimits();
-      const left = this.#waitingSince + ageMs - this.#context.elapsed();
+      const left = this.#waitingSince + ageMs - this.#context.clock.elapsed();
       if (this.#recovered === undefined && left <= 0) return;
       const ms = this.#recovered === undefined ? left : RECOVERY_POLL_MS;
-      await this.#context.sleep(ms, this.#wake);
+      await this.#context.clock.sleep(ms, this.#wake);
     }
   }
 
@@ -164,7 +165,7 @@ export class BatchingQueue {
     this.#queuedBytes -= bytes;
     assert(this.#queuedBytes >= 0, "A delivery queue holds no negative number of bytes");
     this.#flushed = Math.max(0, this.#flushed - outputs.length);
-    this.#waitingSince = this.#context.elapsed();
+    this.#waitingSince = this.#context.clock.elapsed();
     return outputs;
   }
 
@@ -175,8 +176,8 @@ export class BatchingQueue {
    */
   async #writeIntent(outputs: readonly Output[]): Promise<string | undefined> {
     if (this.#context.batchLimits().ageMs === 0) return "";
-    const intent = createDeliveryIntent(outputs, this.#context.now());
-    const written = this.#context.writeIntent(intent).then(() => true);
+    const intent = createDeliveryIntent(outputs, this.#context.clock.now());
+    const written = this.#context.committer.writeIntent(intent).then(() => true);
     while (this.#context.isRunning()) {
       if (await this.#wake.unlessNotified(written)) return intent.name;
     }
@@ -197,7 +198,7 @@ export class BatchingQueue {
       rest = this.#policy.selectDue(rest);
       if (rest.length === 0) break;
       assert(
-        name === "" || this.#context.hasWrittenIntent(name),
+        name === "" || this.#context.committer.hasWrittenIntent(name),
         "The intent of a batched delivery is written before the delivery",
       );
       const result = await this.#context.deliver(rest, name);
@@ -217,13 +218,13 @@ export class BatchingQueue {
     }
     if (rest.length > 0 && !this.#context.isRunning()) return;
     this.#policy.settleDelivered(written);
-    this.#context.clearIntent();
+    this.#context.committer.clearIntent();
   }
 
   async #pause(afterMs: number | undefined): Promise<void> {
-    const ms = retryDelayMs(this.#failures, this.#context.random(), afterMs);
+    const ms = retryDelayMs(this.#failures, this.#context.clock.random(), afterMs);
     this.#isPaused = true;
-    await this.#context.sleep(ms, this.#wake);
+    await this.#context.clock.sleep(ms, this.#wake);
     this.#isPaused = false;
   }
 }

@@ -1,5 +1,6 @@
 import type { FailureScope } from "../../destinations/destination.ts";
 import { FOLLOWER_ATTEMPTS_MIN } from "../../settings/limits.ts";
+import type { Clock } from "../clock.ts";
 import { DOWN_MS_MIN } from "../limits.ts";
 import { type AttemptResult, type FailureCause, withAttempt } from "../model/attempt.ts";
 import type {
@@ -15,8 +16,7 @@ import { isPoison } from "./retry.ts";
 /** State and functions of a lane (the delivery to one destination) that its policies use. */
 export interface DeliveryPolicyContext {
   retryWindowMs: number;
-  elapsed(): number;
-  age(at: number): number;
+  clock: Pick<Clock, "elapsed" | "age">;
   routes(): Routes;
   decide(event: LaneEvent): RouteDecision;
   settle(outputs: readonly Output[], outcome: EventOutcome): void;
@@ -24,7 +24,7 @@ export interface DeliveryPolicyContext {
   readonly outputCounts: OutputCounts;
   /**
    * Returns the current outage: all attempts have failed since `since`, and the last one failed at
-   * `at`, for `reason` and with `response`. Both times are by `elapsed()`. `since` includes the
+   * `at`, for `reason` and with `response`. Both times are by `clock.elapsed()`. `since` includes the
    * part of the outage that earlier processes recorded. Undefined while there is no outage.
    */
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
@@ -67,7 +67,7 @@ export class DeliveryPolicy {
    * attempt will be retried, also stores when the failures of each event began.
    */
   recordAttempt(outputs: readonly Output[], result: AttemptResult): void {
-    const now = this.#context.elapsed();
+    const now = this.#context.clock.elapsed();
     const { kind, attempt } = result;
     const refused = kind === "delivered" ? result.refused : undefined;
     for (let index = 0; index < outputs.length; index++) {
@@ -174,7 +174,7 @@ export class DeliveryPolicy {
   #downCause(): FailureCause | undefined {
     const failure = this.#context.failure();
     if (failure === undefined) return undefined;
-    const now = this.#context.elapsed();
+    const now = this.#context.clock.elapsed();
     const isDown = now - failure.since >= DOWN_MS_MIN && now - failure.at <= DOWN_MS_MIN;
     return isDown ? failure : undefined;
   }
@@ -187,11 +187,12 @@ export class DeliveryPolicy {
    */
   #hasWindowEnded({ laneEvent, failingSince }: Output): boolean {
     const { retryWindowMs } = this.#context;
-    const now = this.#context.elapsed();
+    const now = this.#context.clock.elapsed();
     if (now - (failingSince ?? now) > retryWindowMs) return true;
     const outageMs = now - (this.#context.failure()?.since ?? now);
     return (
-      outageMs > retryWindowMs && this.#context.age(laneEvent.retryWindowStart) > retryWindowMs
+      outageMs > retryWindowMs &&
+      this.#context.clock.age(laneEvent.retryWindowStart) > retryWindowMs
     );
   }
 }

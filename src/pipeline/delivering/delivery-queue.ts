@@ -1,7 +1,7 @@
 import { assert } from "../../assert.ts";
 import { Fifo } from "../../concurrency/fifo.ts";
 import { DELIVERY_BYTES_MAX, LANE_IN_FLIGHT_EVENTS_MAX } from "../../settings/limits.ts";
-import type { Notifier } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { AttemptResult } from "../model/attempt.ts";
 import type { Output } from "../model/lane-event.ts";
 import { BatchDivider, QUICK_FAILURES_MAX } from "./batch-divider.ts";
@@ -15,7 +15,7 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
   batchSize(): number;
   /** Returns the batch key of an event. Only events with equal keys may share a request. */
   batchKey(output: Output): string;
-  random(): number;
+  clock: Pick<Clock, "elapsed" | "age" | "random" | "sleep">;
   /** Whether the lane runs. After a stop, events without an outcome stay for the next start. */
   isRunning(): boolean;
   /** Whether more events will follow soon. A request that is not full then waits for them. */
@@ -23,7 +23,6 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
   /** Applies changes of the catalog, such as a new config. Called before each attempt. */
   refresh(): void;
   deliver(outputs: readonly Output[]): Promise<AttemptResult>;
-  sleep(ms: number, until: Notifier): Promise<void>;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
@@ -100,7 +99,7 @@ export class DeliveryQueue {
 
   /** Ends any wait early, because settings changed or the delivery to this destination stops. */
   interruptWait(): void {
-    this.#retries.makeDue(this.#context.elapsed(), true);
+    this.#retries.makeDue(this.#context.clock.elapsed(), true);
     this.#waits.end();
   }
 
@@ -114,7 +113,7 @@ export class DeliveryQueue {
    * ended a wait of the queue. If it did not, the caller resumes another queue.
    */
   resume(): boolean {
-    const hasRetries = this.#retries.makeDue(this.#context.elapsed());
+    const hasRetries = this.#retries.makeDue(this.#context.clock.elapsed());
     const waited = this.#waits.mayRetryEarlier || (this.#waits.isIdle && hasRetries);
     if (waited) this.#waits.end();
     return waited;
@@ -131,7 +130,7 @@ export class DeliveryQueue {
       if (retry !== undefined) await this.#retryAlone(retry);
       else if (this.#queue.length > 0) await this.#deliverNext();
       else if (this.#retries.isEmpty) break;
-      else await this.#waits.idle(this.#retries.next()!.dueAt - this.#context.elapsed());
+      else await this.#waits.idle(this.#retries.next()!.dueAt - this.#context.clock.elapsed());
     }
     this.#working = undefined;
   }
@@ -151,7 +150,7 @@ export class DeliveryQueue {
     const next = this.#retries.next();
     if (next === undefined) return undefined;
     const isPressed = this.#retries.isPressed && this.#queue.length > 0;
-    return isPressed || next.dueAt <= this.#context.elapsed() ? next : undefined;
+    return isPressed || next.dueAt <= this.#context.clock.elapsed() ? next : undefined;
   }
 
   /** Whether the queued events are enough to fill a request. */
@@ -171,7 +170,7 @@ export class DeliveryQueue {
     while (this.#queue.length > 0 && outputs.length < count) {
       const next = this.#queue.first!;
       const { length } = next.bytes;
-      const isBehind = hasRetries && this.#retries.addBehind(next, this.#context.elapsed());
+      const isBehind = hasRetries && this.#retries.addBehind(next, this.#context.clock.elapsed());
       if (!isBehind && outputs.length > 0) {
         key ??= this.#context.batchKey(outputs[0]!);
         if (bytes + length > DELIVERY_BYTES_MAX || this.#context.batchKey(next) !== key) break;
@@ -195,7 +194,7 @@ export class DeliveryQueue {
       rest = this.#notBehind(this.#policy.selectDue(rest));
       if (rest.length === 0) return;
       const batchSize = this.#context.batchSize();
-      const state = { batchSize, failures: this.#failures, random: this.#context.random() };
+      const state = { batchSize, failures: this.#failures, random: this.#context.clock.random() };
       const { from, count } = this.#divider.choose(rest, state);
       const isOne = count === 1;
       const tried = count === rest.length ? rest : rest.slice(from, from + count);
@@ -219,7 +218,9 @@ export class DeliveryQueue {
   /** Moves events to `#retries` if an earlier event of their user is there. Returns the others. */
   #notBehind(outputs: Output[]): Output[] {
     if (this.#retries.isEmpty) return outputs;
-    return outputs.filter((output) => !this.#retries.addBehind(output, this.#context.elapsed()));
+    return outputs.filter(
+      (output) => !this.#retries.addBehind(output, this.#context.clock.elapsed()),
+    );
   }
 
   async #deliver(outputs: readonly Output[]): Promise<AttemptResult> {
@@ -242,8 +243,8 @@ export class DeliveryQueue {
   #postpone(entry: RetryEntry, { scope, afterMs }: Failure): void {
     entry.failures += 1;
     entry.mayRetryEarlier = scope !== "event" && afterMs === undefined;
-    const ms = retryDelayMs(entry.failures, this.#context.random(), afterMs);
-    entry.dueAt = this.#context.elapsed() + ms;
+    const ms = retryDelayMs(entry.failures, this.#context.clock.random(), afterMs);
+    entry.dueAt = this.#context.clock.elapsed() + ms;
   }
 
   /** Retries an event that was set aside. Later events of its user wait for its outcome. */
@@ -283,7 +284,7 @@ export class DeliveryQueue {
     if (result?.kind === "rejected") this.#policy.giveUp(due, result);
     if (follower.length === 0 || result?.kind === "retry") return;
     this.#retries.removeOutput(entry, 1);
-    entry.dueAt = this.#context.elapsed();
+    entry.dueAt = this.#context.clock.elapsed();
   }
 
   /** Moves the events that waited behind the first one of `entry` from `#retries` to the queue. */
@@ -294,7 +295,7 @@ export class DeliveryQueue {
   }
 
   async #pause(afterMs: number | undefined): Promise<void> {
-    const ms = retryDelayMs(this.#failures, this.#context.random(), afterMs);
+    const ms = retryDelayMs(this.#failures, this.#context.clock.random(), afterMs);
     await this.#waits.pause(ms, afterMs === undefined);
   }
 }

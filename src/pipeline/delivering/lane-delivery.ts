@@ -25,11 +25,8 @@ export interface LaneDeliveryParts extends DestinationClientParts {
   routes(): Routes;
   decide(event: LaneEvent): RouteDecision;
   /** Stores outcomes of events, and intents (name and event range) of batched deliveries. */
-  committer: {
+  committer: BatchingQueueContext["committer"] & {
     settle(outputs: readonly Output[], outcome: EventOutcome): void;
-    writeIntent(intent: DeliveryIntent): Promise<void>;
-    hasWrittenIntent(name: string): boolean;
-    clearIntent(): void;
     noteOutage(): void;
   };
   /**
@@ -190,18 +187,9 @@ export class LaneDelivery {
   }
 
   #createContext(): DeliveryQueueContext {
-    const { clock, retryWindowMs, isRunning, refresh, routes, decide, fail } = this.#parts;
     return {
-      retryWindowMs,
-      isRunning,
-      refresh,
-      routes,
-      decide,
-      fail,
+      ...this.#parts,
       settle: (outputs, outcome) => this.#settle(outputs, outcome),
-      elapsed: () => clock.elapsed(),
-      age: (at) => clock.age(at),
-      random: () => clock.random(),
       batchSize: () => this.client.batchSize,
       batchKey: (output) => this.client.batchKey(output),
       expectsMore: () => this.#expectsMore,
@@ -210,7 +198,6 @@ export class LaneDelivery {
         if (result.kind !== "retry") this.#resume();
         return result;
       },
-      sleep: (ms, until) => clock.sleep(ms, until),
       outputCounts: zeroOutputCounts(),
       failure: () => this.client.failure,
     };
@@ -220,10 +207,8 @@ export class LaneDelivery {
     const { clock, committer } = this.#parts;
     return {
       ...context,
-      writeIntent: (intent) => committer.writeIntent(intent),
-      hasWrittenIntent: (name) => committer.hasWrittenIntent(name),
-      clearIntent: () => committer.clearIntent(),
-      now: () => clock.now(),
+      clock,
+      committer,
       batchLimits: () => this.client.batchLimits,
       deliver: (outputs, name) => this.#deliver(outputs, name || undefined),
     };

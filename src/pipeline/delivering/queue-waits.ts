@@ -1,10 +1,10 @@
 import { RETRY_DELAY_MS_MAX } from "../../settings/limits.ts";
-import { Notifier } from "../clock.ts";
+import { type Clock, Notifier } from "../clock.ts";
 import type { OutputCounts } from "../model/lane-event.ts";
 
 export interface QueueWaitsContext {
   readonly outputCounts: Pick<OutputCounts, "taken">;
-  sleep(ms: number, until: Notifier): Promise<void>;
+  clock: Pick<Clock, "sleep">;
 }
 
 /**
@@ -37,12 +37,12 @@ export class QueueWaits {
   }
 
   async fill(ms: number): Promise<void> {
-    await this.#context.sleep(ms, this.#wake);
+    await this.#context.clock.sleep(ms, this.#wake);
   }
 
   async idle(ms: number): Promise<void> {
     this.isIdle = true;
-    await this.#context.sleep(ms, this.#wake);
+    await this.#context.clock.sleep(ms, this.#wake);
     this.isIdle = false;
   }
 
@@ -55,13 +55,13 @@ export class QueueWaits {
    * meanwhile, because the receiver may have asked for the delay because of a single event.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
-    const { outputCounts, sleep } = this.#context;
+    const { outputCounts, clock } = this.#context;
     const { taken } = outputCounts;
     const wakes = this.#wakes;
     this.isPaused = true;
     this.mayRetryEarlier = mayRetryEarlier;
     for (let left = ms; left > 0; left -= RETRY_DELAY_MS_MAX) {
-      await sleep(Math.min(left, RETRY_DELAY_MS_MAX), this.#wake);
+      await clock.sleep(Math.min(left, RETRY_DELAY_MS_MAX), this.#wake);
       if (this.#wakes !== wakes || outputCounts.taken !== taken) break;
     }
     this.isPaused = false;
