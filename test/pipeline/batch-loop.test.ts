@@ -68,13 +68,11 @@ function startLoop(takings: (number[] | Error | "no memory")[], options: SceneOp
       putBackLast: (events: readonly LaneEvent[]) => void unrun.push(...events),
       size: { noteOutputBytes: (bytes: number) => call(`${bytes} bytes`) },
     },
-    dispatcher: {
-      dispatch(events: readonly LaneEvent[]) {
-        if (options.dispatchError !== undefined) throw options.dispatchError;
-        const room = rooms.shift() ?? events.length;
-        call(`dispatch ${numbersOf(events.slice(0, room))}`);
-        return { rest: events.slice(room), bytesPerEvent: 7 };
-      },
+    dispatch(events: readonly LaneEvent[]) {
+      if (options.dispatchError !== undefined) throw options.dispatchError;
+      const room = rooms.shift() ?? events.length;
+      call(`dispatch ${numbersOf(events.slice(0, room))}`);
+      return { rest: events.slice(room), bytesPerEvent: 7 };
     },
     delivery: {
       isBatching: options.isBatching ?? false,
@@ -85,8 +83,8 @@ function startLoop(takings: (number[] | Error | "no memory")[], options: SceneOp
     transform: {
       ...{ live, sandbox, codeLogs: new CodeLogs(systemClock) },
       destination: () => live.destinations.get("one")!,
-      running: () => isRunning,
-      random: () => 0,
+      isRunning: () => isRunning,
+      clock: { random: () => 0 },
       removeOverrides: (event: Uint8Array) => event,
       pause: async (ms: number) => call(`pause ${ms}`),
       unlessStopped: async <T>(running: Promise<T>) => running,

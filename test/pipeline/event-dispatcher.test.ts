@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { EventDispatcher } from "../../src/pipeline/lane/event-dispatcher.ts";
+import { createDispatcher } from "../../src/pipeline/lane/event-dispatcher.ts";
 import type { LaneBudget } from "../../src/pipeline/memory-budget.ts";
 import {
   createOutput,
@@ -19,7 +19,7 @@ function setUp(full: ReadonlySet<LaneEvent> = new Set()) {
   const settled: unknown[] = [];
   const reserved: number[] = [];
   let empty = 0;
-  const dispatcher = new EventDispatcher({
+  const dispatch = createDispatcher({
     memory: {
       dispatch(event: LaneEvent, bytes: number) {
         if (full.has(event)) return false;
@@ -39,7 +39,7 @@ function setUp(full: ReadonlySet<LaneEvent> = new Set()) {
       },
     },
   });
-  return { dispatcher, pushed, settled, reserved, empty: () => empty };
+  return { dispatch, pushed, settled, reserved, empty: () => empty };
 }
 
 const outputsOf = (event: LaneEvent, ...texts: string[]): TransformResult => ({
@@ -48,7 +48,7 @@ const outputsOf = (event: LaneEvent, ...texts: string[]): TransformResult => ({
 const bytesOf = (result: TransformResult) => outputBytes("outputs" in result ? result.outputs : []);
 
 test("each event of a batch goes to delivery, or ends at once, by its decision and its result", () => {
-  const { dispatcher, pushed, settled, reserved, empty } = setUp();
+  const { dispatch, pushed, settled, reserved, empty } = setUp();
   const events = Array.from({ length: 5 }, () => laneEvent());
   const [sent, gone, refused, dropped, last] = events as [LaneEvent, ...LaneEvent[]];
   const live = { id: "program" } as never;
@@ -64,7 +64,7 @@ test("each event of a batch goes to delivery, or ends at once, by its decision a
     send,
     send,
   ];
-  const { rest, bytesPerEvent } = dispatcher.dispatch(events, decisions, results);
+  const { rest, bytesPerEvent } = dispatch(events, decisions, results);
   expect(rest).toEqual([]);
   expect(pushed).toEqual([
     ["u", (results[0] as { outputs: Output[] }).outputs],
@@ -88,9 +88,9 @@ test("each event of a batch goes to delivery, or ends at once, by its decision a
 
 test("a batch stops at the first event whose outputs do not fit, which counts for the average size", () => {
   const events = [laneEvent(), laneEvent(), laneEvent()] as const;
-  const { dispatcher, pushed, settled } = setUp(new Set([events[1]]));
+  const { dispatch, pushed, settled } = setUp(new Set([events[1]]));
   const results = events.map((event, n) => outputsOf(event, "x".repeat(10 * n)));
-  const found = dispatcher.dispatch(events, [send, send, send], results);
+  const found = dispatch(events, [send, send, send], results);
   expect(found.rest).toEqual(events.slice(1));
   expect(found.bytesPerEvent).toBe((bytesOf(results[0]!) + bytesOf(results[1]!)) / 2);
   expect([pushed.length, settled]).toEqual([1, []]);
@@ -99,22 +99,22 @@ test("a batch stops at the first event whose outputs do not fit, which counts fo
 
 test("a batch stops at the first event without a result", () => {
   const events = [laneEvent(), laneEvent(), laneEvent()] as const;
-  const { dispatcher, pushed } = setUp();
+  const { dispatch, pushed } = setUp();
   const results = [outputsOf(events[0], "a"), undefined, outputsOf(events[2], "c")];
-  const found = dispatcher.dispatch(events, [send, send, send], results);
+  const found = dispatch(events, [send, send, send], results);
   expect(found).toEqual({ rest: events.slice(1), bytesPerEvent: bytesOf(results[0]!) });
   expect(pushed).toHaveLength(1);
-  expect(setUp().dispatcher.dispatch(events, [send, send, send], [])).toEqual({
+  expect(setUp().dispatch(events, [send, send, send], [])).toEqual({
     ...{ rest: [...events], bytesPerEvent: 0 },
   });
-  expect(setUp().dispatcher.dispatch([], [], [])).toEqual({ rest: [], bytesPerEvent: 0 });
+  expect(setUp().dispatch([], [], [])).toEqual({ rest: [], bytesPerEvent: 0 });
 });
 
 test("a batch has one decision for each event, no more results than events, and no empty outputs", () => {
   const event = laneEvent();
-  const { dispatcher } = setUp();
-  expect(() => dispatcher.dispatch([event], [], [])).toThrow("has one route decision");
+  const { dispatch } = setUp();
+  expect(() => dispatch([event], [], [])).toThrow("has one route decision");
   const results = [outputsOf(event, "a"), outputsOf(event, "b")];
-  expect(() => dispatcher.dispatch([event], [send], results)).toThrow("no more results");
-  expect(() => dispatcher.dispatch([event], [send], [{ outputs: [] }])).toThrow("has outputs");
+  expect(() => dispatch([event], [send], results)).toThrow("no more results");
+  expect(() => dispatch([event], [send], [{ outputs: [] }])).toThrow("has outputs");
 });

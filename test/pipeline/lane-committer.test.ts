@@ -100,7 +100,7 @@ function setUp(retryWindowMs = 800) {
       isRunning: () => state.isRunning,
       failureRecord: () => (state.outageMs > 0 ? { outageMs: state.outageMs } : {}),
       destination: () => ({ id: "d", workspaceId: "w" }),
-      room: { notify: () => told.notified++ },
+      work: { notify: () => told.notified++ },
       fail(error: unknown) {
         throw error;
       },

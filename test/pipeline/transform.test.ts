@@ -49,8 +49,8 @@ function contextOf(live: FakeLive, sandbox: FakeSandbox) {
   return {
     ...{ live, sandbox, logger: pino({ level: "silent" }), codeLogs: new CodeLogs(systemClock) },
     destination: () => live.destinations.get("one")!,
-    running: () => true,
-    random: () => 0,
+    isRunning: () => true,
+    clock: { random: () => 0 },
     removeOverrides: (event: Uint8Array) => event,
     pause: async () => {},
     unlessStopped: async <T>(work: Promise<T>) => work,
@@ -248,25 +248,25 @@ test("a refused output is sent again unchanged by the code that made it, and mad
 test("a stop ends a batch without results, before, during and after its run", async () => {
   const { context, sandbox } = published();
   const events = [eventOf("{}")];
-  let isRunning = false;
-  const running = () => isRunning;
-  expect(await transform({ ...context, running }, events)).toBeUndefined();
+  let runs = false;
+  const isRunning = () => runs;
+  expect(await transform({ ...context, isRunning }, events)).toBeUndefined();
   expect(sandbox.batches).toEqual([]);
   for (const ran of [undefined, [{ events: [] }]]) {
-    isRunning = true;
+    runs = true;
     const unlessStopped = async <T>(_work: Promise<T>) => {
-      isRunning = false;
+      runs = false;
       return ran as T | undefined;
     };
-    expect(await transform({ ...context, running, unlessStopped }, events)).toBeUndefined();
+    expect(await transform({ ...context, isRunning, unlessStopped }, events)).toBeUndefined();
   }
-  isRunning = true;
+  runs = true;
   const pauses: number[] = [];
   const pause = async (ms: number) => {
     pauses.push(ms);
-    isRunning = false;
+    runs = false;
   };
-  const waiting = { ...context, running, sandbox: failing(), pause };
+  const waiting = { ...context, isRunning, sandbox: failing(), pause };
   expect(await transform(waiting, events)).toBeUndefined();
   expect(pauses).toHaveLength(1);
 });
@@ -284,8 +284,8 @@ test("each further failure of the sandbox is followed by a longer pause, and is 
       ...context,
       sandbox: failing(),
       logger: { warn: log("warn"), error: log("error") } as never,
-      random: () => 0.5,
-      running: () => left > 0,
+      clock: { random: () => 0.5 },
+      isRunning: () => left > 0,
       pause: async (ms) => {
         pauses.push(ms);
         left -= 1;

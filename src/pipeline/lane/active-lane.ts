@@ -5,7 +5,6 @@ import { Notifier } from "../clock.ts";
 import type { DestinationPast } from "../delivering/destination-client.ts";
 import { LaneDelivery } from "../delivering/lane-delivery.ts";
 import { LANE_IDLE_MS, LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
-import type { LaneBudget } from "../memory-budget.ts";
 import type { LaneEvent } from "../model/lane-event.ts";
 import type { DeliveryIntent, FailureRecord } from "../model/lane-record.ts";
 import type { RouteDecision } from "../model/routes.ts";
@@ -17,7 +16,7 @@ import { createMemberFilter } from "../transforming/member-filter.ts";
 import type { TransformContext } from "../transforming/transform.ts";
 import { BatchLoop } from "./batch-loop.ts";
 import { BatchScheduler } from "./batch-scheduler.ts";
-import { EventDispatcher } from "./event-dispatcher.ts";
+import { createDispatcher } from "./event-dispatcher.ts";
 import { LaneCommitter } from "./lane-committer.ts";
 import type { LaneContext } from "./lane-context.ts";
 import type { LaneRoutes } from "./lane-routes.ts";
@@ -42,19 +41,13 @@ export interface ActiveLaneParts {
  * sends the outputs, and stores progress.
  */
 export class ActiveLane {
-  readonly #context: LaneContext;
-  readonly #labels: LaneLabels;
-  readonly #memory: LaneBudget;
-  readonly #reader: LaneReader;
+  /** What the parts of this delivery share: the objects of the partition, and those of this lane. */
+  readonly #shared;
   readonly #replays: LaneReplays;
-  readonly #health: HealthLogger;
   readonly #committer: LaneCommitter;
   readonly #scheduler: BatchScheduler;
   readonly #delivery: LaneDelivery;
   readonly #routes: LaneRoutes;
-  readonly #fail: (error: unknown) => void;
-  /** Notified when there may be new events to take, or free memory for the outputs of user code. */
-  readonly #work = new Notifier();
   /** Notified when settings change or this delivery stops. */
   readonly #changed = new Notifier();
   /** Notified only when this delivery stops, to abandon a batch that runs in a sandbox process. */
@@ -66,24 +59,46 @@ export class ActiveLane {
 
   constructor(parts: ActiveLaneParts) {
     const { context, kind, labels, routes, reader, recovered, fail } = parts;
-    this.#context = context;
-    this.#labels = labels;
     this.#routes = routes;
-    this.#reader = reader;
-    this.#fail = fail;
-    const { workspaceId, config } = routes.destination;
+    const { id, workspaceId, config } = routes.destination;
     const holdsMuch = (kind.batchLimits?.(config).ageMs ?? 0) > 0;
-    this.#memory = context.memory.openLane(workspaceId, holdsMuch);
-    this.#health = new HealthLogger({ ...context, destination: () => this.destination });
-    // Replays are part of batched deliveries; they do not affect other deliveries.
-    this.#replays = this.#createReplays(holdsMuch ? GATHERED_EVENTS_MAX : LANE_REPLAYS_EVENTS_MAX);
-    this.#committer = this.#createCommitter(recovered);
-    this.#replays.start(recovered, () => this.#committer.schedule());
-    this.#scheduler = this.#createScheduler();
+    const destination = () => routes.destination;
+    this.#shared = {
+      ...context,
+      labels,
+      reader,
+      destination,
+      fail,
+      memory: context.memory.openLane(workspaceId, holdsMuch),
+      health: new HealthLogger({ ...context, destination }),
+      /** Notified when there may be new events to take, or free memory for their outputs. */
+      work: new Notifier(),
+      isRunning: () => this.#isRunning,
+      failureRecord: () => this.#delivery.client.failureRecord,
+    };
+    const { memory } = this.#shared;
+    this.#replays = new LaneReplays({
+      ...this.#shared,
+      logs: context.replayedLogs,
+      // Replays are part of batched deliveries; they do not affect other deliveries.
+      inFlightMax: holdsMuch ? GATHERED_EVENTS_MAX : LANE_REPLAYS_EVENTS_MAX,
+    });
+    const replays = this.#replays;
+    this.#committer = new LaneCommitter({ ...this.#shared, replays }, recovered);
+    const committer = this.#committer;
+    this.#replays.start(recovered, () => committer.schedule());
+    this.#scheduler = new BatchScheduler({
+      ...this.#shared,
+      destinationId: id,
+      program: () => context.live.program(id),
+      replays,
+      requeuedIds: committer.requeuedIds,
+      changed: this.#changed,
+    });
     this.#delivery = this.#createDelivery(parts);
     // An interrupted delivery is repeated as a whole, unless this lane itself lacks memory.
     const flush = () => reader.recovering === undefined && this.#delivery.flushBatch();
-    if (holdsMuch) this.#memory.onPressure(flush);
+    if (holdsMuch) memory.onPressure(flush);
     this.#loop = this.#createLoop(kind);
     this.#ended = this.#loop.run().catch(fail);
   }
@@ -116,7 +131,7 @@ export class ActiveLane {
 
   /** Number of events whose outcome is not on disk yet. */
   get uncommitted(): number {
-    return this.#memory.uncommitted;
+    return this.#shared.memory.uncommitted;
   }
 
   /** Sequence number of the oldest record of `log` that replays need; undefined if none do. */
@@ -126,7 +141,7 @@ export class ActiveLane {
 
   /** Makes the loop check for new events. */
   wake(): void {
-    this.#work.notify();
+    this.#shared.work.notify();
   }
 
   /** Applies replay jobs that began or ended, and dead letters that were requeued. */
@@ -159,8 +174,8 @@ export class ActiveLane {
     await this.#ended;
     await this.#delivery.close();
     this.checkpoint();
-    this.#health.close();
-    this.#memory.close();
+    this.#shared.health.close();
+    this.#shared.memory.close();
   }
 
   /** Discards all outcomes that are not written yet, and all later ones. */
@@ -175,7 +190,7 @@ export class ActiveLane {
   #interruptWaits(): void {
     this.#changed.notify();
     this.#delivery.interruptWaits();
-    this.#work.notify();
+    this.#shared.work.notify();
   }
 
   #decide(event: LaneEvent): RouteDecision {
@@ -183,107 +198,50 @@ export class ActiveLane {
   }
 
   #lagSeconds(): number {
-    const { oldest } = this.#memory;
-    return oldest === undefined ? 0 : this.#context.clock.age(oldest.retryWindowStart) / 1_000;
-  }
-
-  #createReplays(inFlightMax: number): LaneReplays {
-    return new LaneReplays({
-      ...this.#context,
-      logs: this.#context.replayedLogs,
-      inFlightMax,
-      work: this.#work,
-      destination: () => this.destination,
-      fail: this.#fail,
-    });
-  }
-
-  #createCommitter(recovered: DeliveryIntent | undefined): LaneCommitter {
-    const parts = {
-      ...this.#context,
-      labels: this.#labels,
-      health: this.#health,
-      reader: this.#reader,
-      replays: this.#replays,
-      memory: this.#memory,
-      isRunning: () => this.#isRunning,
-      failureRecord: () => this.#delivery.client.failureRecord,
-      destination: () => this.destination,
-      room: this.#work,
-      fail: this.#fail,
-    };
-    return new LaneCommitter(parts, recovered);
-  }
-
-  #createScheduler(): BatchScheduler {
-    return new BatchScheduler({
-      ...this.#context,
-      destinationId: this.destination.id,
-      reader: this.#reader,
-      memory: this.#memory,
-      program: () => this.#context.live.program(this.destination.id),
-      replays: this.#replays,
-      requeuedIds: this.#committer.requeuedIds,
-      work: this.#work,
-      changed: this.#changed,
-    });
+    const { oldest } = this.#shared.memory;
+    return oldest === undefined ? 0 : this.#shared.clock.age(oldest.retryWindowStart) / 1_000;
   }
 
   #createDelivery({ kind, recovered, past, earlierFailure }: ActiveLaneParts): LaneDelivery {
     const parts = {
-      ...this.#context,
-      labels: this.#labels,
-      health: this.#health,
-      isRunning: () => this.#isRunning,
+      ...this.#shared,
       routes: () => this.#routes.current,
       decide: (event: LaneEvent) => this.#decide(event),
       committer: this.#committer,
       recovered,
       past,
       earlierFailure,
-      fail: this.#fail,
     };
     return new LaneDelivery(parts, kind, this.destination);
   }
 
   #createLoop(kind: DestinationKind): BatchLoop {
-    const memory = this.#memory;
-    const delivery = this.#delivery;
+    const { reader, refresh } = this.#shared;
+    const parts = { ...this.#shared, delivery: this.#delivery, committer: this.#committer };
     return new BatchLoop({
-      memory,
+      ...parts,
       scheduler: this.#scheduler,
-      dispatcher: new EventDispatcher({ memory, delivery, committer: this.#committer }),
-      delivery,
+      dispatch: createDispatcher(parts),
       transform: this.#createTransformContext(kind),
-      labels: this.#labels,
-      logger: this.#context.logger,
-      work: this.#work,
       decide: (events) => {
-        this.#context.refresh();
+        refresh();
         return events.map((event) => this.#decide(event));
       },
-      isRecovering: () => this.#reader.recovering !== undefined,
+      isRecovering: () => reader.recovering !== undefined,
       endRecovery: () => {
-        this.#reader.endRecovery();
+        reader.endRecovery();
         this.#replays.endRecovery();
         this.#delivery.endRecovery();
         this.#scheduler.noteRequeued();
       },
       isWaitingForSandbox: () => this.#isWaitingForSandbox,
-      fail: this.#fail,
     });
   }
 
   #createTransformContext({ overrideMembers = [] }: DestinationKind): TransformContext {
-    const { live, sandbox, codeLogs, logger, clock, metrics } = this.#context;
+    const { clock, metrics, labels } = this.#shared;
     return {
-      live,
-      sandbox,
-      codeLogs,
-      logger,
-      destination: () => this.destination,
-      running: () => this.#isRunning,
-      random: () => clock.random(),
+      ...this.#shared,
       removeOverrides: createMemberFilter(overrideMembers),
       pause: (ms) => clock.sleep(ms, this.#changed),
       unlessStopped: (work) => this.#stopping.unlessNotified(work),
@@ -292,7 +250,7 @@ export class ActiveLane {
         if (isWaiting) this.#delivery.flush();
       },
       onRun: (live, outcomes, seconds) => {
-        metrics.recordRun(this.#labels, live, outcomes, seconds);
+        metrics.recordRun(labels, live, outcomes, seconds);
         this.#scheduler.size.noteRun(outcomes.length, seconds);
       },
     };

@@ -13,12 +13,14 @@ import {
   transform,
 } from "../transforming/transform.ts";
 import type { BatchScheduler } from "./batch-scheduler.ts";
-import type { DispatchResult, EventDispatcher } from "./event-dispatcher.ts";
+import type { createDispatcher } from "./event-dispatcher.ts";
+
+type Dispatch = ReturnType<typeof createDispatcher>;
 
 export interface BatchLoopParts {
   memory: LaneBudget;
   scheduler: BatchScheduler;
-  dispatcher: EventDispatcher;
+  dispatch: Dispatch;
   delivery: LaneDelivery;
   transform: TransformContext;
   labels: LaneLabels;
@@ -99,7 +101,7 @@ export class BatchLoop {
   }
 
   get #isRunning(): boolean {
-    return this.#parts.transform.running();
+    return this.#parts.transform.isRunning();
   }
 
   /**
@@ -141,9 +143,9 @@ export class BatchLoop {
    * returns undefined, because the batch cannot run again: some of its events are passed on
    * already.
    */
-  #dispatch(...batch: Parameters<EventDispatcher["dispatch"]>): DispatchResult | undefined {
+  #dispatch(...batch: Parameters<Dispatch>): ReturnType<Dispatch> | undefined {
     try {
-      return this.#parts.dispatcher.dispatch(...batch);
+      return this.#parts.dispatch(...batch);
     } catch (error) {
       this.#parts.fail(error);
       return undefined;

@@ -13,13 +13,13 @@ import type { RouteDecision } from "../model/routes.ts";
 import type { TransformResult } from "../transforming/transform.ts";
 import type { LaneCommitter } from "./lane-committer.ts";
 
-export interface EventDispatcherParts {
+interface EventDispatcherParts {
   memory: LaneBudget;
   delivery: Pick<LaneDelivery, "push">;
   committer: Pick<LaneCommitter, "settle">;
 }
 
-export interface DispatchResult {
+interface DispatchResult {
   /**
    * Events that user code must run over again: their outputs did not fit in memory, or the code has
    * not returned a result for them. In the order of the batch.
@@ -30,53 +30,14 @@ export interface DispatchResult {
 }
 
 /**
- * Passes the outputs of user code on to delivery. Records the final outcome of an event without
- * outputs at once.
+ * Creates the function that passes the outputs of a batch's events on to delivery, in order. It
+ * records the final outcome of an event without outputs at once. It stops at the first event
+ * without a result of user code, or with outputs that do not fit in memory. `decisions` has one
+ * entry for each event. `results` has one entry for each event whose decision is to send it, in the
+ * same order, because user code runs over no other events.
  */
-export class EventDispatcher {
-  readonly #parts: EventDispatcherParts;
-
-  constructor(parts: EventDispatcherParts) {
-    this.#parts = parts;
-  }
-
-  /**
-   * Passes the outputs of a batch's events on to delivery, in order. Stops at the first event
-   * without a result of user code, or with outputs that do not fit in memory. `decisions` has one
-   * entry for each event. `results` has one entry for each event whose decision is to send it, in
-   * the same order, because user code runs over no other events.
-   */
-  dispatch(
-    events: readonly LaneEvent[],
-    decisions: readonly RouteDecision[],
-    results: readonly (TransformResult | undefined)[],
-  ): DispatchResult {
-    assert(decisions.length === events.length, "Each event of a batch has one route decision");
-    assert(results.length <= events.length, "A batch has no more results than events");
-    let bytes = 0;
-    let sent = 0;
-    for (let index = 0; index < events.length; index++) {
-      const event = events[index]!;
-      const decision = decisions[index]!;
-      const result = decision.kind === "send" ? results[sent++] : undefined;
-      if (decision.kind === "discard") this.#settle(event, { kind: "discarded" });
-      else if (decision.kind === "refused") {
-        this.#settle(event, { kind: "dead-letter", stage: "deliver", reason: decision.reason });
-      } else if (result === undefined) {
-        return { rest: events.slice(index), bytesPerEvent: bytes / Math.max(1, index) };
-      } else if ("outputs" in result) {
-        const added = outputBytes(result.outputs);
-        if (!this.#push(event, result.outputs, added)) {
-          return { rest: events.slice(index), bytesPerEvent: (bytes + added) / (index + 1) };
-        }
-        bytes += added;
-      } else this.#settle(event, result.outcome, result.live);
-    }
-    return { rest: [], bytesPerEvent: bytes / Math.max(1, events.length) };
-  }
-
-  #push(event: LaneEvent, outputs: readonly Output[], bytes: number): boolean {
-    const { memory, delivery } = this.#parts;
+export function createDispatcher({ memory, delivery, committer }: EventDispatcherParts) {
+  function push(event: LaneEvent, outputs: readonly Output[], bytes: number): boolean {
     assert(outputs.length > 0, "An event that is dispatched has outputs");
     if (!memory.dispatch(event, bytes)) return false;
     event.openOutputs = outputs.length;
@@ -85,10 +46,38 @@ export class EventDispatcher {
   }
 
   /** Records the final outcome of an event that has no outputs. */
-  #settle(event: LaneEvent, outcome: EventOutcome, live?: LiveProgram): void {
-    const { memory, committer } = this.#parts;
+  function settle(event: LaneEvent, outcome: EventOutcome, live?: LiveProgram): void {
     memory.dispatchEmpty();
     event.openOutputs = 1;
     committer.settle([createOutput(event, event.input.event.json, live)], outcome);
   }
+
+  return (
+    events: readonly LaneEvent[],
+    decisions: readonly RouteDecision[],
+    results: readonly (TransformResult | undefined)[],
+  ): DispatchResult => {
+    assert(decisions.length === events.length, "Each event of a batch has one route decision");
+    assert(results.length <= events.length, "A batch has no more results than events");
+    let bytes = 0;
+    let sent = 0;
+    for (let index = 0; index < events.length; index++) {
+      const event = events[index]!;
+      const decision = decisions[index]!;
+      const result = decision.kind === "send" ? results[sent++] : undefined;
+      if (decision.kind === "discard") settle(event, { kind: "discarded" });
+      else if (decision.kind === "refused") {
+        settle(event, { kind: "dead-letter", stage: "deliver", reason: decision.reason });
+      } else if (result === undefined) {
+        return { rest: events.slice(index), bytesPerEvent: bytes / Math.max(1, index) };
+      } else if ("outputs" in result) {
+        const added = outputBytes(result.outputs);
+        if (!push(event, result.outputs, added)) {
+          return { rest: events.slice(index), bytesPerEvent: (bytes + added) / (index + 1) };
+        }
+        bytes += added;
+      } else settle(event, result.outcome, result.live);
+    }
+    return { rest: [], bytesPerEvent: bytes / Math.max(1, events.length) };
+  };
 }

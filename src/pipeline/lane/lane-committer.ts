@@ -81,7 +81,7 @@ export interface LaneCommitterParts {
   failureRecord(): FailureRecord;
   destination(): Destination;
   /** Notified when the lane's memory, which was full, has room again. */
-  room: Notifier;
+  work: Notifier;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
@@ -151,7 +151,7 @@ export class LaneCommitter implements LaneCommitSource {
    */
   settle(outputs: readonly Output[], outcome: EventOutcome): void {
     if (outputs.length === 0) return;
-    const { clock, metrics, liveTail, latestOutcomes, memory, room } = this.#parts;
+    const { clock, metrics, liveTail, latestOutcomes, memory, work } = this.#parts;
     const { labels, health, replays } = this.#parts;
     const destination = this.#parts.destination();
     const now = clock.now();
@@ -184,7 +184,7 @@ export class LaneCommitter implements LaneCommitSource {
     const settled = this.#settled.length - settledBefore;
     if (settled === 0) return;
     memory.settle(settled);
-    if (wasFull) room.notify();
+    if (wasFull) work.notify();
     this.#scheduleSoon();
   }
 
@@ -244,7 +244,7 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   committed(change: LaneChange): void {
-    const { reader, replays, memory, room } = this.#parts;
+    const { reader, replays, memory, work } = this.#parts;
     const pending = this.#pending;
     assert(pending?.change === change, "A lane's changes are committed in order, each once");
     this.#pending = undefined;
@@ -258,7 +258,7 @@ export class LaneCommitter implements LaneCommitSource {
     memory.commit(pending.events);
     for (const { id } of change.settledRequeued) this.requeuedIds.delete(id);
     // A requeued letter that failed again may be requeued once more.
-    if (wasFull || change.settledRequeued.length > 0) room.notify();
+    if (wasFull || change.settledRequeued.length > 0) work.notify();
   }
 
   fail(error: unknown): void {

@@ -9,6 +9,7 @@ import type { Sandbox } from "../../sandbox/guest-sandbox.ts";
 import type { LogLine, Program, ProgramOutcome } from "../../sandbox/program.ts";
 import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
+import type { Clock } from "../clock.ts";
 import { retryDelayMs } from "../delivering/retry.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 import { eventKey } from "../model/event-key.ts";
@@ -28,8 +29,8 @@ export interface TransformContext {
   codeLogs: CodeLogs;
   logger: Logger;
   destination(): Destination;
-  running(): boolean;
-  random(): number;
+  isRunning(): boolean;
+  clock: Pick<Clock, "random">;
   /** Returns the event's JSON without the members that only user code may set. */
   removeOverrides(event: Uint8Array): Uint8Array;
   /** Resolves after `ms` milliseconds, or earlier when settings of the destination change. */
@@ -79,11 +80,14 @@ export async function transform(
   const inputs =
     due.length > TRANSFORM_BATCH_EVENTS_MAX ? due.slice(0, TRANSFORM_BATCH_EVENTS) : due;
   const run = inputs.length === 0 ? undefined : await runLive(context, inputs);
-  if (!context.running()) return undefined;
+  if (!context.isRunning()) return undefined;
   let ran = 0;
   return results.map((known, index) => {
     if (known !== undefined) return known;
-    if (run === undefined) return unchanged(events[index]!);
+    // Without code, the event is sent unchanged.
+    if (run === undefined) {
+      return { outputs: [createOutput(events[index]!, events[index]!.input.event.json)] };
+    }
     const outcome = run.outcomes[ran++];
     return outcome && resultOf(events[index]!, outcome, run.live);
   });
@@ -131,10 +135,6 @@ function resultOfRequeued(
   return undefined;
 }
 
-function unchanged(event: LaneEvent): TransformResult {
-  return { outputs: [createOutput(event, event.input.event.json)] };
-}
-
 function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): TransformResult {
   if ("error" in made) {
     const { message, line, column } = made.error;
@@ -153,7 +153,7 @@ function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): Tr
  * time with the code that is published then. In the meantime the events stay in the log.
  */
 async function runLive(context: TransformContext, events: readonly LaneEvent[]) {
-  for (let failures = 1; context.running(); failures++) {
+  for (let failures = 1; context.isRunning(); failures++) {
     const destination = context.destination();
     const started = performance.now();
     try {
@@ -189,7 +189,7 @@ async function runLive(context: TransformContext, events: readonly LaneEvent[]) 
       const level = error instanceof SandboxUnavailable ? "warn" : "error";
       const fields = { destinationId: destination.id, err: error };
       context.logger[level](fields, "batch waits for the sandbox");
-      await context.pause(retryDelayMs(failures, context.random()));
+      await context.pause(retryDelayMs(failures, context.clock.random()));
     }
   }
   return undefined;
