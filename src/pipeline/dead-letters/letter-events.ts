@@ -1,5 +1,4 @@
 import { defined } from "../../defined.ts";
-import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
 import { cutText } from "../../errors.ts";
 import { idsOfEvent } from "../../event/sdk/event.ts";
 import type { FailedAttempt } from "../model/attempt.ts";
@@ -25,8 +24,9 @@ export function createDeadLetter(
   const { laneEvent, live, bytes } = output;
   const { input } = laneEvent;
   const { event } = input;
+  const { reason, response, line, column } = ending;
   const text = Buffer.from(bytes).toString();
-  const original = live === undefined ? text : Buffer.from(event.json).toString();
+  const original = live && Buffer.from(event.json).toString();
   return {
     id: Bun.randomUUIDv7("hex", now),
     workspaceId: destination.workspaceId,
@@ -34,25 +34,25 @@ export function createDeadLetter(
     destinationId: destination.id,
     messageId: input.messageId,
     stage: ending.stage,
-    reason: ending.reason,
+    reason,
     attempts: output.attempts,
     text,
     user: event.user,
     type: input.type,
     receivedAt: input.receivedAt,
     createdAt: now,
-    ...(live !== undefined && {
-      transformationVersionId: live.transformation.versionId,
-      programId: live.id,
+    ...defined({
+      transformationVersionId: live?.transformation.versionId,
+      programId: live?.id,
+      original: original === text ? undefined : original,
+      name: event.name,
+      line,
+      column,
+      failedAttempts: output.failedAttempts && storedAttempts(output.failedAttempts, reason),
+      response,
+      status: response?.status,
+      code: response?.code,
     }),
-    ...(original !== text && { original }),
-    ...(event.name !== undefined && { name: event.name }),
-    ...(ending.line !== undefined && { line: ending.line }),
-    ...(ending.column !== undefined && { column: ending.column }),
-    ...(output.failedAttempts !== undefined && {
-      failedAttempts: storedAttempts(output.failedAttempts, ending.reason),
-    }),
-    ...(ending.response !== undefined && answered(ending.response)),
   };
 }
 
@@ -73,14 +73,6 @@ function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string
  * that equals the letter's reason is not stored with the attempt.
  */
 const ATTEMPT_REASON_CHARS_MAX = 200;
-
-function answered(response: ShownAnswer): Pick<NewLetter, "status" | "code" | "response"> {
-  const { status, code } = response;
-  return {
-    response,
-    ...defined({ status, code }),
-  };
-}
 
 /**
  * Creates the event that a lane processes for a requeued dead letter. It is the event as it was

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { cutText } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
@@ -103,11 +104,13 @@ export class LetterGroups {
     const own = this.#responses.get(id, responseId);
     if (own !== undefined) return { groupId: id, response: own };
     if (status === undefined && code === undefined) return { groupId: id };
-    const facts = { ...(status !== undefined && { status }), ...(code !== undefined && { code }) };
     const sample = this.#responsesOf(id, this.#groups.get([destinationId, name])).find(
       ({ response }) => response.status === status && response.code === code,
     );
-    return { groupId: id, response: sample ? { ...sample.response, isSample: true } : facts };
+    return {
+      groupId: id,
+      response: sample ? { ...sample.response, isSample: true } : defined({ status, code }),
+    };
   }
 
   /** Yields the groups of one destination's dead letters. */
@@ -189,17 +192,16 @@ export function isGroupOf(destinationId: string, id: string): boolean {
   return id.startsWith(groupId(destinationId, ""));
 }
 
-function newRow({ workspaceId, stage, reason, createdAt, status, code }: Letter, name: string) {
+function newRow(letter: Letter, name: string): GroupRow {
+  const { workspaceId, stage, reason, createdAt, status, code } = letter;
   const isOther = name === OTHER;
-  const row: GroupRow = {
+  return {
     workspaceId,
     stage,
     reason: isOther ? "Other reasons" : cutText(reason, REASON_CHARS_MAX),
     count: 0,
     firstAt: createdAt,
     lastAt: createdAt,
+    ...(!isOther && defined({ status, code })),
   };
-  if (status !== undefined && !isOther) row.status = status;
-  if (code !== undefined && !isOther) row.code = code;
-  return row;
 }
