@@ -96,7 +96,7 @@ test("letters that a request has moved are a replay, with what all of them have 
   const record = (taken: StoredLetter[], of: LetterJob | undefined = job()) => {
     const all: unknown[] = [];
     const jobs = { record: (...args: unknown[]) => all.push(args) } as unknown as JobTables;
-    recordMoved(jobs, { record: of, taken, now: 77 });
+    recordMoved(jobs, of, taken, 77);
     return all;
   };
   const long = "y".repeat(301);
@@ -108,5 +108,5 @@ test("letters that a request has moved are a replay, with what all of them have 
   ]);
   expect(record([])).toEqual([]);
   const jobs = {} as JobTables;
-  recordMoved(jobs, { record: undefined, taken: [letter("1")], now: 77 });
+  recordMoved(jobs, undefined, [letter("1")], 77);
 });

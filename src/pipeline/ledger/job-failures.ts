@@ -39,6 +39,7 @@ export function addFailures(
 /** Outcomes that one commit stores for letters that one replay has requeued. */
 export interface JobOutcomes {
   workspaceId: string;
+  /** `moved` is 0: the letters were counted when they were requeued. */
   counts: JobCounts;
   failures: JobFailure[];
 }

@@ -7,6 +7,8 @@ import {
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import {
+  addCounts,
+  commonScope,
   type EventJob,
   type JobProgress,
   type LetterJob,
@@ -146,7 +148,7 @@ export class JobTables {
     const moved = (before?.counts.moved ?? 0) + counts.moved;
     const all: LetterJob = {
       ...(before ?? job),
-      ...commonScope(before ?? job, job),
+      ...commonScope([before ?? job, job]),
       seen: moved,
       total: moved,
       counts: { ...(before ?? job).counts, moved },
@@ -173,13 +175,7 @@ export class JobTables {
     if (job === undefined || job.kind === "events") return;
     const settled: LetterJob = {
       ...job,
-      counts: {
-        delivered: job.counts.delivered + counts.delivered,
-        dropped: job.counts.dropped + counts.dropped,
-        failed: job.counts.failed + counts.failed,
-        discarded: job.counts.discarded + counts.discarded,
-        moved: job.counts.moved,
-      },
+      counts: addCounts(job.counts, counts),
       failures: addFailures(job.failures ?? [], failures),
     };
     this.put(settled);
@@ -208,14 +204,6 @@ export class JobTables {
 /** Whether a job has requeued all of its letters, and only waits for their outcomes. */
 function isMoved(job: ReplayJob): boolean {
   return job.kind !== "events" && job.movedAt !== undefined;
-}
-
-/** Returns the destination and the reason that both jobs have; undefined for each that differs. */
-function commonScope(one: LetterJob, other: LetterJob) {
-  return {
-    destinationId: one.destinationId === other.destinationId ? one.destinationId : undefined,
-    reason: one.reason === other.reason ? one.reason : undefined,
-  };
 }
 
 function destinationOf(job: ReplayJob): string {

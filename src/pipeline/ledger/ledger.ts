@@ -141,7 +141,7 @@ export class Ledger {
       const moved = this.#take(workspaceId, ids, record);
       const jobId = record?.id;
       for (const letter of moved.taken) this.#requeued.put({ letter, replayedAt: now, jobId });
-      recordMoved(this.#jobs, { record, taken: moved.taken, now });
+      recordMoved(this.#jobs, record, moved.taken, now);
       return moved;
     });
     this.#requeued.added(taken);
@@ -177,7 +177,7 @@ export class Ledger {
   async purge(workspaceId: string, ids: readonly string[], record?: LetterJob) {
     const { taken, done } = await this.#change(() => {
       const moved = this.#take(workspaceId, ids, record);
-      recordMoved(this.#jobs, { record, taken: moved.taken, now: record?.createdAt ?? 0 });
+      recordMoved(this.#jobs, record, moved.taken, record?.createdAt ?? 0);
       return moved;
     });
     return { purged: taken.length, done };

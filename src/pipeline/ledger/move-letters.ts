@@ -1,6 +1,6 @@
 import { cutText } from "../../errors.ts";
 import type { RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
-import type { LetterJob } from "../model/replay-job.ts";
+import { commonScope, type LetterJob } from "../model/replay-job.ts";
 import type { JobTables } from "./job-tables.ts";
 import type { LetterTables } from "./letter-tables.ts";
 
@@ -65,24 +65,15 @@ export function moveLetters(
  */
 export function recordMoved(
   jobs: JobTables,
-  {
-    record,
-    taken,
-    now,
-  }: { record: LetterJob | undefined; taken: readonly StoredLetter[]; now: number },
+  record: LetterJob | undefined,
+  taken: readonly StoredLetter[],
+  now: number,
 ): void {
-  const [first] = taken;
-  if (record === undefined || first === undefined) return;
-  const isSame = (key: "destinationId" | "reason") => taken.every((it) => it[key] === first[key]);
-  jobs.record(
-    {
-      ...record,
-      destinationId: isSame("destinationId") ? first.destinationId : undefined,
-      reason: isSame("reason") ? cutText(first.reason, REASON_CHARS_MAX) : undefined,
-      counts: { ...record.counts, moved: taken.length },
-    },
-    now,
-  );
+  if (record === undefined || taken.length === 0) return;
+  const { destinationId, reason } = commonScope(taken);
+  const cut = reason && cutText(reason, REASON_CHARS_MAX);
+  const counts = { ...record.counts, moved: taken.length };
+  jobs.record({ ...record, destinationId, reason: cut, counts }, now);
 }
 
 /** Number of characters at the start of a reason that an entry in the list of replays stores. */

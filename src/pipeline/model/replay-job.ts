@@ -161,4 +161,24 @@ export interface JobProgress
   doneAt?: number;
 }
 
+/**
+ * Returns the destination and the reason that all of the letters or jobs have; undefined for each
+ * that differs.
+ */
+export function commonScope(all: readonly Pick<LetterJob, "destinationId" | "reason">[]) {
+  const common = (key: "destinationId" | "reason") =>
+    all.every((it) => it[key] === all[0]?.[key]) ? all[0]?.[key] : undefined;
+  return { destinationId: common("destinationId"), reason: common("reason") };
+}
+
+export function addCounts(one: JobCounts, other: JobCounts): JobCounts {
+  return {
+    delivered: one.delivered + other.delivered,
+    dropped: one.dropped + other.dropped,
+    failed: one.failed + other.failed,
+    discarded: one.discarded + other.discarded,
+    moved: one.moved + other.moved,
+  };
+}
+
 export const noCounts: JobCounts = { delivered: 0, dropped: 0, failed: 0, discarded: 0, moved: 0 };

@@ -1,6 +1,13 @@
 import { addFailures } from "../ledger/job-failures.ts";
 import type { CursorRecord } from "../model/lane-record.ts";
-import type { EventJob, JobCounts, JobFailure, LetterJob, ReplayJob } from "../model/replay-job.ts";
+import {
+  addCounts,
+  commonScope,
+  type EventJob,
+  type JobFailure,
+  type LetterJob,
+  type ReplayJob,
+} from "../model/replay-job.ts";
 
 /**
  * Combines the copies of one replay job that the ledgers of several partitions hold. Each copy
@@ -16,7 +23,7 @@ export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
   const failures = parts.reduce<JobFailure[]>((all, it) => addFailures(all, it.failures ?? []), []);
   const together = {
     ...(failures.length > 0 && { failures }),
-    counts: sumOf(parts.map(({ counts }) => counts)),
+    counts: parts.map(({ counts }) => counts).reduce(addCounts),
     ...(running === undefined && ends.length > 0 && { endedAt: Math.max(...ends) }),
   };
   if (rest.kind === "events") {
@@ -25,13 +32,10 @@ export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
   const letters = parts as readonly LetterJob[];
   const sum = (of: (job: LetterJob) => number) => letters.reduce((all, it) => all + of(it), 0);
   const rate = Math.round(sum((job) => job.rate));
-  const common = <K extends "destinationId" | "reason">(key: K) =>
-    letters.every((it) => it[key] === letters[0]?.[key]) ? letters[0]?.[key] : undefined;
   return {
     ...rest,
     ...together,
-    destinationId: common("destinationId"),
-    reason: common("reason"),
+    ...commonScope(letters),
     rate,
     seen: sum(({ seen }) => seen),
     total: sum(({ total }) => total),
@@ -51,16 +55,5 @@ function mergeProgress(parts: readonly EventJob[]) {
     logs,
     ...(reached.length > 0 && { reachedAt: Math.max(...reached) }),
     ...(missing.length > 0 && { missingBefore: Math.max(...missing) }),
-  };
-}
-
-function sumOf(all: readonly JobCounts[]): JobCounts {
-  const sum = (name: keyof JobCounts) => all.reduce((total, counts) => total + counts[name], 0);
-  return {
-    delivered: sum("delivered"),
-    dropped: sum("dropped"),
-    failed: sum("failed"),
-    discarded: sum("discarded"),
-    moved: sum("moved"),
   };
 }
