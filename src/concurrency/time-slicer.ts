@@ -16,12 +16,12 @@ export class TimeSlicer {
    * Calls `work` with each item, in slices. Rejects with the reason of `signal` when the signal is
    * aborted.
    */
-  async each<T>(items: Iterable<T>, work: (item: T) => void, signal: AbortSignal): Promise<void> {
+  async each<T>(items: Iterable<T>, work: (item: T) => void, signal?: AbortSignal): Promise<void> {
     const iterator = items[Symbol.iterator]();
     let isDone = false;
     while (!isDone) {
       isDone = await this.run(() => {
-        signal.throwIfAborted();
+        signal?.throwIfAborted();
         return workFor(SLICE_MS, iterator, work);
       });
     }

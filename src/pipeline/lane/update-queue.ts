@@ -63,7 +63,7 @@ export class UpdateQueue {
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.size > 0) {
-      await this.#slicer.each(this.#waiting, (id) => this.#updateOne(id), never);
+      await this.#slicer.each(this.#waiting, (id) => this.#updateOne(id));
     }
     this.#isRunning = false;
   }
@@ -86,5 +86,3 @@ export class UpdateQueue {
     this.add(this.#failed);
   }
 }
-
-const never = new AbortController().signal;

@@ -1,4 +1,5 @@
 import { TimeSlicer } from "../../concurrency/time-slicer.ts";
+import { recentResult } from "../../observe/recent-result.ts";
 import type { LaneGauges } from "./lane-gauges.ts";
 import type { TenantLabels } from "./tenant-labels.ts";
 
@@ -18,8 +19,6 @@ export interface LaneTotal {
   isWaitingForSandbox: boolean;
 }
 
-const never = new AbortController().signal;
-
 /**
  * Creates a function that combines the state of all lanes with equal metric labels. Because there
  * may be thousands of lanes, the function lets other work run in between, and concurrent calls
@@ -30,9 +29,7 @@ export function createLaneTotals(
   tenants: TenantLabels,
 ): () => Promise<readonly LaneTotal[]> {
   const slicer = new TimeSlicer();
-  let running: Promise<readonly LaneTotal[]> | undefined;
-
-  async function addUp(): Promise<readonly LaneTotal[]> {
+  return recentResult(0, async () => {
     const totals = new Map<string, LaneTotal>();
     const add = (lane: LaneGauges) => {
       const labels = tenants.shown({ ...lane.labels });
@@ -49,14 +46,7 @@ export function createLaneTotals(
         isWaitingForSandbox: before?.isWaitingForSandbox || lane.isWaitingForSandbox(),
       });
     };
-    await slicer.each([...lanes()], add, never);
+    await slicer.each([...lanes()], add);
     return [...totals.values()];
-  }
-
-  return () => {
-    running ??= addUp().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
+  });
 }
