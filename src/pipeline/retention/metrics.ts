@@ -19,8 +19,10 @@ export function createRetentionMetrics(
     const parts = readers.values().flatMap((reader) => reader.parts());
     return parts.reduce((bytes, part) => bytes + part.bytes, 0);
   };
+  // A log that cannot be read has no time, so that the other metrics are still collected.
+  const timeOfFirst = (reader: LogReader) => firstTime(reader, timeOf).catch(() => undefined);
   const oldestAt = async () => {
-    const times = await Promise.all(readers.values().map((reader) => timeOfFirst(reader, timeOf)));
+    const times = await Promise.all(readers.values().map(timeOfFirst));
     const oldest = Math.min(...times.filter((time) => time !== undefined));
     return Number.isFinite(oldest) ? oldest : undefined;
   };
@@ -58,16 +60,4 @@ export function createRetentionMetrics(
       registers,
     }),
   };
-}
-
-/**
- * Returns the time of a log's first record. Undefined for an empty log, and for one that cannot be
- * read, so that the other metrics are still collected.
- */
-async function timeOfFirst(reader: LogReader, timeOf: TimeOf): Promise<number | undefined> {
-  try {
-    return await firstTime(reader, timeOf);
-  } catch {
-    return undefined;
-  }
 }

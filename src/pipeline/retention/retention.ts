@@ -88,7 +88,7 @@ export class Retention {
    * size bound, or the disk is nearly full.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
-    const { bounds, readers, allReaders = readers } = this.#parts;
+    const { bounds, readers, allReaders = readers, onGivenUp, logger } = this.#parts;
     const { ageMsMax } = bounds;
     const bytesMax = (bounds.bytesMax * readers.size) / allReaders.size;
     if (ageMsMax === 0 && bytesMax === 0) return below;
@@ -108,7 +108,10 @@ export class Retention {
       lacking -= bytes;
       cut.at += 1;
     }
-    if (givenUp > 0) this.#tellGivenUp(givenUp);
+    if (givenUp > 0) {
+      onGivenUp?.(givenUp);
+      logger.warn({ bytes: givenUp }, "kept events deleted: the disk is nearly full");
+    }
     return new Map(cuts.map(({ name, parts, at }) => [name, parts[at]?.first ?? 0]));
   }
 
@@ -118,9 +121,8 @@ export class Retention {
 
   #cuts(below: ReadonlyMap<string, number>): Cut[] {
     return Array.from(this.#parts.readers, ([name, reader]) => {
-      const times = this.#times.get(name) ?? new Map<number, number>();
+      const times = this.#times.getOrInsertComputed(name, () => new Map());
       for (const first of times.keys()) if (first < reader.first()) times.delete(first);
-      this.#times.set(name, times);
       return { name, reader, parts: reader.parts(), at: 0, below: below.get(name) ?? 0 };
     });
   }
@@ -176,12 +178,6 @@ export class Retention {
       logger.error({ err: error }, "cannot read free disk space");
       return 0;
     }
-  }
-
-  #tellGivenUp(bytes: number): void {
-    this.#parts.onGivenUp?.(bytes);
-    const problem = "kept events deleted: the disk is nearly full";
-    this.#parts.logger.warn({ bytes }, problem);
   }
 }
 
