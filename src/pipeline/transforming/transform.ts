@@ -148,6 +148,12 @@ function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): Tr
 }
 
 /**
+ * The sandbox program of published code. The same code always has the same object, by which the
+ * sandbox recognizes the program.
+ */
+const programs = new WeakMap<LiveProgram, Program>();
+
+/**
  * Runs the destination's published code over events. Returns undefined when there is no code, or
  * when the delivery is stopped. When no sandbox process is available, pauses and tries again, each
  * time with the code that is published then. In the meantime the events stay in the log.
@@ -172,7 +178,11 @@ async function runLive(context: TransformContext, events: readonly LaneEvent[]) 
         take: (taken: LogLine[]) => void lines.push(...taken),
       };
       const outcomes = await context.unlessStopped(
-        context.sandbox.run(sharedProgramOf(live), { events: json, metadata }, logSink),
+        context.sandbox.run(
+          programs.getOrInsertComputed(live, programOf),
+          { events: json, metadata },
+          logSink,
+        ),
       );
       if (outcomes === undefined) return undefined;
       if (outcomes.length === 0) throw new Error("Expected an outcome, got none");
@@ -193,14 +203,4 @@ async function runLive(context: TransformContext, events: readonly LaneEvent[]) 
     }
   }
   return undefined;
-}
-
-const programs = new WeakMap<LiveProgram, Program>();
-
-/**
- * Returns the sandbox program of published code. The same code always gives the same object, by
- * which the sandbox recognizes the program.
- */
-function sharedProgramOf(live: LiveProgram): Program {
-  return programs.getOrInsertComputed(live, programOf);
 }
