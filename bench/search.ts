@@ -18,7 +18,7 @@ import type { Positions } from "../src/log/positions.ts";
 import { openLogReader } from "../src/log/reader.ts";
 import { openLogWriter } from "../src/log/writer.ts";
 import { createLogger } from "../src/observe/log.ts";
-import { Search, type SearchQuery } from "../src/pipeline/search/search.ts";
+import { createSearch, type SearchQuery } from "../src/pipeline/search/search.ts";
 import { median } from "./load.ts";
 import { report, round2 } from "./report.ts";
 
@@ -90,18 +90,18 @@ async function row(name: string, run: (reader: LogReader) => Promise<number>) {
 }
 
 async function searchOnce(reader: LogReader, query: SearchQuery): Promise<number> {
-  const search = new Search({ readers: new Map([["0", reader]]), clock, eventOf });
-  return (await search.find(query, new AbortController().signal)).events.length;
+  const search = createSearch({ readers: new Map([["0", reader]]), clock, eventOf });
+  return (await search(query, new AbortController().signal)).events.length;
 }
 
 /** Repeats a search with its cursor until the end of the log. */
 async function searchAll(reader: LogReader, query: SearchQuery): Promise<number> {
-  const search = new Search({ readers: new Map([["0", reader]]), clock, eventOf });
+  const search = createSearch({ readers: new Map([["0", reader]]), clock, eventOf });
   let found = 0;
   let rest: Positions | undefined;
   do {
     const asked = { ...query, ...(rest && { rest }) };
-    const page = await search.find(asked, new AbortController().signal);
+    const page = await search(asked, new AbortController().signal);
     found += page.events.length;
     rest = page.stopped?.rest;
   } while (rest !== undefined);

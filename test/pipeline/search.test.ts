@@ -11,7 +11,11 @@ import type { LogReader } from "../../src/log/event-log.ts";
 import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
-import { Search, type SearchQuery, type SearchResult } from "../../src/pipeline/search/search.ts";
+import {
+  createSearch,
+  type SearchQuery,
+  type SearchResult,
+} from "../../src/pipeline/search/search.ts";
 import {
   SEARCH_ANSWER_BYTES_MAX,
   SEARCH_BYTES_MAX,
@@ -65,9 +69,8 @@ const never = new AbortController().signal;
 const isSource = (id: string) => id === "ours";
 
 function searchOf(readers: ReadonlyMap<string, LogReader>, elapsed = () => 0) {
-  const search = new Search({ readers, clock: { elapsed }, eventOf });
-  return (query: Partial<SearchQuery> = {}) =>
-    search.find({ limit: 10, isSource, ...query }, never);
+  const search = createSearch({ readers, clock: { elapsed }, eventOf });
+  return (query: Partial<SearchQuery> = {}) => search({ limit: 10, isSource, ...query }, never);
 }
 
 /** All pages of a search. */
@@ -201,9 +204,9 @@ describe("search", () => {
 
   test("a search ends when it is aborted", async () => {
     const readers = await logsOf([[record(1, "")]]);
-    const search = new Search({ readers, clock: { elapsed: () => 0 }, eventOf });
+    const search = createSearch({ readers, clock: { elapsed: () => 0 }, eventOf });
     const signal = AbortSignal.abort(new Error("gone"));
-    await expect(search.find({ limit: 1, isSource }, signal)).rejects.toThrow("gone");
+    await expect(search({ limit: 1, isSource }, signal)).rejects.toThrow("gone");
   });
 
   test("a search continues from a position that was trimmed meanwhile", async () => {

@@ -70,54 +70,29 @@ interface SearchParts {
 }
 
 /**
- * Finds events in all event logs, newest first. Always scans the log whose scan has come least far
- * into the past. An event is therefore returned only after all newer events of the other logs,
- * unless a clock was set back. A search stops at a bound, and its result then has the positions
- * from which to continue. Because each search makes progress, continuing often enough reaches the
- * beginning of the logs.
+ * Creates the function that finds events in all event logs, newest first. It always scans the log
+ * whose scan has come least far into the past. An event is therefore returned only after all newer
+ * events of the other logs, unless a clock was set back. A search stops at a bound, and its result
+ * then has the positions from which to continue. Because each search makes progress, continuing
+ * often enough reaches the beginning of the logs. The function rejects with the signal's reason when
+ * the signal is aborted.
  */
-export class Search {
-  readonly #parts: SearchParts;
-  readonly #slicer = new TimeSlicer();
-
-  constructor(parts: SearchParts) {
-    this.#parts = parts;
-  }
+export function createSearch(parts: SearchParts) {
+  const { readers, clock } = parts;
+  const slicer = new TimeSlicer();
 
   /** Builds the event of a record. An event that was refused at ingestion stays as it was sent. */
-  readonly #eventOf = (record: EventRecord): BuiltEvent => {
+  function shownEvent(record: EventRecord): BuiltEvent {
     const isRefused = record.format === "json" && record.refused !== undefined;
-    return isRefused ? eventOf(record) : this.#parts.eventOf(record);
-  };
-
-  /** Runs one search. Rejects with the signal's reason when the signal is aborted. */
-  async find(query: SearchQuery, signal: AbortSignal): Promise<SearchResult> {
-    const startedAt = this.#parts.clock.elapsed();
-    let hasNewer = false;
-    const logs = await this.#begin(query, () => {
-      hasNewer = true;
-    });
-    const page = new Page(query.limit);
-    for (;;) {
-      const next = furthestBehind(logs.values());
-      const bound = next?.reachedAt ?? Number.NEGATIVE_INFINITY;
-      let by = emit(logs, bound, page, this.#eventOf);
-      if (by === undefined && next === undefined) {
-        return { events: page.events, reachedAt: query.from, hasNewer };
-      }
-      if (page.isFull) by ??= "limit";
-      if (bound < Number.POSITIVE_INFINITY) by ??= this.#exhausted(logs, startedAt, query);
-      if (by !== undefined) return { ...stopped(by, logs, page, bound), hasNewer };
-      await next?.step(signal);
-    }
+    return isRefused ? eventOf(record) : parts.eventOf(record);
   }
 
   /**
    * Creates a scan of each log. Calls `onNewer` for each record in the time range that a newer
    * version wrote.
    */
-  async #begin(query: SearchQuery, onNewer: () => void): Promise<Map<string, ReverseScan>> {
-    const finds = createFinder(query, query.isSource, this.#eventOf);
+  async function begin(query: SearchQuery, onNewer: () => void): Promise<ReverseScan[]> {
+    const finds = createFinder(query, query.isSource, shownEvent);
     const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;
     const isWanted = (record: Uint8Array) => {
       if (!isNewerRecord(record)) return finds(record);
@@ -125,26 +100,45 @@ export class Search {
       if (time >= from && time < to) onNewer();
       return false;
     };
-    const timeOf = timeOfRecord;
-    const shared = { isWanted, timeOf, countMax: query.limit, slicer: this.#slicer };
-    const logs = new Map<string, ReverseScan>();
-    for (const [name, reader] of this.#parts.readers) {
-      const range = await rangeOf(name, reader, query);
-      logs.set(name, new ReverseScan({ log: name, reader, range, ...shared }));
+    const shared = { isWanted, timeOf: timeOfRecord, countMax: query.limit, slicer };
+    const logs: ReverseScan[] = [];
+    for (const [log, reader] of readers) {
+      const range = await rangeOf(log, reader, query);
+      logs.push(new ReverseScan({ log, reader, range, ...shared }));
     }
     return logs;
   }
 
-  #exhausted(
-    logs: ReadonlyMap<string, ReverseScan>,
+  function exhausted(
+    logs: readonly ReverseScan[],
     startedAt: number,
     { scannedBytesMax = SEARCH_BYTES_MAX }: SearchQuery,
   ): SearchStopReason | undefined {
-    let bytes = 0;
-    for (const log of logs.values()) bytes += log.bytes;
+    const bytes = logs.reduce((sum, log) => sum + log.bytes, 0);
     if (bytes >= scannedBytesMax) return "bytes";
-    return this.#parts.clock.elapsed() - startedAt >= SEARCH_MS_MAX ? "time" : undefined;
+    return clock.elapsed() - startedAt >= SEARCH_MS_MAX ? "time" : undefined;
   }
+
+  return async (query: SearchQuery, signal: AbortSignal): Promise<SearchResult> => {
+    const startedAt = clock.elapsed();
+    let hasNewer = false;
+    const logs = await begin(query, () => {
+      hasNewer = true;
+    });
+    const page = new Page(query.limit);
+    for (;;) {
+      const next = furthestBehind(logs);
+      const bound = next?.reachedAt ?? Number.NEGATIVE_INFINITY;
+      let by = emit(logs, bound, page, shownEvent);
+      if (by === undefined && next === undefined) {
+        return { events: page.events, reachedAt: query.from, hasNewer };
+      }
+      if (page.isFull) by ??= "limit";
+      if (bound < Number.POSITIVE_INFINITY) by ??= exhausted(logs, startedAt, query);
+      if (by !== undefined) return { ...stopped(by, logs, page, bound), hasNewer };
+      await next?.step(signal);
+    }
+  };
 }
 
 /**
@@ -165,13 +159,13 @@ async function rangeOf(name: string, reader: LogReader, { from, to, rest }: Sear
  * undefined.
  */
 function emit(
-  logs: ReadonlyMap<string, ReverseScan>,
+  logs: readonly ReverseScan[],
   bound: number,
   page: Page,
   eventOf: SearchParts["eventOf"],
 ): SearchStopReason | undefined {
   for (;;) {
-    const newest = withNewestHit(logs.values());
+    const newest = withNewestHit(logs);
     const hit = newest?.head;
     if (hit === undefined || hit.time < bound) return undefined;
     if (page.isFull) return "limit";
@@ -211,13 +205,13 @@ class Page {
 
 function stopped(
   by: SearchStopReason,
-  logs: Map<string, ReverseScan>,
+  logs: readonly ReverseScan[],
   page: Page,
   bound: number,
 ): Omit<SearchResult, "hasNewer"> {
   const rest: Record<string, number> = {};
-  for (const [name, log] of logs) if (log.rest !== undefined) rest[name] = log.rest;
-  const waiting = withNewestHit(logs.values())?.head?.time ?? Number.NEGATIVE_INFINITY;
+  for (const log of logs) if (log.rest !== undefined) rest[log.log] = log.rest;
+  const waiting = withNewestHit(logs)?.head?.time ?? Number.NEGATIVE_INFINITY;
   const reachedAt = Math.max(bound, waiting);
   return {
     events: page.events,
@@ -226,15 +220,15 @@ function stopped(
   };
 }
 
-function furthestBehind(logs: Iterable<ReverseScan>): ReverseScan | undefined {
+function furthestBehind(logs: readonly ReverseScan[]): ReverseScan | undefined {
   return best(logs, (log) => (log.isDone ? undefined : log.reachedAt));
 }
 
-function withNewestHit(logs: Iterable<ReverseScan>): ReverseScan | undefined {
+function withNewestHit(logs: readonly ReverseScan[]): ReverseScan | undefined {
   return best(logs, (log) => log.head?.time);
 }
 
-function best(logs: Iterable<ReverseScan>, of: (log: ReverseScan) => number | undefined) {
+function best(logs: readonly ReverseScan[], of: (log: ReverseScan) => number | undefined) {
   let best: { log: ReverseScan; value: number } | undefined;
   for (const log of logs) {
     const value = of(log);
