@@ -64,14 +64,10 @@ interface WorkspaceUse {
  * - a lane with no event in delivery may send one event of ordinary size.
  */
 export class MemoryBudget {
-  #bytes = 0;
+  bytes = 0;
   readonly #workspaces = new Map<string, WorkspaceUse>();
   readonly #waiting = new Map<LaneBudget, Notifier>();
   readonly #flushes = new Map<LaneBudget, () => void>();
-
-  get bytes(): number {
-    return this.#bytes;
-  }
 
   /**
    * Creates the budget of a new lane. `gathers` is true if the lane gathers events into large
@@ -89,8 +85,8 @@ export class MemoryBudget {
    * that wait for it. Called only by `LaneBudget`.
    */
   add(bytes: number): void {
-    this.#bytes += bytes;
-    assert(this.#bytes >= 0, "The lanes hold no negative number of bytes");
+    this.bytes += bytes;
+    assert(this.bytes >= 0, "The lanes hold no negative number of bytes");
     if (bytes <= 0) this.notifyWaiting();
   }
 
@@ -110,7 +106,7 @@ export class MemoryBudget {
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);
-    const isFull = this.#bytes >= LANES_HELD_BYTES_MAX;
+    const isFull = this.bytes >= LANES_HELD_BYTES_MAX;
     for (const [lane, flush] of this.#flushes) {
       if (lane === waiting || lane.bytes < LANE_HELD_BYTES_MIN) continue;
       if (isFull || lane.workspace === waiting.workspace) flush();
@@ -154,17 +150,13 @@ export class LaneBudget {
   readonly #events = new EventList();
   #unsettled = 0;
   #dispatched = 0;
-  #bytes = 0;
+  bytes = 0;
   #isClosed = false;
 
   constructor(budget: MemoryBudget, workspace: WorkspaceUse, bounds: LaneBounds) {
     this.#budget = budget;
     this.workspace = workspace;
     this.#bounds = bounds;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   /** Number of events whose outcome is not on disk yet. */
@@ -266,7 +258,7 @@ export class LaneBudget {
     if (this.#isClosed) return;
     this.workspace.dispatched -= this.#dispatched;
     this.#dispatched = 0;
-    this.#add(-this.#bytes);
+    this.#add(-this.bytes);
     this.#isClosed = true;
     this.#budget.closeLane(this);
   }
@@ -274,19 +266,19 @@ export class LaneBudget {
   /** Number of bytes that this lane may still hold; 0 or negative when a limit is reached. */
   get #freeBytes(): number {
     const { bytes } = this.workspace;
-    const scale = this.#bytes < LANE_HELD_BYTES_MIN ? 2 : 1;
+    const scale = this.bytes < LANE_HELD_BYTES_MIN ? 2 : 1;
     const ofWorkspace = scale * WORKSPACE_HELD_BYTES_MAX - bytes;
     const ofAll = scale * LANES_HELD_BYTES_MAX - this.#budget.bytes;
     const ofMinimum = WORKSPACE_HELD_BYTES_MIN - bytes;
     const shared = Math.min(ofWorkspace, Math.max(ofAll, ofMinimum));
-    return Math.min(this.#bounds.bytes - this.#bytes, shared);
+    return Math.min(this.#bounds.bytes - this.bytes, shared);
   }
 
   #add(bytes: number): void {
     if (this.#isClosed) return;
-    this.#bytes += bytes;
+    this.bytes += bytes;
     this.workspace.bytes += bytes;
-    assert(this.#bytes >= 0, "A lane holds no negative number of bytes");
+    assert(this.bytes >= 0, "A lane holds no negative number of bytes");
     this.#budget.add(bytes);
   }
 }

@@ -11,8 +11,8 @@ import type { LaneReplays } from "../replays/lane-replays.ts";
 
 /** The connections of one destination by source, which decide which events are sent. */
 export class LaneRoutes {
-  #destination: Destination;
-  #connections: readonly Connection[];
+  destination: Destination;
+  connections: readonly Connection[];
   /**
    * The routes that `current` returns; undefined until its first call, because most destinations
    * are idle and never need them.
@@ -21,8 +21,8 @@ export class LaneRoutes {
   #isRemoved = false;
 
   constructor(destination: Destination, connections: readonly Connection[]) {
-    this.#destination = destination;
-    this.#connections = connections;
+    this.destination = destination;
+    this.connections = connections;
   }
 
   /**
@@ -30,16 +30,8 @@ export class LaneRoutes {
    * whether an event was checked against the current routes.
    */
   get current(): Routes {
-    this.#current ??= createRoutes(this.#destination, this.#connections);
+    this.#current ??= createRoutes(this.destination, this.connections);
     return this.#current;
-  }
-
-  get destination(): Destination {
-    return this.#destination;
-  }
-
-  get connections(): readonly Connection[] {
-    return this.#connections;
   }
 
   /**
@@ -47,11 +39,11 @@ export class LaneRoutes {
    * longer, or undefined when nothing has changed.
    */
   update(destination: Destination, connections: readonly Connection[]): string[] | undefined {
-    const before = [this.#destination, this.#connections];
+    const before = [this.destination, this.connections];
     if (Bun.deepEquals([destination, connections], before)) return undefined;
-    const ids = this.#connections.map(({ id }) => id);
-    this.#destination = destination;
-    this.#connections = connections;
+    const ids = this.connections.map(({ id }) => id);
+    this.destination = destination;
+    this.connections = connections;
     this.#current = undefined;
     return ids.filter((id) => !connections.some((connection) => connection.id === id));
   }

@@ -55,26 +55,18 @@ export class GroupCommit<Change> {
   #closing = false;
   /** Resolved by `close`. Ends the pause after a failed commit. */
   readonly #stopped = Promise.withResolvers<void>();
-  #closed = false;
-  #isFailing = false;
+  /** Whether writing has ended for good: further changes are never written. */
+  isClosed = false;
+  /** Whether the last attempt to write changes failed. */
+  isFailing = false;
 
   constructor(parts: GroupCommitParts<Change>) {
     this.#parts = parts;
   }
 
-  /** Whether the last attempt to write changes failed. */
-  get isFailing(): boolean {
-    return this.#isFailing;
-  }
-
-  /** Whether writing has ended for good: further changes are never written. */
-  get isClosed(): boolean {
-    return this.#closed;
-  }
-
   /** Records that a lane has changes, which the next transaction includes. */
   schedule(committer: CommitSource<Change>): void {
-    if (this.#closed) return;
+    if (this.isClosed) return;
     this.#dirty.add(committer);
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
@@ -85,8 +77,8 @@ export class GroupCommit<Change> {
 
   /** Ends writing for good, and drops the scheduled changes. */
   abandon(): void {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.isClosed) return;
+    this.isClosed = true;
     this.#dirty.clear();
     this.#parts.onLost();
   }
@@ -99,7 +91,7 @@ export class GroupCommit<Change> {
     this.#closing = true;
     this.#stopped.resolve();
     while (this.#flushing !== undefined) await this.#flushing;
-    this.#closed = true;
+    this.isClosed = true;
   }
 
   async #flush(): Promise<void> {
@@ -119,7 +111,7 @@ export class GroupCommit<Change> {
     const number = ++this.#number;
     for (;;) {
       const result = await this.#commit(changes, number);
-      this.#isFailing = result === "retry";
+      this.isFailing = result === "retry";
       if (result === "written") break;
       if (result === "failed") {
         this.#number -= 1;
@@ -127,8 +119,8 @@ export class GroupCommit<Change> {
       }
       // Nothing may be written after a failed change: a later cursor would pass over its dead
       // letters.
-      if (this.#closing) this.#closed = true;
-      if (this.#closed) return;
+      if (this.#closing) this.isClosed = true;
+      if (this.isClosed) return;
       await Promise.race([Bun.sleep(FAILURE_WAIT_MS), this.#stopped.promise]);
     }
     for (const { committer, change } of changes) {
@@ -158,7 +150,7 @@ export class GroupCommit<Change> {
     changes: readonly { committer: CommitSource<Change>; change: Change }[],
     number: number,
   ): Promise<"written" | "retry" | "failed"> {
-    if (this.#closed) return "retry";
+    if (this.isClosed) return "retry";
     try {
       const written = changes.map(({ change }) => change);
       await this.#parts.write(written, number);

@@ -37,7 +37,7 @@ export class Cursor {
    * Lowest sequence number that a restart from the stored cursor would read. The log must keep the
    * records from this one on.
    */
-  #durableLow: number;
+  durableLow: number;
 
   constructor(record: CursorRecord) {
     assert(
@@ -47,11 +47,7 @@ export class Cursor {
     this.#next = record.next;
     this.#recovered = new Set(record.pending);
     this.position = Math.min(record.next, ...record.pending);
-    this.#durableLow = this.position;
-  }
-
-  get durableLow(): number {
-    return this.#durableLow;
+    this.durableLow = this.position;
   }
 
   /**
@@ -80,7 +76,7 @@ export class Cursor {
     }
     this.#backfills.set(connectionId, Math.min(start, this.#backfills.get(connectionId) ?? start));
     this.position = Math.min(this.position, start);
-    this.#durableLow = Math.min(this.#durableLow, start);
+    this.durableLow = Math.min(this.durableLow, start);
   }
 
   isBackfilling(connectionId: string): boolean {
@@ -135,6 +131,6 @@ export class Cursor {
    */
   committed(low: number): void {
     // `this.low` is lower when a backfill began meanwhile.
-    this.#durableLow = Math.min(low, this.low);
+    this.durableLow = Math.min(low, this.low);
   }
 }

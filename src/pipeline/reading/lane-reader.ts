@@ -19,7 +19,7 @@ export class LaneReader {
   /** Log → chunk of records taken only in part, kept so that the next batch need not read it. */
   readonly #chunks = new Map<string, LogChunk>();
   /** The batched delivery that a crash interrupted. While defined, only its events are taken. */
-  #recovering: DeliveryIntent | undefined;
+  recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;
   /** Whether the lane has read all logs to their ends and was not woken since then. */
@@ -28,7 +28,7 @@ export class LaneReader {
    * Log → time of receipt of its next record. Has only logs whose next record was written by a
    * newer version of pixelmill: the lane stops before this record and skips nothing.
    */
-  readonly #held = new Map<string, number>();
+  readonly held = new Map<string, number>();
 
   /** Until `endRecovery`, only events of `repeated` (an interrupted delivery) are taken. */
   constructor(
@@ -40,21 +40,16 @@ export class LaneReader {
     this.#logs = logs;
     this.#routes = routes;
     this.#stored = record?.logs ?? {};
-    this.#recovering = repeated;
+    this.recovering = repeated;
     this.#periods = new LivePeriods(record?.known ?? {}, (id) =>
       this.#cursors.values().some((cursor) => cursor.isBackfilling(id)),
     );
     this.setRoutes(routes);
   }
 
-  /** The interrupted delivery whose events are taken again; undefined after `endRecovery`. */
-  get recovering(): DeliveryIntent | undefined {
-    return this.#recovering;
-  }
-
   /** Ends the recovery: `take` then also returns events outside the interrupted delivery. */
   endRecovery(): void {
-    this.#recovering = undefined;
+    this.recovering = undefined;
   }
 
   /** Applies changed connections. Moves a cursor back if a new live period begins before it. */
@@ -96,8 +91,8 @@ export class LaneReader {
       // From here on, new records of the lane's sources wake it, and an idle lane skips the others.
       // Records that were announced during the read woke no lane; so the lane reads again, unless
       // the read has not moved its position.
-      const isAhead = this.#recovering === undefined && logs.every((log) => this.#isAhead(log));
-      this.#isIdle = events.length === 0 && isAhead && this.#held.size === 0;
+      const isAhead = this.recovering === undefined && logs.every((log) => this.#isAhead(log));
+      this.#isIdle = events.length === 0 && isAhead && this.held.size === 0;
       const at = logs.reduce((sum, log) => sum + this.#cursor(log).position, 0);
       if (events.length > 0 || this.#isIdle || at === triedAt) return events;
       triedAt = at;
@@ -117,7 +112,7 @@ export class LaneReader {
     for (let still = 0; still < 2 * logs.length && events.length < count; still++) {
       // All logs can wait for each other only when ends are wrong, such as those of a damaged log,
       // or when the lane stops in one of them.
-      const inOrder = still < logs.length || this.#held.size > 0;
+      const inOrder = still < logs.length || this.held.size > 0;
       if (!inOrder && events.length > 0) break;
       const log = logs[this.#nextLog++ % logs.length]!;
       const from = this.#cursor(log).position;
@@ -141,19 +136,14 @@ export class LaneReader {
    * read. A log counts as read when a newer pixelmill wrote the record at which the lane stops.
    */
   get isSettled(): boolean {
-    const isRead = (log: string) => this.#held.has(log) || this.#isAhead(log);
-    if (!this.#isIdle && !(this.#held.size > 0 && this.#logs.names().every(isRead))) return false;
+    const isRead = (log: string) => this.held.has(log) || this.#isAhead(log);
+    if (!this.#isIdle && !(this.held.size > 0 && this.#logs.names().every(isRead))) return false;
     return this.#cursors.values().every((cursor) => cursor.isSettled);
-  }
-
-  /** Log → receipt time of the record at which the lane stops, written by a newer pixelmill. */
-  get held(): ReadonlyMap<string, number> {
-    return this.#held;
   }
 
   /** Earliest time of receipt in `held`; undefined when `held` is empty. */
   get oldestAt(): number | undefined {
-    return this.#held.size === 0 ? undefined : Math.min(...this.#held.values());
+    return this.held.size === 0 ? undefined : Math.min(...this.held.values());
   }
 
   settle(log: string, sequence: number): void {
@@ -222,15 +212,15 @@ export class LaneReader {
   ): Promise<{ events: LaneEvent[]; isHeld: boolean }> {
     const events: LaneEvent[] = [];
     const cursor = this.#cursor(log);
-    const end = this.#recovering ? (this.#recovering.ends[log] ?? 0) : Number.POSITIVE_INFINITY;
+    const end = this.recovering ? (this.recovering.ends[log] ?? 0) : Number.POSITIVE_INFINITY;
     let isHeld = false;
     // At most one chunk gives events: events that were taken must not be lost because the next read
     // fails.
     while (events.length === 0 && !isHeld) {
       const at = cursor.position;
       const chunk = this.#taken(log, at) ?? (await this.#logs.read(log, at));
-      if (chunk?.newerAt !== undefined && chunk.next === at) this.#held.set(log, chunk.newerAt);
-      else this.#held.delete(log);
+      if (chunk?.newerAt !== undefined && chunk.next === at) this.held.set(log, chunk.newerAt);
+      else this.held.delete(log);
       if (chunk === undefined || chunk.next <= at) break;
       // A connection was added during the read, and starts at a lower position.
       if (cursor.position !== at) continue;

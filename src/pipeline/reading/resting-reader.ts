@@ -33,7 +33,7 @@ export class RestingReader {
    * Whether a record that the lane has not passed may be of a source that is connected to the lane.
    * While this is true, the lane skips no announced records.
    */
-  #isBehind = false;
+  isBehind = false;
   /**
    * Log → time of receipt of the log's next record. Has only logs in which the lane stops, because
    * a newer version of pixelmill wrote the next record. Undefined when there are no such logs.
@@ -71,7 +71,7 @@ export class RestingReader {
         return firstCovered(connection, log, known) < next;
       };
       if (connections.some(startsBelow)) return undefined;
-      reader.#isBehind ||= next < logs.end(log);
+      reader.isBehind ||= next < logs.end(log);
       reader.#next[log] = next;
       reader.#durable[log] = durableLow(log) ?? next;
     }
@@ -143,10 +143,6 @@ export class RestingReader {
     return true;
   }
 
-  get isBehind(): boolean {
-    return this.#isBehind;
-  }
-
   /** Returns whether the lane has passed all records of all logs that it reads. */
   isAtEnd(): boolean {
     this.#skipAnnounced();
@@ -165,7 +161,7 @@ export class RestingReader {
       if (this.#held?.has(log)) continue;
       if (sequence < Math.min(end, this.#logs.end(log))) return { log, sequence };
     }
-    this.#isBehind = false;
+    this.isBehind = false;
     return undefined;
   }
 
@@ -201,11 +197,11 @@ export class RestingReader {
    */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());
-    return this.#isBehind && this.#passedAt > 0 ? this.#passedAt : undefined;
+    return this.isBehind && this.#passedAt > 0 ? this.#passedAt : undefined;
   }
 
   #skipAnnounced(): void {
-    if (this.#isBehind || this.#held !== undefined) return;
+    if (this.isBehind || this.#held !== undefined) return;
     for (const log of this.#logs.names()) {
       this.#next[log] = Math.max(this.#nextOf(log), this.#logs.announcedEnd(log));
     }

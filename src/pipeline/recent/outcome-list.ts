@@ -27,34 +27,26 @@ const OVERHEAD_BYTES = 600;
 
 /** The latest events with one outcome at one destination, oldest first. */
 export class OutcomeList implements Trimmable {
-  readonly #outcomes: KeptOutcome[] = [];
-  #bytes = 0;
+  readonly outcomes: KeptOutcome[] = [];
+  bytes = 0;
 
   constructor(
     readonly outcome: FinalOutcome,
     readonly destinationId: string,
   ) {}
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get outcomes(): readonly KeptOutcome[] {
-    return this.#outcomes;
-  }
-
   push(outcome: KeptOutcome): void {
-    this.#outcomes.push(outcome);
-    this.#bytes += sizeOf(outcome);
-    if (this.#outcomes.length > RECENT_EVENTS_MAX) this.#shift();
+    this.outcomes.push(outcome);
+    this.bytes += sizeOf(outcome);
+    if (this.outcomes.length > RECENT_EVENTS_MAX) this.#shift();
   }
 
   trimTo(bytesMax: number): void {
-    while (this.#bytes > bytesMax) this.#shift();
+    while (this.bytes > bytesMax) this.#shift();
   }
 
   #shift(): void {
-    this.#bytes -= sizeOf(this.#outcomes.shift()!);
+    this.bytes -= sizeOf(this.outcomes.shift()!);
   }
 }
 

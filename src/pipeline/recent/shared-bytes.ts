@@ -18,11 +18,7 @@ const TRIMMED_FRACTION = 3 / 4;
  */
 export class SharedBytes<Part extends Trimmable> implements Trimmable {
   readonly #parts = new Map<string, Part>();
-  #bytes = 0;
-
-  get bytes(): number {
-    return this.#bytes;
-  }
+  bytes = 0;
 
   get(key: string): Part | undefined {
     return this.#parts.get(key);
@@ -40,9 +36,9 @@ export class SharedBytes<Part extends Trimmable> implements Trimmable {
   change(key: string, part: Part, bytesMax: number, change: () => void): void {
     this.#parts.set(key, part);
     this.#count(key, part, change);
-    if (this.#bytes <= bytesMax) return;
+    if (this.bytes <= bytesMax) return;
     this.#count(key, part, () => part.trimTo(bytesMax / this.#parts.size));
-    if (this.#bytes > bytesMax) this.trimTo(bytesMax * TRIMMED_FRACTION);
+    if (this.bytes > bytesMax) this.trimTo(bytesMax * TRIMMED_FRACTION);
   }
 
   trimTo(bytesMax: number): void {
@@ -53,7 +49,7 @@ export class SharedBytes<Part extends Trimmable> implements Trimmable {
   #count(key: string, part: Part, change: () => void): void {
     const before = part.bytes;
     change();
-    this.#bytes += part.bytes - before;
+    this.bytes += part.bytes - before;
     if (part.bytes === 0) this.#parts.delete(key);
   }
 }
