@@ -90,7 +90,7 @@ export class LaneRegistry {
     const wake = (ids: string[]) =>
       this.#wakes.wake(ids.flatMap((id) => this.#lanes.get(id) ?? []));
     this.#announcer = new Announcer({ ...parts, sources: this.#sources, wake });
-    for (const id of parts.ledger.requeuedDestinations()) this.#replaying.add(id);
+    for (const id of parts.ledger.requeued.destinations()) this.#replaying.add(id);
     for (const job of parts.ledger.jobs.running()) {
       if (job.kind === "events") this.#replaying.add(job.destinationId);
     }
@@ -208,7 +208,10 @@ export class LaneRegistry {
 
   #hasReplays(destinationId: string): boolean {
     const { ledger } = this.#parts;
-    return ledger.jobs.runningOf(destinationId).length > 0 || ledger.hasWaiting(destinationId, 1);
+    return (
+      ledger.jobs.runningOf(destinationId).length > 0 ||
+      ledger.requeued.hasAtLeast(destinationId, 1)
+    );
   }
 
   /** Updates the lanes of all destinations. Its cost grows with their number. */
@@ -268,7 +271,7 @@ export class LaneRegistry {
     const { ledger, live } = this.#parts;
     if (ledger.lane(id) !== undefined) return true;
     if (live.destination(id) !== undefined) return false;
-    return ledger.hasWaiting(id, 1) || ledger.letters.hasLetters(id);
+    return ledger.requeued.hasAtLeast(id, 1) || ledger.letters.hasLetters(id);
   }
 
   /** Whether this version does not know the destination's type. Logs each such destination once. */

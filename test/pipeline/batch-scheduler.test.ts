@@ -48,7 +48,9 @@ function endlessLane(replayed = "dead letters", hasCode = true) {
     memory,
     program: () => (hasCode ? code : undefined),
     metrics: { histories: new LaneHistories() },
-    ledger: { waitingLetters: (_id, _ids, count) => numbersTo(isOfLog ? 0 : count).map(requeued) },
+    ledger: {
+      requeued: { oldest: (_id, _ids, count) => numbersTo(isOfLog ? 0 : count).map(requeued) },
+    },
     replays: {
       isDue: isOfLog,
       take: (count: number) => numbersTo(isOfLog ? count : 0).map(ofLog),
@@ -145,11 +147,15 @@ function laneWith({ live = [], letters = [], replayed = [], recovered = [], ...m
     program: () => code,
     metrics: { histories },
     ledger: {
-      waitingLetters(_id, inFlight, count, { last } = {}) {
-        if (reads++ > 0 && more.ledgerError !== undefined) throw more.ledgerError;
-        asked.push({ name: "letters", count, last });
-        const ids = letters.filter((id) => !inFlight.has(id) && (last === undefined || id <= last));
-        return ids.slice(0, count).map((id) => ({ letter: storedLetter(id), replayedAt: 0 }));
+      requeued: {
+        oldest(_id, inFlight, count, { last } = {}) {
+          if (reads++ > 0 && more.ledgerError !== undefined) throw more.ledgerError;
+          asked.push({ name: "letters", count, last });
+          const ids = letters.filter(
+            (id) => !inFlight.has(id) && (last === undefined || id <= last),
+          );
+          return ids.slice(0, count).map((id) => ({ letter: storedLetter(id), replayedAt: 0 }));
+        },
       },
     },
     replays: {

@@ -114,7 +114,7 @@ test("requeued letters in flight are skipped, and an older one that arrives late
   await ledger.requeue("w", ids.slice(10), 0);
   const busy = new Set<string>();
   const take = (count: number) => {
-    const taken = ledger.waitingLetters("d", busy, count).map(({ letter }) => letter.id);
+    const taken = ledger.requeued.oldest("d", busy, count).map(({ letter }) => letter.id);
     for (const id of taken) busy.add(id);
     return taken;
   };
@@ -126,7 +126,7 @@ test("requeued letters in flight are skipped, and an older one that arrives late
   expect(take(100)).toEqual(ids.slice(27));
   expect(take(100)).toEqual([]);
   // Another lane, after a restart of the old one, starts over.
-  expect(ledger.waitingLetters("d", new Set(), 1)[0]!.letter.id).toBe(ids[2]!);
+  expect(ledger.requeued.oldest("d", new Set(), 1)[0]!.letter.id).toBe(ids[2]!);
   await ledger.close();
 });
 
@@ -193,7 +193,7 @@ describe("dead letters that a clock which was ahead has dated", () => {
     };
     await ledger.changeJobs((jobs) => jobs.start(job));
     while (!(await ledger.moveLetters("w", "job", 2, now)).isOver);
-    const requeued = ledger.waitingLetters("d", new Set(), 10).map(({ letter }) => letter.id);
+    const requeued = ledger.requeued.oldest("d", new Set(), 10).map(({ letter }) => letter.id);
     expect(requeued).toEqual(meant);
     expect(ledger.letters.scan("w", {}, { after: "", before: "~", count: 10 }).ids).toEqual([
       ids[3]!,
@@ -228,7 +228,7 @@ describe("large dead letters, which take several transactions", () => {
     await commitLetters(ledger, letters);
     const ids = letters.map(({ id }) => id);
     const requeued = () =>
-      ledger.waitingLetters("d", new Set(), 2 * COUNT).map(({ letter }) => letter.id);
+      ledger.requeued.oldest("d", new Set(), 2 * COUNT).map(({ letter }) => letter.id);
     return { ledger, ids, requeued };
   }
   const access = (ledger: Ledger) =>

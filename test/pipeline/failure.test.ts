@@ -199,9 +199,10 @@ describe("dead letters", () => {
     status = 200;
     let isBroken = true;
     let refused = 0;
-    const { waitingLetters } = ledger;
-    ledger.waitingLetters = (...asked) => {
-      if (!isBroken) return waitingLetters.apply(ledger, asked);
+    const { requeued } = ledger;
+    const oldest = requeued.oldest.bind(requeued);
+    requeued.oldest = (...asked) => {
+      if (!isBroken) return oldest(...asked);
       refused += 1;
       throw new Error("The ledger is being opened again");
     };

@@ -49,7 +49,7 @@ function begin({ stored, answer, live = connected() }: Options = {}) {
   const ledger = {
     isShared: false,
     jobs: { runningOf: () => [] },
-    waitingLetters: () => [],
+    requeued: { oldest: () => [] },
     lane(id: string) {
       if (state.ledgerError !== undefined) throw state.ledgerError;
       return records.get(id);

@@ -60,11 +60,11 @@ test("large dead letters come in shorter pages, and their replays in smaller bat
   expect(deadLetters.find("w", { count: 2 }).letters.length).toBe(2);
 
   expect(await deadLetters.replay("w", ids)).toEqual({ replayed: 9 });
-  const lot = ledger.waitingLetters("d", new Set(), 100, {
+  const lot = ledger.requeued.oldest("d", new Set(), 100, {
     charsMax: DEAD_LETTERS_PAGE_CHARS_MAX / 2,
   });
   expect(lot.map(({ letter }) => letter.id)).toEqual(ids.slice(0, 2));
-  expect(ledger.waitingLetters("d", new Set(ids.slice(0, 2)), 100).length).toBe(7);
+  expect(ledger.requeued.oldest("d", new Set(ids.slice(0, 2)), 100).length).toBe(7);
 });
 
 test("a ledger that could not write dead letters writes no later cursor when it closes", async () => {
@@ -143,8 +143,8 @@ test("a ledger names the destinations with progress, dead letters or requeued le
   expect(own.lanes()).toEqual([]);
   // The letters are left: a requeued one of the first, and dead ones of the second.
   expect([...own.destinations()].sort()).toEqual(["a", "b"]);
-  expect([...own.requeuedDestinations()]).toEqual(["a"]);
-  expect(own.waitingLetters("a", new Set(), 9)).toMatchObject([
+  expect([...own.requeued.destinations()]).toEqual(["a"]);
+  expect(own.requeued.oldest("a", new Set(), 9)).toMatchObject([
     { letter: { id: "1" }, replayedAt: 7 },
   ]);
   expect([own.isShared, own.isFailing, own.owner(), own.failure()]).toEqual([
@@ -156,10 +156,10 @@ test("a ledger names the destinations with progress, dead letters or requeued le
 test("a removal with letters deletes the destination's dead and requeued letters, and ends their job", async () => {
   const own = await smallLedger();
   await own.requeue("w", ["2"], 7, jobOf("job"));
-  expect([own.hasWaiting("b", 1), own.hasWaiting("b", 2)]).toEqual([true, false]);
+  expect([own.requeued.hasAtLeast("b", 1), own.requeued.hasAtLeast("b", 2)]).toEqual([true, false]);
   expect(own.jobs.get("w", "job")).toMatchObject({ state: "running", counts: { moved: 1 } });
   expect(await own.remove("b", true)).toBe(1);
-  expect([own.lane("b"), own.hasWaiting("b", 1), own.letters.countOf("w")]).toEqual([
+  expect([own.lane("b"), own.requeued.hasAtLeast("b", 1), own.letters.countOf("w")]).toEqual([
     ...[undefined, false, 1],
   ]);
   expect(own.jobs.get("w", "job")).toMatchObject({ state: "done", counts: { discarded: 1 } });
@@ -191,7 +191,7 @@ test("a commit with an outcome of a requeued letter removes it, and with a dead 
   const settled = { workspaceId: "w", jobId: "job", outcome: "delivered" } as const;
   const change = { destinationId: "b", record, deadLetters: [] };
   await commitChange(own, { ...change, settledRequeued: [{ ...settled, id: "2" }] });
-  expect(own.waitingLetters("b", new Set(), 9).map(({ letter }) => letter.id)).toEqual(["3"]);
+  expect(own.requeued.oldest("b", new Set(), 9).map(({ letter }) => letter.id)).toEqual(["3"]);
   expect(own.jobs.get("w", "job")).toMatchObject({ counts: { delivered: 1, moved: 2 } });
   const foreign = own.letters.get("w", "1")!;
   const wrong = { ...change, settledRequeued: [], deadLetters: [{ ...foreign, id: "9" }] };

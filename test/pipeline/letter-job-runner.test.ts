@@ -32,7 +32,9 @@ async function ran(
   let at = 0;
   const ledger = {
     jobs: { get: () => stored, running: () => [stored] },
-    hasWaiting: (id: string, count: number) => count === 1_000 && crowded(done).includes(id),
+    requeued: {
+      hasAtLeast: (id: string, count: number) => count === 1_000 && crowded(done).includes(id),
+    },
     async moveLetters(_workspace: string, _id: string, count: number) {
       done.push(`step of ${count}`);
       const step = steps[at++];

@@ -25,8 +25,11 @@ function open(over: Partial<PartitionPipelineParts> = {}) {
   const logs = feedOf(log);
   const live = new FakeLive();
   const ledger = {
-    ...{ lane: () => undefined, lanes: () => [], hasWaiting: () => false },
-    ...{ destinations: () => new Set(), requeuedDestinations: () => new Set() },
+    ...{ lane: () => undefined, lanes: () => [] },
+    ...{
+      destinations: () => new Set(),
+      requeued: { destinations: () => new Set(), hasAtLeast: () => false },
+    },
     jobs: {
       runningOf: () => [],
       running() {

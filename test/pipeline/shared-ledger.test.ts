@@ -185,13 +185,13 @@ describe("shared ledger", () => {
     const [api, near] = [open(second), open(first)];
     expect(await api.requeue("w", ["b"], 0)).toEqual({ destinationIds: ["d"], done: 1 });
     await until(() => owner.replays.length > 0);
-    for (const replay of owner.ledger.waitingLetters("d", busy, 9)) busy.add(replay.letter.id);
+    for (const replay of owner.ledger.requeued.oldest("d", busy, 9)) busy.add(replay.letter.id);
     expect([...busy]).toEqual(["b"]);
     // Looked at from the start: an older one came from elsewhere, and one from this very node.
     await api.requeue("w", ["a"], 0);
     await near.requeue("w", ["d"], 0);
     await until(() => owner.replays.length > 2);
-    const found = owner.ledger.waitingLetters("d", busy, 9).map((it) => it.letter.id);
+    const found = owner.ledger.requeued.oldest("d", busy, 9).map((it) => it.letter.id);
     expect(found).toEqual(["a", "d"]);
     expect(await api.purge("w", ["c", "unknown"])).toEqual({ purged: 1, done: 2 });
     await first.catchUp();

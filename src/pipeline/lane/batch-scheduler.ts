@@ -29,7 +29,7 @@ export interface BatchSchedulerParts {
   /** Returns the user code that runs over the events, if any. */
   program(): LiveProgram | undefined;
   metrics: { histories: Pick<LaneMetrics["histories"], "get"> };
-  ledger: Pick<Ledger, "waitingLetters">;
+  ledger: { requeued: Pick<Ledger["requeued"], "oldest"> };
   /**
    * Gives the events that replay jobs read from the log. Requeued dead letters come from `ledger`,
    * the store of delivery progress.
@@ -80,7 +80,7 @@ export class BatchScheduler {
   constructor(parts: BatchSchedulerParts) {
     this.#parts = parts;
     const { ledger, destinationId, requeuedIds } = parts;
-    this.#hasRequeued = ledger.waitingLetters(destinationId, requeuedIds, 1).length > 0;
+    this.#hasRequeued = ledger.requeued.oldest(destinationId, requeuedIds, 1).length > 0;
   }
 
   /** Whether some events must run again because their outputs did not fit in memory. */
@@ -237,7 +237,7 @@ export class BatchScheduler {
     const events = Math.min(count, LANE_REPLAYS_EVENTS_MAX - requeuedIds.size);
     if (events <= 0) return [];
     const bounds = { charsMax: bytes, last };
-    const letters = ledger.waitingLetters(destinationId, requeuedIds, events, bounds);
+    const letters = ledger.requeued.oldest(destinationId, requeuedIds, events, bounds);
     this.#hasRequeued = letters.length > 0;
     for (const { letter } of letters) requeuedIds.add(letter.id);
     const requeued = letters.map(createRequeuedEvent);

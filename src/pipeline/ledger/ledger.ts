@@ -1,9 +1,9 @@
 import { assert } from "../../assert.ts";
 import type { Logger } from "../../observe/log.ts";
 import { openStore } from "../../store/lmdb/lmdb-store.ts";
-import type { ChangeOptions, Store } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
-import type { LetterOwner, NewLetter, RequeuedLetter } from "../model/dead-letter.ts";
+import type { LetterOwner, NewLetter } from "../model/dead-letter.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 import type { JobProgress, LetterJob } from "../model/replay-job.ts";
 import { type CommitSource, GroupCommit } from "./group-commit.ts";
@@ -12,7 +12,7 @@ import { type ClaimListener, LedgerClaims, type LedgerOwner, OWNERS } from "./le
 import { type DropRange, LetterTables } from "./letter-tables.ts";
 import { type MovedLetters, moveLetters, recordMoved } from "./move-letters.ts";
 import { RepetitionTable } from "./repetition-table.ts";
-import { type IdSet, REQUEUED, type RequeuedBounds, RequeuedLetters } from "./requeued-letters.ts";
+import { REQUEUED, RequeuedLetters } from "./requeued-letters.ts";
 import { dropRequeued, type SettledLetter, settleRequeued } from "./settle-requeued.ts";
 
 /** A change to the stored state of a lane (the delivery to one destination), in one transaction. */
@@ -29,6 +29,7 @@ export interface LaneChange {
 export type LaneCommitSource = CommitSource<LaneChange>;
 
 type JobReads = "get" | "list" | "running" | "runningOf" | "expectRoom";
+type RequeuedReads = "destinations" | "oldest" | "hasAtLeast";
 type LetterReads = "get" | "scan" | "groups" | "counts" | "countOf" | "hasLetters";
 
 /** Opens the ledger (the store of delivery progress) of a standalone server. */
@@ -41,6 +42,8 @@ export function openLedger(directory: string, logger: Logger): Ledger {
 export class Ledger {
   readonly letters: Pick<LetterTables, LetterReads>;
   readonly jobs: Pick<JobTables, JobReads>;
+  /** The requeued dead letters that have no final outcome yet. */
+  readonly requeued: Pick<RequeuedLetters, RequeuedReads>;
   readonly repetitions: RepetitionTable;
   readonly #store: Store;
   readonly #tables: LetterTables;
@@ -64,6 +67,7 @@ export class Ledger {
     this.#claims = new LedgerClaims(store);
     this.#lanes = store.table("lanes");
     this.#requeued = new RequeuedLetters(store);
+    this.requeued = this.#requeued;
     this.#tables = new LetterTables(this.#store);
     this.letters = this.#tables;
     this.#jobs = new JobTables(this.#store);
@@ -79,7 +83,7 @@ export class Ledger {
   async claim(node: string, listener: ClaimListener): Promise<void> {
     assert(this.#claim === undefined, "A ledger is claimed once by a node");
     const id = crypto.randomUUID();
-    await this.#change(() => this.#claims.write(node, id));
+    await this.#store.change(() => this.#claims.write(node, id));
     this.#claim = { id, listener };
     this.#stopListening = this.#store.listen((tables) => this.#handleForeign(tables));
     this.#jobDestinations = this.#jobs.destinations();
@@ -108,26 +112,12 @@ export class Ledger {
   /** Ids of destinations with stored progress, dead letters or requeued letters. */
   destinations(): Set<string> {
     const lanes = new Set<string>(this.#lanes.getKeys());
-    return lanes.union(this.#tables.destinations()).union(this.requeuedDestinations());
-  }
-
-  requeuedDestinations(): Set<string> {
-    return this.#requeued.destinations();
+    return lanes.union(this.#tables.destinations()).union(this.#requeued.destinations());
   }
 
   /** Records that a lane has changes, so that the next commit includes them. */
   schedule(source: LaneCommitSource): void {
     this.#commits.schedule(source);
-  }
-
-  /** Returns a destination's oldest requeued letters, except those being sent (`inFlight`). */
-  waitingLetters(
-    destinationId: string,
-    inFlight: IdSet,
-    count: number,
-    bounds?: RequeuedBounds,
-  ): RequeuedLetter[] {
-    return this.#requeued.oldest(destinationId, inFlight, count, bounds);
   }
 
   /**
@@ -137,7 +127,7 @@ export class Ledger {
    * replays.
    */
   async requeue(workspaceId: string, ids: readonly string[], now: number, record?: LetterJob) {
-    const { taken, done } = await this.#change(() => {
+    const { taken, done } = await this.#store.change(() => {
       const moved = this.#take(workspaceId, ids, record);
       const jobId = record?.id;
       for (const letter of moved.taken) this.#requeued.put({ letter, replayedAt: now, jobId });
@@ -150,7 +140,7 @@ export class Ledger {
 
   /** Runs one step of a job that requeues or deletes dead letters; see `moveLetters`. */
   async moveLetters(workspaceId: string, id: string, count: number, now: number) {
-    const moved: MovedLetters = await this.#change(() => {
+    const moved: MovedLetters = await this.#store.change(() => {
       const moved = moveLetters(this.#tables, this.#jobs, { workspaceId, id, count, now });
       for (const letter of moved.requeued) this.#requeued.put(letter);
       return moved;
@@ -159,14 +149,9 @@ export class Ledger {
     return moved;
   }
 
-  /** Whether at least `count` requeued letters of a destination have no final outcome yet. */
-  hasWaiting(destinationId: string, count: number): boolean {
-    return this.#requeued.hasAtLeast(destinationId, count);
-  }
-
   /** Calls `apply`, which may change replay jobs, inside a transaction, and returns its result. */
   changeJobs<T>(apply: (jobs: JobTables) => T): Promise<T> {
-    return this.#change(() => apply(this.#jobs));
+    return this.#store.change(() => apply(this.#jobs));
   }
 
   /**
@@ -175,7 +160,7 @@ export class Ledger {
    * of deleted letters. `record` is the entry of the request in the list of replays.
    */
   async purge(workspaceId: string, ids: readonly string[], record?: LetterJob) {
-    const { taken, done } = await this.#change(() => {
+    const { taken, done } = await this.#store.change(() => {
       const moved = this.#take(workspaceId, ids, record);
       recordMoved(this.#jobs, record, moved.taken, record?.createdAt ?? 0);
       return moved;
@@ -185,7 +170,7 @@ export class Ledger {
 
   /** Deletes up to `range.count` of a destination's oldest dead letters; returns their number. */
   dropOldest(of: LetterOwner, range: DropRange): Promise<number> {
-    return this.#change(() => this.#tables.dropOldest(of, range));
+    return this.#store.change(() => this.#tables.dropOldest(of, range));
   }
 
   /**
@@ -198,7 +183,7 @@ export class Ledger {
     this.#requeued.rescan(destinationId);
     if (!letters) return 0;
     const drop = () => dropRequeued(this.#requeued, this.#jobs, destinationId);
-    while ((await this.#change(drop)) > 0);
+    while ((await this.#store.change(drop)) > 0);
     let dropped = 0;
     for (;;) {
       const of = this.#tables.ownerOf(destinationId);
@@ -245,7 +230,7 @@ export class Ledger {
     };
     const claim = this.#claim;
     const commit = claim === undefined ? put : () => this.#claims.applyOnce(claim.id, number, put);
-    await this.#change(commit, { allowStale: true });
+    await this.#store.change(commit, { allowStale: true });
   }
 
   #put({ destinationId, record, deadLetters, settledRequeued, jobs = [] }: LaneChange): void {
@@ -284,10 +269,6 @@ export class Ledger {
   /** Makes a change in a transaction that fails if another node has claimed the ledger. */
   #changeOwned(apply: () => void): Promise<void> {
     const { id } = this.#claim ?? {};
-    return this.#change(id === undefined ? apply : () => this.#claims.run(id, apply));
-  }
-
-  #change<T>(apply: () => T, options?: ChangeOptions): Promise<T> {
-    return this.#store.change(apply, options);
+    return this.#store.change(id === undefined ? apply : () => this.#claims.run(id, apply));
   }
 }

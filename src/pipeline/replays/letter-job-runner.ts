@@ -112,7 +112,7 @@ export class LetterJobRunner {
 
   #isCrowded(destinationIds: readonly string[]): boolean {
     const { ledger } = this.#parts;
-    return destinationIds.some((id) => ledger.hasWaiting(id, WAITING_REPLAYS_MAX));
+    return destinationIds.some((id) => ledger.requeued.hasAtLeast(id, WAITING_REPLAYS_MAX));
   }
 
   #pause(ms: number): Promise<void> {

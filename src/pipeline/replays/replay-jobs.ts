@@ -46,8 +46,6 @@ interface LetterReplayRequest {
   startedBy?: JobAuthor;
 }
 
-export type ReplayJobs = ReturnType<typeof createReplayJobs>;
-
 interface ReplayJobsParts {
   live: Live;
   /**
