@@ -38,7 +38,6 @@ const CHECKS_AT_ONCE_MAX = 100;
  * exists while the destination has a connection or a replay.
  */
 export class LaneRegistry {
-  readonly #parts: LaneRegistryParts;
   readonly #context: LaneContext;
   readonly #lanes = new Map<string, Lane>();
   readonly #sources: SourceLanes;
@@ -76,8 +75,7 @@ export class LaneRegistry {
   #isStopped = false;
   #isOnHold = true;
 
-  constructor(parts: LaneRegistryParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: LaneRegistryParts) {
     this.#context = { ...parts, refresh: () => this.refresh() };
     this.#updates = new UpdateQueue(
       parts.laneSlices,
@@ -98,9 +96,9 @@ export class LaneRegistry {
 
   /** Starts, updates and stops the lanes of changed destinations. Cheap when none has changed. */
   refresh(): void {
-    this.#isOnHold &&= this.#parts.isOnHold?.() ?? false;
+    this.#isOnHold &&= this.parts.isOnHold?.() ?? false;
     if (this.#isStopped || this.#isOnHold) return;
-    const { live, clock } = this.#parts;
+    const { live, clock } = this.parts;
     if (clock.elapsed() < this.#retryAt) return;
     try {
       const topology = live.topology();
@@ -117,7 +115,7 @@ export class LaneRegistry {
   }
 
   #logFailure(error: unknown, destinationId?: string): void {
-    this.#parts.logger.error({ err: error, destinationId }, "cannot start or update deliveries");
+    this.parts.logger.error({ err: error, destinationId }, "cannot start or update deliveries");
   }
 
   /**
@@ -207,7 +205,7 @@ export class LaneRegistry {
   }
 
   #hasReplays(destinationId: string): boolean {
-    const { ledger } = this.#parts;
+    const { ledger } = this.parts;
     return (
       ledger.jobs.runningOf(destinationId).length > 0 ||
       ledger.requeued.hasAtLeast(destinationId, 1)
@@ -216,7 +214,7 @@ export class LaneRegistry {
 
   /** Updates the lanes of all destinations. Its cost grows with their number. */
   #updateAll(): void {
-    const { live, ledger } = this.#parts;
+    const { live, ledger } = this.parts;
     this.#listed.clear();
     for (const lane of live.lanes()) this.#listed.set(lane.destination.id, lane);
     const known = ledger.destinations().union(this.#lanes).union(this.#unknown);
@@ -234,12 +232,12 @@ export class LaneRegistry {
     this.#listed.delete(id);
     if (this.#replaysChanged.has(id)) this.#lanes.get(id)?.refreshReplays();
     this.#replaysChanged.delete(id);
-    this.#update(id, listed ?? this.#parts.live.lane(id) ?? this.#replayLane(id));
+    this.#update(id, listed ?? this.parts.live.lane(id) ?? this.#replayLane(id));
   }
 
   #replayLane(id: string): WantedLane {
     if (!this.#replaying.has(id)) return undefined;
-    const destination = this.#parts.live.destination(id);
+    const destination = this.parts.live.destination(id);
     if (destination !== undefined && this.#hasReplays(id)) return { destination, connections: [] };
     this.#replaying.delete(id);
     return undefined;
@@ -268,7 +266,7 @@ export class LaneRegistry {
    * the destination was deleted.
    */
   #isLeftOver(id: string): boolean {
-    const { ledger, live } = this.#parts;
+    const { ledger, live } = this.parts;
     if (ledger.lane(id) !== undefined) return true;
     if (live.destination(id) !== undefined) return false;
     return ledger.requeued.hasAtLeast(id, 1) || ledger.letters.hasLetters(id);
@@ -276,10 +274,10 @@ export class LaneRegistry {
 
   /** Whether this version does not know the destination's type. Logs each such destination once. */
   #isUnknown({ id, type }: Destination): boolean {
-    if (this.#parts.kinds.has(type)) return false;
+    if (this.parts.kinds.has(type)) return false;
     if (!this.#unknown.has(id)) {
       const message = "unknown destination type; the event log grows until it is deleted";
-      this.#parts.logger.error({ destinationId: id, type }, message);
+      this.parts.logger.error({ destinationId: id, type }, message);
     }
     this.#unknown.add(id);
     return true;
@@ -287,7 +285,7 @@ export class LaneRegistry {
 
   #start(destination: Destination, connections: readonly Connection[]): void {
     const { id, type } = destination;
-    const kind = this.#parts.kinds.get(type)!;
+    const kind = this.parts.kinds.get(type)!;
     assert(!this.#lanes.has(id), "A destination has one lane in a partition");
     const mayReplay = this.#replaying.has(id);
     this.#lanes.set(id, new Lane(this.#context, kind, destination, connections, mayReplay));
@@ -296,7 +294,7 @@ export class LaneRegistry {
   /** If the destination has a connection or a replay, starts or wakes its lane and returns true. */
   #keep(id: string): boolean {
     this.#replaying.add(id);
-    if ((this.#parts.live.lane(id) ?? this.#replayLane(id)) === undefined) return false;
+    if ((this.parts.live.lane(id) ?? this.#replayLane(id)) === undefined) return false;
     this.refreshReplays([id]);
     return true;
   }

@@ -19,17 +19,15 @@ const RETRY_MS = 5_000;
  * old copy may lack a destination that still needs its progress.
  */
 export class LaneRemovals {
-  readonly #parts: LaneRemovalsParts;
-  readonly #keep: (destinationId: string) => boolean;
   /** Destination id → promise that settles when its removal has ended. */
   readonly #running = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
 
   /** `keep` returns true if the destination needs a lane after all. Its progress then stays. */
-  constructor(parts: LaneRemovalsParts, keep: (destinationId: string) => boolean) {
-    this.#parts = parts;
-    this.#keep = keep;
-  }
+  constructor(
+    private readonly parts: LaneRemovalsParts,
+    private readonly keep: (destinationId: string) => boolean,
+  ) {}
 
   get isEmpty(): boolean {
     return this.#running.size === 0;
@@ -66,21 +64,21 @@ export class LaneRemovals {
         return await this.#remove(destinationId, discarded);
       } catch (err) {
         if (err === signal.reason) return;
-        this.#parts.logger.error({ destinationId, err }, "cannot remove a lane; retrying");
+        this.parts.logger.error({ destinationId, err }, "cannot remove a lane; retrying");
         await unlessAborted(Bun.sleep(RETRY_MS), signal).catch(() => {});
       }
     } while (!signal.aborted);
   }
 
   async #remove(destinationId: string, discarded: Promise<number>): Promise<void> {
-    const { ledger, live, logger, metrics, catalogCurrent } = this.#parts;
+    const { ledger, live, logger, metrics, catalogCurrent } = this.parts;
     const events = await discarded;
     if (catalogCurrent !== undefined) {
       const { signal } = this.#stopping;
       signal.throwIfAborted();
       await unlessAborted(catalogCurrent(), signal);
     }
-    if (this.#keep(destinationId)) return;
+    if (this.keep(destinationId)) return;
     const isDeleted = live.destination(destinationId) === undefined;
     const letters = await ledger.remove(destinationId, isDeleted);
     // A disconnected destination keeps the counts of this minute, which are not stored yet.

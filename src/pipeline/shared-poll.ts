@@ -3,20 +3,17 @@
  * which costs more CPU time than a function that finds nothing to do.
  */
 export class SharedPoll {
-  readonly #intervalMs: number;
   readonly #polled = new Set<() => void>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(intervalMs: number) {
-    this.#intervalMs = intervalMs;
-  }
+  constructor(private readonly intervalMs: number) {}
 
   /** Calls `poll` at each interval, until the returned function is called. */
   add(poll: () => void): () => void {
     this.#polled.add(poll);
     this.#timer ??= setInterval(() => {
       for (const each of this.#polled) each();
-    }, this.#intervalMs);
+    }, this.intervalMs);
     return () => {
       this.#polled.delete(poll);
       if (this.#polled.size > 0) return;

@@ -24,27 +24,17 @@ const GROUPS_READ_MAX = 10_000;
  * parsed JSON.
  */
 export class DeadLetters {
-  readonly #ledgers: () => readonly Ledger[];
-  readonly #wake: (destinationIds: readonly string[]) => void;
-  readonly #now: () => number;
-  readonly #overrideMembers: readonly string[];
-
   /**
    * `wake` is called after letters were requeued, with their destinations' ids, so that delivery
    * starts at once. `overrideMembers` are the names of members that are left out of events made by
    * user code, because the values of these members may be credentials.
    */
   constructor(
-    ledgers: () => readonly Ledger[],
-    wake: (destinationIds: readonly string[]) => void,
-    now: () => number,
-    overrideMembers: readonly string[] = [],
-  ) {
-    this.#ledgers = ledgers;
-    this.#wake = wake;
-    this.#now = now;
-    this.#overrideMembers = overrideMembers;
-  }
+    private readonly ledgers: () => readonly Ledger[],
+    private readonly wake: (destinationIds: readonly string[]) => void,
+    private readonly now: () => number,
+    private readonly overrideMembers: readonly string[] = [],
+  ) {}
 
   /**
    * Returns a page of dead letters, oldest first, after the letter with id `after`. The returned
@@ -56,7 +46,7 @@ export class DeadLetters {
     workspaceId: string,
     { after = "", count, ...filter }: LetterFilter & { after?: string; count: number },
   ): { letters: DeadLetter[]; reached: string | undefined } {
-    const parts = this.#ledgers().map((ledger) => {
+    const parts = this.ledgers().map((ledger) => {
       const part = { after, before: LAST_KEY, count };
       const { ids, reached } = ledger.letters.scan(workspaceId, filter, part);
       return { values: ids.map((id) => ({ ledger, id })), reached };
@@ -76,7 +66,7 @@ export class DeadLetters {
   }
 
   get(workspaceId: string, id: string): DeadLetter | undefined {
-    for (const ledger of this.#ledgers()) {
+    for (const ledger of this.ledgers()) {
       const letter = ledger.letters.get(workspaceId, id);
       if (letter !== undefined) return this.#shown(ledger, letter);
     }
@@ -88,7 +78,7 @@ export class DeadLetters {
    * groups. Its other fields are ignored, because no counts are stored for them.
    */
   count(workspaceId: string, filter?: LetterFilter): number {
-    return sum(this.#ledgers().map(({ letters }) => letters.countOf(workspaceId, filter)));
+    return sum(this.ledgers().map(({ letters }) => letters.countOf(workspaceId, filter)));
   }
 
   /**
@@ -97,7 +87,7 @@ export class DeadLetters {
    * largest group is first; among groups of equal size, the one with the latest letter.
    */
   groups(workspaceId: string, destinationId?: string): LetterGroup[] {
-    const groups = this.#ledgers().flatMap(({ letters }) =>
+    const groups = this.ledgers().flatMap(({ letters }) =>
       Iterator.from(letters.counts(workspaceId))
         .filter(
           (it) =>
@@ -114,7 +104,7 @@ export class DeadLetters {
 
   /** Returns a group with its stored receiver answers. Undefined when no such group exists. */
   group(workspaceId: string, id: string): LetterGroupDetails | undefined {
-    const parts = this.#ledgers().flatMap(
+    const parts = this.ledgers().flatMap(
       ({ letters }) => letters.groups.get(workspaceId, id) ?? [],
     );
     return parts.length === 0 ? undefined : mergeDetails(parts);
@@ -125,8 +115,8 @@ export class DeadLetters {
    * two ids to look, and how many ids to return at most.
    */
   ids(workspaceId: string, filter: LetterFilter, part: Omit<LetterScan, "now">): LetterScanResult {
-    const scan = { ...part, now: this.#now() };
-    const parts = this.#ledgers().map(({ letters }) => letters.scan(workspaceId, filter, scan));
+    const scan = { ...part, now: this.now() };
+    const parts = this.ledgers().map(({ letters }) => letters.scan(workspaceId, filter, scan));
     const ids = parts.map(({ ids, reached }) => ({ values: ids, reached }));
     const { values, reached } = page(ids, part.count, (id) => id);
     return { ids: values, seen: sum(parts.map(({ seen }) => seen)), reached };
@@ -142,8 +132,8 @@ export class DeadLetters {
     record?: LetterJob,
   ): Promise<{ replayed: number }> {
     const replayed = await this.#inLots(ids, async (ledger, rest) => {
-      const requeued = await ledger.requeue(workspaceId, rest, this.#now(), record);
-      this.#wake(requeued.destinationIds);
+      const requeued = await ledger.requeue(workspaceId, rest, this.now(), record);
+      this.wake(requeued.destinationIds);
       return { count: requeued.destinationIds.length, done: requeued.done };
     });
     return { replayed };
@@ -167,7 +157,7 @@ export class DeadLetters {
 
   #shown(ledger: Ledger, letter: StoredLetter): DeadLetter {
     return {
-      ...shownLetter(letter, this.#overrideMembers),
+      ...shownLetter(letter, this.overrideMembers),
       ...ledger.letters.groups.detailsOf(letter),
     };
   }
@@ -182,7 +172,7 @@ export class DeadLetters {
     ids: readonly string[],
     step: (ledger: Ledger, rest: readonly string[]) => Promise<{ count: number; done: number }>,
   ): Promise<number> {
-    const counts = this.#ledgers().map(async (ledger) => {
+    const counts = this.ledgers().map(async (ledger) => {
       let sum = 0;
       let rest = [...new Set(ids)];
       while (rest.length > 0) {

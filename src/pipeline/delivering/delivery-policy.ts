@@ -35,11 +35,7 @@ export interface DeliveryPolicyContext {
  * events.
  */
 export class DeliveryPolicy {
-  readonly #context: DeliveryPolicyContext;
-
-  constructor(context: DeliveryPolicyContext) {
-    this.#context = context;
-  }
+  constructor(private readonly context: DeliveryPolicyContext) {}
 
   /**
    * Returns the events to send in the next attempt. An event that must not be sent, for example
@@ -47,7 +43,7 @@ export class DeliveryPolicy {
    * event whose retry window has ended becomes a dead letter.
    */
   selectDue(outputs: Output[]): Output[] {
-    const routes = this.#context.routes();
+    const routes = this.context.routes();
     const cause = this.#downCause();
     return outputs.filter((output) => {
       // Mostly, the routes are unchanged since the output's code ran.
@@ -67,7 +63,7 @@ export class DeliveryPolicy {
    * attempt will be retried, also stores when the failures of each event began.
    */
   recordAttempt(outputs: readonly Output[], result: AttemptResult): void {
-    const now = this.#context.clock.elapsed();
+    const now = this.context.clock.elapsed();
     const { kind, attempt } = result;
     const refused = kind === "delivered" ? result.refused : undefined;
     for (let index = 0; index < outputs.length; index++) {
@@ -86,9 +82,9 @@ export class DeliveryPolicy {
   settleDelivered(outputs: readonly Output[], refused?: ReadonlyMap<number, string>): void {
     for (const [index, reason] of refused ?? []) this.giveUp([outputs[index]!], { reason });
     const taken = refused ? outputs.filter((_, index) => !refused.has(index)) : outputs;
-    const counts = this.#context.outputCounts;
+    const counts = this.context.outputCounts;
     for (const { failedAlone } of taken) if (failedAlone === undefined) counts.taken += 1;
-    this.#context.settle(taken, { kind: "delivered" });
+    this.context.settle(taken, { kind: "delivered" });
   }
 
   /**
@@ -115,7 +111,7 @@ export class DeliveryPolicy {
     failure: FailureCause & { scope?: FailureScope },
     { isPressed = false, isOnly = false },
   ): boolean {
-    const counts = this.#context.outputCounts;
+    const counts = this.context.outputCounts;
     if (output.failedAlone === undefined) {
       counts.failed += 1;
       output.failedAlone = firstFailure(counts);
@@ -156,12 +152,12 @@ export class DeliveryPolicy {
   }
 
   giveUp(outputs: readonly Output[], { reason, response }: FailureCause): void {
-    this.#context.settle(outputs, { kind: "dead-letter", stage: "deliver", reason, response });
+    this.context.settle(outputs, { kind: "dead-letter", stage: "deliver", reason, response });
   }
 
   #settleUnsendable(output: Output): boolean {
-    const decision = this.#context.decide(output.laneEvent);
-    if (decision.kind === "discard") this.#context.settle([output], { kind: "discarded" });
+    const decision = this.context.decide(output.laneEvent);
+    if (decision.kind === "discard") this.context.settle([output], { kind: "discarded" });
     if (decision.kind === "refused") this.giveUp([output], decision);
     return decision.kind !== "send";
   }
@@ -172,9 +168,9 @@ export class DeliveryPolicy {
    * `DOWN_MS_MIN` ago.
    */
   #downCause(): FailureCause | undefined {
-    const failure = this.#context.failure();
+    const failure = this.context.failure();
     if (failure === undefined) return undefined;
-    const now = this.#context.clock.elapsed();
+    const now = this.context.clock.elapsed();
     const isDown = now - failure.since >= DOWN_MS_MIN && now - failure.at <= DOWN_MS_MIN;
     return isDown ? failure : undefined;
   }
@@ -186,13 +182,12 @@ export class DeliveryPolicy {
    * two processes, either of which may be wrong.
    */
   #hasWindowEnded({ laneEvent, failingSince }: Output): boolean {
-    const { retryWindowMs } = this.#context;
-    const now = this.#context.clock.elapsed();
+    const { retryWindowMs } = this.context;
+    const now = this.context.clock.elapsed();
     if (now - (failingSince ?? now) > retryWindowMs) return true;
-    const outageMs = now - (this.#context.failure()?.since ?? now);
+    const outageMs = now - (this.context.failure()?.since ?? now);
     return (
-      outageMs > retryWindowMs &&
-      this.#context.clock.age(laneEvent.retryWindowStart) > retryWindowMs
+      outageMs > retryWindowMs && this.context.clock.age(laneEvent.retryWindowStart) > retryWindowMs
     );
   }
 }

@@ -40,7 +40,6 @@ type Failure = Extract<AttemptResult, { kind: "retry" }>;
  * users. If these fail too, the destination is down, and the pauses become longer.
  */
 export class DeliveryQueue {
-  readonly #context: DeliveryQueueContext;
   readonly #policy: DeliveryPolicy;
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
@@ -60,8 +59,7 @@ export class DeliveryQueue {
    */
   #failures = 0;
 
-  constructor(context: DeliveryQueueContext) {
-    this.#context = context;
+  constructor(private readonly context: DeliveryQueueContext) {
     this.#policy = new DeliveryPolicy(context);
     this.#waits = new QueueWaits(context);
     this.#retries = new RetryQueue(context.outputCounts);
@@ -74,7 +72,7 @@ export class DeliveryQueue {
     // together are delivered together.
     this.#working ??= Promise.resolve()
       .then(() => this.#work())
-      .catch((error) => this.#context.fail(error));
+      .catch((error) => this.context.fail(error));
     if (this.#waits.isIdle || (!this.#waits.isPaused && this.#isFull())) this.#waits.end();
   }
 
@@ -99,7 +97,7 @@ export class DeliveryQueue {
 
   /** Ends any wait early, because settings changed or the delivery to this destination stops. */
   interruptWait(): void {
-    this.#retries.makeDue(this.#context.clock.elapsed(), true);
+    this.#retries.makeDue(this.context.clock.elapsed(), true);
     this.#waits.end();
   }
 
@@ -113,7 +111,7 @@ export class DeliveryQueue {
    * ended a wait of the queue. If it did not, the caller resumes another queue.
    */
   resume(): boolean {
-    const hasRetries = this.#retries.makeDue(this.#context.clock.elapsed());
+    const hasRetries = this.#retries.makeDue(this.context.clock.elapsed());
     const waited = this.#waits.mayRetryEarlier || (this.#waits.isIdle && hasRetries);
     if (waited) this.#waits.end();
     return waited;
@@ -125,19 +123,19 @@ export class DeliveryQueue {
   }
 
   async #work(): Promise<void> {
-    while (this.#context.isRunning()) {
+    while (this.context.isRunning()) {
       const retry = this.#dueRetry();
       if (retry !== undefined) await this.#retryAlone(retry);
       else if (this.#queue.length > 0) await this.#deliverNext();
       else if (this.#retries.isEmpty) break;
-      else await this.#waits.idle(this.#retries.next()!.dueAt - this.#context.clock.elapsed());
+      else await this.#waits.idle(this.#retries.next()!.dueAt - this.context.clock.elapsed());
     }
     this.#working = undefined;
   }
 
   async #deliverNext(): Promise<void> {
     this.#hasRetried = false;
-    if (this.#context.expectsMore() && !this.#isFull()) await this.#waits.fill(FILL_MS_MAX);
+    if (this.context.expectsMore() && !this.#isFull()) await this.#waits.fill(FILL_MS_MAX);
     const outputs = this.#take();
     this.#trying = outputs.length;
     await this.#settleAll(outputs);
@@ -150,12 +148,12 @@ export class DeliveryQueue {
     const next = this.#retries.next();
     if (next === undefined) return undefined;
     const isPressed = this.#retries.isPressed && this.#queue.length > 0;
-    return isPressed || next.dueAt <= this.#context.clock.elapsed() ? next : undefined;
+    return isPressed || next.dueAt <= this.context.clock.elapsed() ? next : undefined;
   }
 
   /** Whether the queued events are enough to fill a request. */
   #isFull(): boolean {
-    const isFullByCount = this.#queue.length >= this.#context.batchSize();
+    const isFullByCount = this.#queue.length >= this.context.batchSize();
     return isFullByCount || this.#queuedBytes >= DELIVERY_BYTES_MAX;
   }
 
@@ -163,17 +161,17 @@ export class DeliveryQueue {
   #take(): Output[] {
     const outputs: Output[] = [];
     let bytes = 0;
-    const count = this.#context.batchSize();
+    const count = this.context.batchSize();
     let key: string | undefined;
     // Without retries, no event waits behind another one, so that events need not be checked.
     const hasRetries = !this.#retries.isEmpty;
     while (this.#queue.length > 0 && outputs.length < count) {
       const next = this.#queue.first!;
       const { length } = next.bytes;
-      const isBehind = hasRetries && this.#retries.addBehind(next, this.#context.clock.elapsed());
+      const isBehind = hasRetries && this.#retries.addBehind(next, this.context.clock.elapsed());
       if (!isBehind && outputs.length > 0) {
-        key ??= this.#context.batchKey(outputs[0]!);
-        if (bytes + length > DELIVERY_BYTES_MAX || this.#context.batchKey(next) !== key) break;
+        key ??= this.context.batchKey(outputs[0]!);
+        if (bytes + length > DELIVERY_BYTES_MAX || this.context.batchKey(next) !== key) break;
       }
       this.#queue.shift();
       this.#queuedBytes -= length;
@@ -189,12 +187,12 @@ export class DeliveryQueue {
   async #settleAll(outputs: Output[]): Promise<void> {
     let rest = outputs;
     this.#divider.begin();
-    while (this.#context.isRunning()) {
-      this.#context.refresh();
+    while (this.context.isRunning()) {
+      this.context.refresh();
       rest = this.#notBehind(this.#policy.selectDue(rest));
       if (rest.length === 0) return;
-      const batchSize = this.#context.batchSize();
-      const state = { batchSize, failures: this.#failures, random: this.#context.clock.random() };
+      const batchSize = this.context.batchSize();
+      const state = { batchSize, failures: this.#failures, random: this.context.clock.random() };
       const { from, count } = this.#divider.choose(rest, state);
       const isOne = count === 1;
       const tried = count === rest.length ? rest : rest.slice(from, from + count);
@@ -207,7 +205,7 @@ export class DeliveryQueue {
       if (isOne || result.kind === "delivered") rest = rest.toSpliced(from, count);
       if (result.kind !== "retry") continue;
       // Attempts that a stop aborts say nothing about their outputs.
-      if (!this.#context.isRunning()) return;
+      if (!this.context.isRunning()) return;
       this.#failures += 1;
       if (isOne && this.#giveUpOrSetAside(tried[0]!, result)) continue;
       const isQuick = isExpected && this.#failures <= QUICK_FAILURES_MAX;
@@ -219,14 +217,14 @@ export class DeliveryQueue {
   #notBehind(outputs: Output[]): Output[] {
     if (this.#retries.isEmpty) return outputs;
     return outputs.filter(
-      (output) => !this.#retries.addBehind(output, this.#context.clock.elapsed()),
+      (output) => !this.#retries.addBehind(output, this.context.clock.elapsed()),
     );
   }
 
   async #deliver(outputs: readonly Output[]): Promise<AttemptResult> {
-    const result = await this.#context.deliver(outputs);
+    const result = await this.context.deliver(outputs);
     this.#policy.recordAttempt(outputs, result);
-    const counts = this.#context.outputCounts;
+    const counts = this.context.outputCounts;
     counts.attempts += 1;
     if (result.kind === "retry") counts.failedAttempts += 1;
     else this.#failures = 0;
@@ -243,14 +241,14 @@ export class DeliveryQueue {
   #postpone(entry: RetryEntry, { scope, afterMs }: Failure): void {
     entry.failures += 1;
     entry.mayRetryEarlier = scope !== "event" && afterMs === undefined;
-    const ms = retryDelayMs(entry.failures, this.#context.clock.random(), afterMs);
-    entry.dueAt = this.#context.clock.elapsed() + ms;
+    const ms = retryDelayMs(entry.failures, this.context.clock.random(), afterMs);
+    entry.dueAt = this.context.clock.elapsed() + ms;
   }
 
   /** Retries an event that was set aside. Later events of its user wait for its outcome. */
   async #retryAlone(entry: RetryEntry): Promise<void> {
     this.#hasRetried = true;
-    this.#context.refresh();
+    this.context.refresh();
     const output = entry.outputs[0]!;
     const due = this.#policy.selectDue([output]);
     if (due.length === 0) return this.#release(entry);
@@ -259,7 +257,7 @@ export class DeliveryQueue {
     this.#trying = 0;
     if (result.kind === "delivered") this.#policy.settleDelivered(due, result.refused);
     else if (result.kind === "rejected") this.#policy.giveUp(due, result);
-    else if (!this.#context.isRunning() || result.isOutdated) return;
+    else if (!this.context.isRunning() || result.isOutdated) return;
     else if (!this.#policy.giveUpIfHopeless(output, result, this.#retries.stateFor(entry))) {
       this.#postpone(entry, result);
       const isPressed = this.#retries.isPressed && this.#queue.length === 0;
@@ -284,7 +282,7 @@ export class DeliveryQueue {
     if (result?.kind === "rejected") this.#policy.giveUp(due, result);
     if (follower.length === 0 || result?.kind === "retry") return;
     this.#retries.removeOutput(entry, 1);
-    entry.dueAt = this.#context.clock.elapsed();
+    entry.dueAt = this.context.clock.elapsed();
   }
 
   /** Moves the events that waited behind the first one of `entry` from `#retries` to the queue. */
@@ -295,7 +293,7 @@ export class DeliveryQueue {
   }
 
   async #pause(afterMs: number | undefined): Promise<void> {
-    const ms = retryDelayMs(this.#failures, this.#context.clock.random(), afterMs);
+    const ms = retryDelayMs(this.#failures, this.context.clock.random(), afterMs);
     await this.#waits.pause(ms, afterMs === undefined);
   }
 }

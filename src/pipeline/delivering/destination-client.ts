@@ -57,8 +57,6 @@ export interface DestinationClientParts {
  * destination at the first delivery, and opens it again after its config has changed.
  */
 export class DestinationClient {
-  readonly #parts: DestinationClientParts;
-  readonly #kind: DestinationKind;
   readonly #labels: LaneLabels;
   readonly #abort = new AbortController();
   readonly #closing = new Set<Promise<void>>();
@@ -87,13 +85,11 @@ export class DestinationClient {
 
   /** `onRecovery` is called at the first answer after an outage of `UNREACHABLE_MS_MIN` or more. */
   constructor(
-    kind: DestinationKind,
+    private readonly kind: DestinationKind,
     destination: Destination,
-    parts: DestinationClientParts,
+    private readonly parts: DestinationClientParts,
     readonly onRecovery: () => void,
   ) {
-    this.#parts = parts;
-    this.#kind = kind;
     this.#labels = parts.labels;
     this.#workspaceId = destination.workspaceId;
     this.#config = destination.config;
@@ -113,7 +109,7 @@ export class DestinationClient {
    */
   get failureRecord(): FailureRecord {
     const { failure, refusal } = this;
-    const now = this.#parts.clock.elapsed();
+    const now = this.parts.clock.elapsed();
     const msOf = (of?: FailureState) => of && Math.max(1, Math.floor(now - of.since));
     const { reason } = failure ?? refusal ?? {};
     return defined({ outageMs: msOf(failure), refusedMs: msOf(refusal), reason });
@@ -121,7 +117,7 @@ export class DestinationClient {
 
   /** Largest number of events in one delivery. */
   get batchSize(): number {
-    return this.#kind.batchSize(this.#config);
+    return this.kind.batchSize(this.#config);
   }
 
   /**
@@ -146,7 +142,7 @@ export class DestinationClient {
 
   /** Returns the batch key of an event. Only events with equal keys may share a delivery. */
   batchKey(output: OutgoingEvent): string {
-    return this.#kind.batchKey?.(output) ?? "";
+    return this.kind.batchKey?.(output) ?? "";
   }
 
   /**
@@ -154,13 +150,13 @@ export class DestinationClient {
    * deliveries. For other kinds of destinations, both are 0.
    */
   get batchLimits(): BatchLimits {
-    return this.#kind.batchLimits?.(this.#config) ?? { bytes: 0, ageMs: 0 };
+    return this.kind.batchLimits?.(this.#config) ?? { bytes: 0, ageMs: 0 };
   }
 
   update({ config }: Destination): void {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
     this.#config = config;
-    this.#masking = new AttemptMasking(this.#kind, config);
+    this.#masking = new AttemptMasking(this.kind, config);
     this.failure = undefined;
     this.lastFailure = undefined;
     this.#refusals = undefined;
@@ -174,14 +170,14 @@ export class DestinationClient {
    * failure or a refusal becomes a retry.
    */
   async deliver(events: readonly Output[], name?: string): Promise<AttemptResult> {
-    const { clock, metrics, health } = this.#parts;
+    const { clock, metrics, health } = this.parts;
     const config = this.#config;
     const started = performance.now();
     const masking = this.#masking;
     const delivery = await this.#attempt(events, name);
     const ms = performance.now() - started;
     const result = masking.shown(delivery, events, clock.now() - ms, ms);
-    metrics.deliverySeconds.observe({ kind: this.#kind.kind }, ms / 1_000);
+    metrics.deliverySeconds.observe({ kind: this.kind.kind }, ms / 1_000);
     metrics.attempts.inc({ ...this.#labels, verdict: result.kind });
     // Attempts that a stop aborts say nothing about the receiver.
     if (result.kind === "retry" && this.#abort.signal.aborted) return result;
@@ -209,13 +205,13 @@ export class DestinationClient {
     }
     if (result.kind === "retry") {
       const { reason, response } = result;
-      const at = this.#parts.clock.elapsed();
+      const at = this.parts.clock.elapsed();
       this.failure = { ...(this.failure ?? this.#now()), at, reason, response };
     } else this.failure = undefined;
   }
 
   #noteFailure(result: AttemptResult): void {
-    const at = this.#parts.clock.now();
+    const at = this.parts.clock.now();
     if (result.kind !== "delivered") {
       this.lastFailure = { at, reason: result.reason, response: result.response };
     } else {
@@ -225,7 +221,7 @@ export class DestinationClient {
   }
 
   #now(earlierMs = 0): { since: number; startedAt: number } {
-    const { clock } = this.#parts;
+    const { clock } = this.parts;
     return { since: clock.elapsed() - earlierMs, startedAt: clock.now() - earlierMs };
   }
 
@@ -235,7 +231,7 @@ export class DestinationClient {
    */
   #wasUnreachable(): boolean {
     if (this.failure === undefined) return false;
-    return this.#parts.clock.elapsed() - this.failure.since >= UNREACHABLE_MS_MIN;
+    return this.parts.clock.elapsed() - this.failure.since >= UNREACHABLE_MS_MIN;
   }
 
   abort(): void {
@@ -255,7 +251,7 @@ export class DestinationClient {
       return await client.destination.deliver(events, this.#abort.signal, name);
     } catch (error) {
       // A destination never throws: this is a fault of pixelmill, and the events wait for its end.
-      this.#parts.logger.error({ ...this.#labels, err: error }, "delivery threw an error");
+      this.parts.logger.error({ ...this.#labels, err: error }, "delivery threw an error");
       return { kind: "retry", reason: "The delivery failed to run" };
     } finally {
       if (client !== undefined) {
@@ -267,7 +263,7 @@ export class DestinationClient {
 
   #open(): OpenClient {
     this.#client ??= {
-      destination: this.#kind.open(this.#config, this.#workspaceId),
+      destination: this.kind.open(this.#config, this.#workspaceId),
       deliveries: 0,
       isRetired: false,
     };
@@ -292,7 +288,7 @@ export class DestinationClient {
     try {
       await destination.close();
     } catch (error) {
-      this.#parts.logger.error({ ...this.#labels, err: error }, "destination failed to close");
+      this.parts.logger.error({ ...this.#labels, err: error }, "destination failed to close");
     }
   }
 }

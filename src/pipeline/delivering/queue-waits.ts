@@ -12,7 +12,6 @@ export interface QueueWaitsContext {
  * failed attempt and the next one.
  */
 export class QueueWaits {
-  readonly #context: QueueWaitsContext;
   readonly #wake = new Notifier();
   /** Number of calls of `end`. If it changes during a wait, the wait was ended early. */
   #wakes = 0;
@@ -26,9 +25,7 @@ export class QueueWaits {
    */
   mayRetryEarlier = false;
 
-  constructor(context: QueueWaitsContext) {
-    this.#context = context;
-  }
+  constructor(private readonly context: QueueWaitsContext) {}
 
   /** Ends the current wait early. */
   end(): void {
@@ -37,12 +34,12 @@ export class QueueWaits {
   }
 
   async fill(ms: number): Promise<void> {
-    await this.#context.clock.sleep(ms, this.#wake);
+    await this.context.clock.sleep(ms, this.#wake);
   }
 
   async idle(ms: number): Promise<void> {
     this.isIdle = true;
-    await this.#context.clock.sleep(ms, this.#wake);
+    await this.context.clock.sleep(ms, this.#wake);
     this.isIdle = false;
   }
 
@@ -55,7 +52,7 @@ export class QueueWaits {
    * meanwhile, because the receiver may have asked for the delay because of a single event.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
-    const { outputCounts, clock } = this.#context;
+    const { outputCounts, clock } = this.context;
     const { taken } = outputCounts;
     const wakes = this.#wakes;
     this.isPaused = true;

@@ -29,15 +29,12 @@ export interface RetryEntry {
 export class RetryQueue {
   /** Retry entries by user, in the order in which the events were set aside. */
   readonly #entries = new Map<string, RetryEntry>();
-  readonly #counts: OutputCounts;
 
   /**
    * `counts` has, among other figures, the number and bytes of the events in all retry queues of
    * the lane (the delivery to one destination).
    */
-  constructor(counts: OutputCounts) {
-    this.#counts = counts;
-  }
+  constructor(private readonly counts: OutputCounts) {}
 
   get isEmpty(): boolean {
     return this.#entries.size === 0;
@@ -45,7 +42,7 @@ export class RetryQueue {
 
   /** Returns `isPressed`, and whether `entry` alone waits for a retry in its lane. */
   stateFor(entry?: RetryEntry): { isPressed: boolean; isOnly: boolean } {
-    const isOnly = this.#counts.waiting === entry?.outputs.length;
+    const isOnly = this.counts.waiting === entry?.outputs.length;
     return { isPressed: this.isPressed, isOnly };
   }
 
@@ -54,7 +51,7 @@ export class RetryQueue {
    * the events or bytes that the lane may hold.
    */
   get isPressed(): boolean {
-    const { waiting, waitingBytes } = this.#counts;
+    const { waiting, waitingBytes } = this.counts;
     if (waiting > RETRIES_SHARE_MAX * LANE_IN_FLIGHT_EVENTS_MAX) return true;
     return waitingBytes > RETRIES_SHARE_MAX * LANE_IN_FLIGHT_BYTES_MAX;
   }
@@ -122,9 +119,9 @@ export class RetryQueue {
   }
 
   #count(output: Output, sign: 1 | -1): void {
-    this.#counts.waiting += sign;
-    this.#counts.waitingBytes += sign * output.bytes.length;
-    const { waiting, waitingBytes } = this.#counts;
+    this.counts.waiting += sign;
+    this.counts.waitingBytes += sign * output.bytes.length;
+    const { waiting, waitingBytes } = this.counts;
     assert(waiting >= 0 && waitingBytes >= 0, "A retry queue holds no negative number");
   }
 }

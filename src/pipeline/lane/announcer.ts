@@ -19,7 +19,6 @@ export interface AnnouncerParts {
  * that no resting lane has to.
  */
 export class Announcer {
-  readonly #parts: AnnouncerParts;
   /** Names of the logs that existed at the start, or had new records since. */
   readonly #known = new Set<string>();
   /**
@@ -34,8 +33,7 @@ export class Announcer {
    * Treats the records that the logs hold now as announced, because the lanes start later and read
    * these records by themselves.
    */
-  constructor(parts: AnnouncerParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: AnnouncerParts) {
     for (const log of parts.logs.names()) {
       parts.logs.setAnnouncedEnd(log, parts.logs.end(log));
       this.#known.add(log);
@@ -47,7 +45,7 @@ export class Announcer {
    * have new records of any source.
    */
   announce(range?: DurableRange): void {
-    const { logs } = this.#parts;
+    const { logs } = this.parts;
     if (range === undefined) {
       for (const log of logs.names()) this.#read(log);
       return;
@@ -64,18 +62,18 @@ export class Announcer {
   }
 
   #wake(sourceIds: Iterable<string>): void {
-    const { sources, wake } = this.#parts;
+    const { sources, wake } = this.parts;
     wake(sources.takeEnded());
     for (const id of sourceIds) wake([...sources.of(id)]);
   }
 
   #mayAnnounce(log: string): boolean {
-    const isHeld = this.#parts.logs.heldSince(log) !== undefined;
+    const isHeld = this.parts.logs.heldSince(log) !== undefined;
     return this.#known.has(log) && !this.#unread.has(log) && !isHeld;
   }
 
   #read(log: string): void {
-    const { logs } = this.#parts;
+    const { logs } = this.parts;
     this.#known.add(log);
     if (logs.heldSince(log) !== undefined || logs.end(log) <= logs.announcedEnd(log)) return;
     this.#unread.add(log);
@@ -88,7 +86,7 @@ export class Announcer {
         try {
           await this.#readNext(log);
         } catch (err) {
-          this.#parts.logger.error({ log, err }, "new events cannot be read; retrying");
+          this.parts.logger.error({ log, err }, "new events cannot be read; retrying");
           await Bun.sleep(FAULT_PAUSE_MS);
         }
       }
@@ -97,7 +95,7 @@ export class Announcer {
   }
 
   async #readNext(log: string): Promise<void> {
-    const { logs } = this.#parts;
+    const { logs } = this.parts;
     const from = logs.announcedEnd(log);
     const chunk = await logs.read(log, from);
     if (chunk !== undefined) {

@@ -54,17 +54,14 @@ const loggedErrors = new WeakSet<object>();
  * a time, so that the process that runs user code can read the second while it runs the first.
  */
 export class BatchLoop {
-  readonly #parts: BatchLoopParts;
   /** Whether the loop has found no events to take, and waits for `work`. */
   isWaiting = false;
 
-  constructor(parts: BatchLoopParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: BatchLoopParts) {}
 
   /** Runs the loop. Resolves when the delivery was stopped and its last batch has ended. */
   async run(): Promise<void> {
-    const { memory, scheduler, delivery, work } = this.#parts;
+    const { memory, scheduler, delivery, work } = this.parts;
     let last = dispatchedAll;
     while (this.#isRunning) {
       // Two reasons to wait for the last batch first: a full lane gets room little by little, and
@@ -78,13 +75,13 @@ export class BatchLoop {
       if (events === undefined) continue;
       if (events.length === 0) {
         delivery.flush();
-        if (delivery.isBatching && (memory.isFull || this.#parts.isRecovering())) {
+        if (delivery.isBatching && (memory.isFull || this.parts.isRecovering())) {
           await last;
           last = dispatchedAll;
           delivery.flushBatch();
         }
         const mayBeLeft = scheduler.lacksMemory || scheduler.hasUnrun;
-        if (this.#parts.isRecovering() && !mayBeLeft) this.#parts.endRecovery();
+        if (this.parts.isRecovering() && !mayBeLeft) this.parts.endRecovery();
         else if (this.#isRunning) {
           this.isWaiting = true;
           await notified;
@@ -92,7 +89,7 @@ export class BatchLoop {
         }
         continue;
       }
-      if (!this.#parts.isWaitingForSandbox()) delivery.expectMore();
+      if (!this.parts.isWaitingForSandbox()) delivery.expectMore();
       const before = last;
       last = this.#process(events, before);
       await before;
@@ -101,7 +98,7 @@ export class BatchLoop {
   }
 
   get #isRunning(): boolean {
-    return this.#parts.transform.isRunning();
+    return this.parts.transform.isRunning();
   }
 
   /**
@@ -111,7 +108,7 @@ export class BatchLoop {
    * run through the code again later.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
-    const { scheduler, decide, work } = this.#parts;
+    const { scheduler, decide, work } = this.parts;
     let results: readonly (TransformResult | undefined)[] | undefined;
     let decisions: readonly RouteDecision[] = [];
     // The events are kept until they are dispatched, so that an error on the way does not lose
@@ -120,7 +117,7 @@ export class BatchLoop {
       results = await this.#try(() => {
         decisions = decide(events);
         const due = events.filter((_, index) => decisions[index]?.kind === "send");
-        return transform(this.#parts.transform, due);
+        return transform(this.parts.transform, due);
       });
     }
     const isNext = await before;
@@ -145,9 +142,9 @@ export class BatchLoop {
    */
   #dispatch(...batch: Parameters<Dispatch>): ReturnType<Dispatch> | undefined {
     try {
-      return this.#parts.dispatch(...batch);
+      return this.parts.dispatch(...batch);
     } catch (error) {
-      this.#parts.fail(error);
+      this.parts.fail(error);
       return undefined;
     }
   }
@@ -160,7 +157,7 @@ export class BatchLoop {
     try {
       return await step();
     } catch (error) {
-      const { fail, logger, labels, transform } = this.#parts;
+      const { fail, logger, labels, transform } = this.parts;
       if (error instanceof InvariantError) fail(error);
       else {
         if (!wasLogged(error)) logger.error({ ...labels, err: error }, "batch failed; retrying");

@@ -54,7 +54,6 @@ export interface BatchSchedulerParts {
  * share of replayed ones.
  */
 export class BatchScheduler {
-  readonly #parts: BatchSchedulerParts;
   #hasRequeued: boolean;
   /**
    * Number of replayed events for which the next batch keeps room. It can be a fraction and adds up
@@ -77,8 +76,7 @@ export class BatchScheduler {
   /** Time of the last batch with events, by the clock `elapsed()`; -Infinity before the first. */
   #takenAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: BatchSchedulerParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: BatchSchedulerParts) {
     const { ledger, destinationId, requeuedIds } = parts;
     this.#hasRequeued = ledger.requeued.oldest(destinationId, requeuedIds, 1).length > 0;
   }
@@ -90,7 +88,7 @@ export class BatchScheduler {
 
   /** Whether no event was taken in the last `ms` milliseconds. */
   hasRested(ms: number): boolean {
-    return this.#parts.clock.elapsed() - this.#takenAt >= ms;
+    return this.parts.clock.elapsed() - this.#takenAt >= ms;
   }
 
   /** Records that the ledger may hold requeued dead letters that were not taken yet. */
@@ -119,7 +117,7 @@ export class BatchScheduler {
    * for their outputs. `work` is notified when that may have changed.
    */
   async take(): Promise<LaneEvent[]> {
-    const { clock, pace } = this.#parts;
+    const { clock, pace } = this.parts;
     if (this.#wasIdle) await this.#waitForMore();
     const events = await this.#take();
     this.#wasIdle = events.length === 0;
@@ -134,7 +132,7 @@ export class BatchScheduler {
 
   /** If there were many events or batches lately, waits for more events to make a larger batch. */
   async #waitForMore(): Promise<void> {
-    const { clock, pace, changed } = this.#parts;
+    const { clock, pace, changed } = this.parts;
     const now = clock.elapsed();
     const waitMs = this.#batchAt + pace.intervalMs(this.#taken.perSecond(now), now) - now;
     if (waitMs > 0) await clock.sleep(waitMs, changed);
@@ -142,9 +140,9 @@ export class BatchScheduler {
   }
 
   async #take(): Promise<LaneEvent[]> {
-    const { memory, work } = this.#parts;
+    const { memory, work } = this.parts;
     const { room } = memory;
-    const program = this.#parts.program();
+    const program = this.parts.program();
     const most = program ? this.size.eventsMax(program) : PLAIN_BATCH_EVENTS_MAX;
     // The number of events whose outputs will fit in memory, judged by recent outputs.
     const fitting = Math.ceil(room.bytes / Math.max(1, this.size.bytesPerEvent));
@@ -165,14 +163,14 @@ export class BatchScheduler {
    * share kept for replays, and then replayed events until the batch is full.
    */
   async #takeNew(count: number, bytes: number): Promise<LaneEvent[]> {
-    const { reader, memory } = this.#parts;
+    const { reader, memory } = this.parts;
     const reserved = this.#reservedForReplays(count);
     if (reserved === count && reader.recovering === undefined) {
       const replays = this.#takeReplays(count, bytes);
       if (replays.length > 0) return replays;
     }
     const live = await reader.take(Math.max(1, count - reserved), bytes);
-    const { clock, metrics, destinationId } = this.#parts;
+    const { clock, metrics, destinationId } = this.parts;
     const history = metrics.histories.get(destinationId);
     const now = clock.now();
     memory.take(live);
@@ -197,7 +195,7 @@ export class BatchScheduler {
   }
 
   #reservedForReplays(count: number): number {
-    if (!this.#hasRequeued && !this.#parts.replays.isDue) return 0;
+    if (!this.#hasRequeued && !this.parts.replays.isDue) return 0;
     this.#replaysDue += count * REPLAYS_FRACTION;
     const reserved = Math.min(count, Math.floor(this.#replaysDue));
     this.#replaysDue -= reserved;
@@ -205,7 +203,7 @@ export class BatchScheduler {
   }
 
   #takeReplays(count: number, bytes: number): LaneEvent[] {
-    const { replays, memory } = this.#parts;
+    const { replays, memory } = this.parts;
     const requeued = this.#takeRequeued(count, bytes);
     const left = bytes - requeued.reduce((sum, event) => sum + event.bytes, 0);
     const events = replays.take(count - requeued.length, left);
@@ -218,7 +216,7 @@ export class BatchScheduler {
    * crash interrupted.
    */
   async #takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
-    const { reader, replays, memory } = this.#parts;
+    const { reader, replays, memory } = this.parts;
     const last = reader.recovering?.letter;
     const requeued = last === undefined ? [] : this.#takeRequeued(count, bytes, last);
     if (requeued.length > 0) return requeued;
@@ -233,7 +231,7 @@ export class BatchScheduler {
    */
   #takeRequeued(count: number, bytes: number, last?: string): LaneEvent[] {
     if (!this.#hasRequeued) return [];
-    const { ledger, requeuedIds, destinationId, memory } = this.#parts;
+    const { ledger, requeuedIds, destinationId, memory } = this.parts;
     const events = Math.min(count, LANE_REPLAYS_EVENTS_MAX - requeuedIds.size);
     if (events <= 0) return [];
     const bounds = { charsMax: bytes, last };

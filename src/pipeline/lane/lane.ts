@@ -18,8 +18,6 @@ import { LaneRoutes } from "./lane-routes.ts";
  * of thousands of lanes are idle, and have only their read positions in memory.
  */
 export class Lane implements LaneCommitSource {
-  readonly #context: LaneContext;
-  readonly #kind: DestinationKind;
   readonly #labels: LaneLabels;
   readonly #routes: LaneRoutes;
   /** Reads the logs. While the lane rests, it is a `RestingReader`, which needs less memory. */
@@ -41,14 +39,12 @@ export class Lane implements LaneCommitSource {
 
   /** `mayReplay` is true if replayed events or requeued dead letters may wait for the lane. */
   constructor(
-    context: LaneContext,
-    kind: DestinationKind,
+    private readonly context: LaneContext,
+    private readonly kind: DestinationKind,
     destination: Destination,
     connections: readonly Connection[],
     mayReplay: boolean,
   ) {
-    this.#context = context;
-    this.#kind = kind;
     this.#labels = { destination: destination.id, name: destination.name, kind: kind.kind };
     this.#routes = new LaneRoutes(destination, connections);
     const record = context.ledger.lane(destination.id);
@@ -120,7 +116,7 @@ export class Lane implements LaneCommitSource {
     const active = this.#active;
     if (active === undefined || this.#isStopped || !active.mayRest) return;
     if (this.#reader instanceof RestingReader) return;
-    const { logs, logger } = this.#context;
+    const { logs, logger } = this.context;
     const resting = RestingReader.after(this.#reader, logs, this.#routes.connections);
     if (resting === undefined) return;
     this.#reader = resting;
@@ -136,7 +132,7 @@ export class Lane implements LaneCommitSource {
   /** Writes the read position even without new outcomes, so that the log can be trimmed. */
   checkpoint(): void {
     if (this.#active !== undefined) this.#active.checkpoint();
-    else if (!this.#isDiscarded) this.#context.ledger.schedule(this);
+    else if (!this.#isDiscarded) this.context.ledger.schedule(this);
   }
 
   /** Applies changed settings. If nothing changed, deliveries waiting for a retry keep waiting. */
@@ -147,9 +143,9 @@ export class Lane implements LaneCommitSource {
     if (!Bun.deepEquals(config, destination.config)) this.#past = undefined;
     for (const connectionId of ended) {
       const fields = { ...this.#labels, connectionId };
-      this.#context.logger.info(fields, "connection ended; its events are discarded");
+      this.context.logger.info(fields, "connection ended; its events are discarded");
     }
-    this.#context.metrics.renameLane(this.#labels, destination.name);
+    this.context.metrics.renameLane(this.#labels, destination.name);
     const reader = this.#wakeReader();
     reader.setRoutes(this.#routes.current);
     if (this.#active !== undefined) {
@@ -182,7 +178,7 @@ export class Lane implements LaneCommitSource {
     this.#routes.remove();
     this.#discard();
     await this.stop();
-    this.#context.metrics.removeLane(this.#labels);
+    this.context.metrics.removeLane(this.#labels);
     return this.#active?.uncommitted ?? 0;
   }
 
@@ -198,7 +194,7 @@ export class Lane implements LaneCommitSource {
     if (this.#isDiscarded || this.#active !== undefined) return undefined;
     const { id: destinationId } = this.destination;
     const record = this.#reader.record();
-    if (isStored(this.#context.ledger.lane(destinationId), record)) return undefined;
+    if (isStored(this.context.ledger.lane(destinationId), record)) return undefined;
     this.#lows = this.#reader.lows();
     return { destinationId, record, deadLetters: [], settledRequeued: [] };
   }
@@ -214,7 +210,7 @@ export class Lane implements LaneCommitSource {
    */
   fail(error: unknown): void {
     if (this.#failure !== undefined) return;
-    const { clock, logger } = this.#context;
+    const { clock, logger } = this.context;
     const reason = messageOf(error);
     this.#failure = { since: clock.elapsed(), startedAt: clock.now(), reason };
     logger.error({ ...this.#labels, invariant: reason, err: error }, "lane stopped");
@@ -224,7 +220,7 @@ export class Lane implements LaneCommitSource {
 
   /** Age in seconds of the oldest event in the logs that the lane has not taken; 0 if unknown. */
   get #secondsBehind(): number {
-    const { clock, logs } = this.#context;
+    const { clock, logs } = this.context;
     const held = logs.names().flatMap((log) => logs.heldSince(log) ?? []);
     const oldestAt = Math.min(this.#reader.oldestAt ?? Number.POSITIVE_INFINITY, ...held);
     return Number.isFinite(oldestAt) ? clock.age(oldestAt) / 1_000 : 0;
@@ -240,7 +236,7 @@ export class Lane implements LaneCommitSource {
     record: LaneRecord | undefined,
     durableLow: (log: string) => number | undefined,
   ): RestingReader | undefined {
-    const { logs } = this.#context;
+    const { logs } = this.context;
     return RestingReader.create(logs, this.#routes.connections, record, durableLow);
   }
 
@@ -254,7 +250,7 @@ export class Lane implements LaneCommitSource {
     try {
       this.#activate();
     } catch (err) {
-      const { logger } = this.#context;
+      const { logger } = this.context;
       if (err instanceof InvariantError) this.fail(err);
       // The ledger itself reports that it is unavailable.
       else if (!(err instanceof ApiError))
@@ -274,10 +270,10 @@ export class Lane implements LaneCommitSource {
 
   #activate(recovered?: DeliveryIntent): void {
     // Read before any part is opened, as this fails while the ledger is opened again.
-    const stored = this.#context.ledger.lane(this.destination.id);
+    const stored = this.context.ledger.lane(this.destination.id);
     this.#active = new ActiveLane({
-      context: this.#context,
-      kind: this.#kind,
+      context: this.context,
+      kind: this.kind,
       labels: this.#labels,
       routes: this.#routes,
       reader: this.#wakeReader(),

@@ -20,8 +20,6 @@ const LANES_PER_TURN = 256;
  * and their lanes stay at rest.
  */
 export class LanesBehind<L extends Resting> {
-  readonly #logs: LogSet;
-  readonly #wake: (lanes: readonly L[]) => void;
   /** The resting lanes that may have unread records, in the order of their turns. */
   readonly #lanes = new Set<L>();
   /**
@@ -38,16 +36,16 @@ export class LanesBehind<L extends Resting> {
   #isStopped = false;
   #running: Promise<void> | undefined;
 
-  constructor(logs: LogSet, wake: (lanes: readonly L[]) => void) {
-    this.#logs = logs;
-    this.#wake = wake;
-  }
+  constructor(
+    private readonly logs: LogSet,
+    private readonly wake: (lanes: readonly L[]) => void,
+  ) {}
 
   /** Adds a lane if it rests and may have unread records. */
   add(lane: L | undefined): void {
     if (lane?.behind === undefined || this.#isStopped) return;
     this.#lanes.add(lane);
-    for (const log of this.#logs.names()) this.#ends.set(log, this.#logs.end(log));
+    for (const log of this.logs.names()) this.#ends.set(log, this.logs.end(log));
     this.#running ??= this.#run();
   }
 
@@ -84,7 +82,7 @@ export class LanesBehind<L extends Resting> {
    * woken, read the log themselves and report the error.
    */
   async #read({ log, sequence }: LogPlace): Promise<LogChunk | undefined> {
-    const chunk = await this.#logs.read(log, sequence).catch(() => undefined);
+    const chunk = await this.logs.read(log, sequence).catch(() => undefined);
     if (chunk === undefined || (chunk.next <= sequence && chunk.newerAt === undefined)) return;
     return chunk;
   }
@@ -101,11 +99,11 @@ export class LanesBehind<L extends Resting> {
       if (next === undefined) this.#lanes.delete(lane);
       else if (furthest === undefined || next.sequence < furthest.sequence) furthest = next;
       if (++count % LANES_PER_TURN !== 0) continue;
-      this.#wake(woken);
+      this.wake(woken);
       woken = [];
       await Bun.sleep(0);
     }
-    this.#wake(woken);
+    this.wake(woken);
     this.#furthest = furthest;
   }
 

@@ -7,7 +7,6 @@ import type { LogSet } from "../reading/shared-reader.ts";
  * thus costs nothing per event.
  */
 export class SourceLanes {
-  readonly #logs: Pick<LogSet, "names" | "end">;
   /** Source id → ids of the destinations whose lanes a new record of the source must wake. */
   readonly #bySource = new Map<string, Set<string>>();
   /**
@@ -16,9 +15,7 @@ export class SourceLanes {
    */
   readonly #ending = new Map<string, readonly Connection[]>();
 
-  constructor(logs: Pick<LogSet, "names" | "end">) {
-    this.#logs = logs;
-  }
+  constructor(private readonly logs: Pick<LogSet, "names" | "end">) {}
 
   /** Ids of the destinations whose lanes a new record of the source must wake. */
   of(sourceId: string): Iterable<string> {
@@ -62,6 +59,6 @@ export class SourceLanes {
    */
   #hasEnded({ until }: Connection): boolean {
     if (until === undefined) return false;
-    return this.#logs.names().every((log) => this.#logs.end(log) >= (until[log] ?? 0));
+    return this.logs.names().every((log) => this.logs.end(log) >= (until[log] ?? 0));
   }
 }

@@ -15,9 +15,6 @@ const RETRY_MS = 1_000;
  * update that throws does not stop the others, and is tried again after a pause.
  */
 export class UpdateQueue {
-  readonly #slicer: TimeSlicer;
-  readonly #update: (destinationId: string) => void;
-  readonly #onError: (error: unknown, destinationId: string) => void;
   readonly #waiting = new Set<string>();
   #isRunning = false;
   /** Destinations whose last update has failed. */
@@ -29,14 +26,10 @@ export class UpdateQueue {
    * previous update failed, too.
    */
   constructor(
-    slicer: TimeSlicer,
-    update: (destinationId: string) => void,
-    onError: (error: unknown, destinationId: string) => void,
-  ) {
-    this.#slicer = slicer;
-    this.#update = update;
-    this.#onError = onError;
-  }
+    private readonly slicer: TimeSlicer,
+    private readonly update: (destinationId: string) => void,
+    private readonly onError: (error: unknown, destinationId: string) => void,
+  ) {}
 
   get isEmpty(): boolean {
     return this.#waiting.size === 0 && this.#failed.size === 0;
@@ -63,7 +56,7 @@ export class UpdateQueue {
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.size > 0) {
-      await this.#slicer.each(this.#waiting, (id) => this.#updateOne(id));
+      await this.slicer.each(this.#waiting, (id) => this.#updateOne(id));
     }
     this.#isRunning = false;
   }
@@ -71,11 +64,11 @@ export class UpdateQueue {
   #updateOne(id: string): void {
     this.#waiting.delete(id);
     try {
-      this.#update(id);
+      this.update(id);
       this.#failed.delete(id);
     } catch (error) {
       // While a retry is due, an error is logged already, and others mostly have its cause.
-      if (this.#retry === undefined && !this.#failed.has(id)) this.#onError(error, id);
+      if (this.#retry === undefined && !this.#failed.has(id)) this.onError(error, id);
       this.#failed.add(id);
       this.#retry ??= setTimeout(() => this.#retryFailed(), RETRY_MS);
     }

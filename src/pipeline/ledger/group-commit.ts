@@ -48,7 +48,6 @@ export interface GroupCommitParts<Change> {
  * written go into the next one.
  */
 export class GroupCommit<Change> {
-  readonly #parts: GroupCommitParts<Change>;
   readonly #dirty = new Set<CommitSource<Change>>();
   #flushing: Promise<void> | undefined;
   #number = 0;
@@ -60,9 +59,7 @@ export class GroupCommit<Change> {
   /** Whether the last attempt to write changes failed. */
   isFailing = false;
 
-  constructor(parts: GroupCommitParts<Change>) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: GroupCommitParts<Change>) {}
 
   /** Records that a lane has changes, which the next transaction includes. */
   schedule(committer: CommitSource<Change>): void {
@@ -80,7 +77,7 @@ export class GroupCommit<Change> {
     if (this.isClosed) return;
     this.isClosed = true;
     this.#dirty.clear();
-    this.#parts.onLost();
+    this.parts.onLost();
   }
 
   /**
@@ -153,7 +150,7 @@ export class GroupCommit<Change> {
     if (this.isClosed) return "retry";
     try {
       const written = changes.map(({ change }) => change);
-      await this.#parts.write(written, number);
+      await this.parts.write(written, number);
       return "written";
     } catch (error) {
       if (error instanceof InvariantError) {
@@ -163,7 +160,7 @@ export class GroupCommit<Change> {
       if (error instanceof ClaimLostError) this.abandon();
       else if (!(error instanceof ApiError)) {
         // Most likely the disk is full. The lanes fill up and wait; nothing is lost.
-        this.#parts.logger.error({ err: error }, "cannot write cursors and dead letters");
+        this.parts.logger.error({ err: error }, "cannot write cursors and dead letters");
       }
       return "retry";
     }

@@ -28,7 +28,6 @@ interface HealthLoggerParts {
  * Errors of user code are left out, since they may hold personal data.
  */
 export class HealthLogger {
-  readonly #parts: HealthLoggerParts;
   #toldAt = Number.NEGATIVE_INFINITY;
   /**
    * The current outage; undefined while there is none. It begins when its first failure is logged,
@@ -39,9 +38,7 @@ export class HealthLogger {
   #letters = { transform: 0, deliver: 0 };
   #summary: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(parts: HealthLoggerParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: HealthLoggerParts) {}
 
   /** Records the result of one delivery attempt, and logs when the destination's health changes. */
   recordAttempt(verdict: DeliveryResult): void {
@@ -65,12 +62,12 @@ export class HealthLogger {
   }
 
   #failed(reason: string): void {
-    const now = this.#parts.clock.elapsed();
+    const now = this.parts.clock.elapsed();
     if (this.#outage === undefined) {
       if (now - this.#toldAt < LOG_INTERVAL_MS_MIN) return;
       this.#toldAt = now;
       this.#outage = { since: now, attempts: 0, isDown: false };
-      this.#parts.logger.warn({ ...this.#about(), reason }, "destination fails; retrying");
+      this.parts.logger.warn({ ...this.#about(), reason }, "destination fails; retrying");
     }
     const outage = this.#outage;
     outage.attempts += 1;
@@ -79,22 +76,22 @@ export class HealthLogger {
     const { attempts } = outage;
     const seconds = Math.round((now - outage.since) / 1_000);
     const about = { ...this.#about(), reason, attempts, seconds };
-    this.#parts.logger.error(about, "destination is down");
+    this.parts.logger.error(about, "destination is down");
   }
 
   #ended(outage: { since: number; attempts: number }, by: "delivered" | "rejected"): void {
     this.#outage = undefined;
     const { since, attempts } = outage;
-    const seconds = Math.round((this.#parts.clock.elapsed() - since) / 1_000);
+    const seconds = Math.round((this.parts.clock.elapsed() - since) / 1_000);
     const ending = by === "delivered" ? "recovered" : "answers again, and refuses events";
-    this.#parts.logger.info({ ...this.#about(), attempts, seconds }, `destination ${ending}`);
+    this.parts.logger.info({ ...this.#about(), attempts, seconds }, `destination ${ending}`);
   }
 
   #tellLetters(more: { reason?: string }): void {
     const { transform, deliver } = this.#letters;
     this.#letters = { transform: 0, deliver: 0 };
     const counts = { failedInCode: transform, notDelivered: deliver };
-    this.#parts.logger.warn({ ...this.#about(), ...counts, ...more }, "events became dead letters");
+    this.parts.logger.warn({ ...this.#about(), ...counts, ...more }, "events became dead letters");
     this.#summary = setTimeout(() => {
       this.#summary = undefined;
       if (this.#letters.transform + this.#letters.deliver > 0) this.#tellLetters({});
@@ -103,7 +100,7 @@ export class HealthLogger {
   }
 
   #about() {
-    const { id, name, workspaceId } = this.#parts.destination();
+    const { id, name, workspaceId } = this.parts.destination();
     return { workspaceId, destinationId: id, destination: name };
   }
 }

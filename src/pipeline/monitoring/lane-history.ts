@@ -74,7 +74,6 @@ interface SourceCounters {
  * first event, and only while `LaneHistories` has room.
  */
 class LaneHistory {
-  readonly #histories: LaneHistories;
   #minutes: CounterRing | undefined;
   readonly #sources = new Map<string, SourceCounters>();
   #deliveredSinceFailure = 0;
@@ -84,9 +83,7 @@ class LaneHistory {
    */
   lastAt = 0;
 
-  constructor(histories: LaneHistories) {
-    this.#histories = histories;
-  }
+  constructor(private readonly histories: LaneHistories) {}
 
   get connections(): number {
     return this.#sources.size;
@@ -165,20 +162,20 @@ class LaneHistory {
     for (const [id, { lastAt }] of this.#sources) {
       if (!isIdle(lastAt, now)) continue;
       this.#sources.delete(id);
-      this.#histories.releaseConnection();
+      this.histories.releaseConnection();
     }
   }
 
   /** Deletes all counters and frees their memory. */
   clear(): void {
-    this.#histories.release(this);
+    this.histories.release(this);
     this.#minutes = undefined;
     this.#sources.clear();
   }
 
   #open(now: number): CounterRing | undefined {
     this.lastAt = now;
-    if (this.#minutes === undefined && this.#histories.admit(this, now)) {
+    if (this.#minutes === undefined && this.histories.admit(this, now)) {
       this.#minutes = minuteRing();
     }
     return this.#minutes;
@@ -194,7 +191,7 @@ class LaneHistory {
   }
 
   #openSource(sourceId: string, now: number): SourceCounters | undefined {
-    if (!this.#histories.admitConnection(now)) return undefined;
+    if (!this.histories.admitConnection(now)) return undefined;
     const width = counterNames.length;
     const rates = new CounterRing(RATE_SLOTS, RATE_SLOT_MS, width);
     const counters = { rates, minutes: minuteRing(width), lastAt: now };

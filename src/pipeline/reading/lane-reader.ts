@@ -12,7 +12,6 @@ import { firstAtOrAfter, type LogChunk, type LogSet } from "./shared-reader.ts";
  * each log. Takes each record of its connections exactly once.
  */
 export class LaneReader {
-  readonly #logs: LogSet;
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
   readonly #periods: LivePeriods;
@@ -32,12 +31,11 @@ export class LaneReader {
 
   /** Until `endRecovery`, only events of `repeated` (an interrupted delivery) are taken. */
   constructor(
-    logs: LogSet,
+    private readonly logs: LogSet,
     routes: Routes,
     record: LaneRecord | undefined,
     repeated?: DeliveryIntent | undefined,
   ) {
-    this.#logs = logs;
     this.#routes = routes;
     this.#stored = record?.logs ?? {};
     this.recovering = repeated;
@@ -56,7 +54,7 @@ export class LaneReader {
   setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
-    for (const log of this.#logs.names()) this.#cursor(log);
+    for (const log of this.logs.names()) this.#cursor(log);
     const { begun, ended } = this.#periods.update(
       new Map([...routes.bySource.values()].map((connection) => [connection.id, connection])),
     );
@@ -84,7 +82,7 @@ export class LaneReader {
    */
   async take(count: number, bytesMax: number): Promise<LaneEvent[]> {
     this.wake();
-    const logs = this.#logs.names();
+    const logs = this.logs.names();
     let triedAt: number | undefined;
     for (;;) {
       const events = await this.#takeRoundRobin(count, bytesMax);
@@ -101,12 +99,12 @@ export class LaneReader {
 
   /** Whether the lane has read a log up to its announced end; see `SharedReader`. */
   #isAhead(log: string): boolean {
-    return this.#logs.announcedEnd(log) <= this.#cursor(log).position;
+    return this.logs.announcedEnd(log) <= this.#cursor(log).position;
   }
 
   async #takeRoundRobin(count: number, bytesMax: number): Promise<LaneEvent[]> {
     const events: LaneEvent[] = [];
-    const logs = this.#logs.names();
+    const logs = this.logs.names();
     let bytes = 0;
     // Number of logs in a row that gave no events and whose position did not move.
     for (let still = 0; still < 2 * logs.length && events.length < count; still++) {
@@ -137,7 +135,7 @@ export class LaneReader {
    */
   get isSettled(): boolean {
     const isRead = (log: string) => this.held.has(log) || this.#isAhead(log);
-    if (!this.#isIdle && !(this.held.size > 0 && this.#logs.names().every(isRead))) return false;
+    if (!this.#isIdle && !(this.held.size > 0 && this.logs.names().every(isRead))) return false;
     return this.#cursors.values().every((cursor) => cursor.isSettled);
   }
 
@@ -177,9 +175,9 @@ export class LaneReader {
   /** Approximate number of records from the oldest one without an outcome to the logs' ends. */
   lagEvents(): number {
     this.#skipAnnounced();
-    const lags = this.#logs.names().map((log) => {
+    const lags = this.logs.names().map((log) => {
       const low = this.#cursors.get(log)?.low ?? 0;
-      return this.#logs.countBetween(log, low, this.#logs.end(log));
+      return this.logs.countBetween(log, low, this.logs.end(log));
     });
     return lags.reduce((sum, lag) => sum + lag, 0);
   }
@@ -188,14 +186,14 @@ export class LaneReader {
   #skipAnnounced(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {
-      const announced = this.#logs.announcedEnd(log);
+      const announced = this.logs.announcedEnd(log);
       if (announced > cursor.position) cursor.advanceTo(announced);
     }
   }
 
   #cursor(log: string): Cursor {
     return this.#cursors.getOrInsertComputed(log, () => {
-      const next = firstToRead(log, [...this.#routes.bySource.values()], this.#logs);
+      const next = firstToRead(log, [...this.#routes.bySource.values()], this.logs);
       return new Cursor(this.#stored[log] ?? { next, pending: [] });
     });
   }
@@ -218,7 +216,7 @@ export class LaneReader {
     // fails.
     while (events.length === 0 && !isHeld) {
       const at = cursor.position;
-      const chunk = this.#taken(log, at) ?? (await this.#logs.read(log, at));
+      const chunk = this.#taken(log, at) ?? (await this.logs.read(log, at));
       if (chunk?.newerAt !== undefined && chunk.next === at) this.held.set(log, chunk.newerAt);
       else this.held.delete(log);
       if (chunk === undefined || chunk.next <= at) break;
@@ -242,7 +240,7 @@ export class LaneReader {
         if (this.#isRepeated(connection, log, sequence)) continue;
         isHeld = inOrder && this.#waits(input.after);
         if (isHeld) break;
-        const size = this.#logs.sizeOf(log, input);
+        const size = this.logs.sizeOf(log, input);
         if (size === undefined) continue;
         cursor.take(sequence);
         bytes += size;
@@ -262,14 +260,14 @@ export class LaneReader {
   /** Whether a record must wait until the lane has read other logs up to the ends in `after`. */
   #waits(after: readonly LogEnd[] = []): boolean {
     return after.some(({ log, sequence }) => {
-      const end = Math.min(sequence, this.#logs.end(String(log)));
+      const end = Math.min(sequence, this.logs.end(String(log)));
       return end > 0 && this.#cursor(String(log)).position < end;
     });
   }
 
   /** Whether the record at `sequence` repeats an earlier record that the connection delivers. */
   #isRepeated(connection: Connection, log: string, sequence: number): boolean {
-    const previous = this.#logs.previousOf(log, sequence);
+    const previous = this.logs.previousOf(log, sequence);
     return previous !== undefined && covers(connection, previous.log, previous.sequence);
   }
 

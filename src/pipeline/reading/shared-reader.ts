@@ -73,7 +73,6 @@ export type LogSet = Pick<
  * end of the logs, so they share each read, its decoded records and the events built from them.
  */
 export class SharedReader {
-  readonly #parts: SharedReaderParts;
   readonly #events: EventCache;
   readonly #kept = new Map<string, LogChunk[]>();
   readonly #announced = new Map<string, number>();
@@ -81,8 +80,7 @@ export class SharedReader {
   readonly #held = new Map<string, number>();
   readonly #reading = new Map<string, Promise<LogChunk>>();
 
-  constructor(parts: SharedReaderParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: SharedReaderParts) {
     this.#events = new EventCache(parts.eventOf);
   }
 
@@ -141,26 +139,26 @@ export class SharedReader {
   }
 
   names(): string[] {
-    return [...this.#parts.readers.keys()];
+    return [...this.parts.readers.keys()];
   }
 
   /** For each log, the sequence number after its last durable record. */
   ends(): Positions {
-    return Object.fromEntries([...this.#parts.readers].map(([log, r]) => [log, r.end()]));
+    return Object.fromEntries([...this.parts.readers].map(([log, r]) => [log, r.end()]));
   }
 
   /** Approximate number of records from position `from` to position `to`. */
   countBetween(log: string, from: number, to: number): number {
-    return this.#parts.readers.get(log)?.countBetween(from, to) ?? 0;
+    return this.parts.readers.get(log)?.countBetween(from, to) ?? 0;
   }
 
   /** Sequence number of the oldest record that the log still holds; 0 for an unknown log. */
   first(log: string): number {
-    return this.#parts.readers.get(log)?.first() ?? 0;
+    return this.parts.readers.get(log)?.first() ?? 0;
   }
 
   end(log: string): number {
-    return this.#parts.readers.get(log)?.end() ?? 0;
+    return this.parts.readers.get(log)?.end() ?? 0;
   }
 
   /**
@@ -169,7 +167,7 @@ export class SharedReader {
    * pixelmill wrote. A read at this record returns a chunk whose `next` is `sequence`.
    */
   async read(log: string, sequence: number): Promise<LogChunk | undefined> {
-    const reader = this.#parts.readers.get(log);
+    const reader = this.parts.readers.get(log);
     if (reader === undefined || sequence >= reader.end()) return undefined;
     const kept = this.#kept
       .get(log)
@@ -238,7 +236,7 @@ export class SharedReader {
 
   #decode(log: string, sequence: number, bytes: Uint8Array): LogInput | "newer" | undefined {
     try {
-      const record = this.#parts.decode(bytes);
+      const record = this.parts.decode(bytes);
       // A record that was refused at its ingestion is kept for display, and is never delivered.
       if (record.format === "json" && record.refused !== undefined) return undefined;
       return new RecordInput(sequence, record, this.#events);
@@ -254,8 +252,8 @@ export class SharedReader {
    * bug causes. The record is not delivered.
    */
   #unreadable(log: string, sequence: number, error: unknown): void {
-    this.#parts.metrics.unreadable.inc({ log });
-    this.#parts.logger.error({ log, sequence, err: error }, "cannot decode a record");
+    this.parts.metrics.unreadable.inc({ log });
+    this.parts.logger.error({ log, sequence, err: error }, "cannot decode a record");
   }
 }
 

@@ -59,23 +59,19 @@ interface ListedOutcome {
  * `RECENT_EVENTS_MAX`. The bytes are limited for each workspace and for all workspaces together.
  */
 export class LatestOutcomes {
-  readonly #live: Pick<Live, "destination">;
-  /**
-   * Names of event members with which user code overrides the request that delivers the event.
-   * `list` leaves them out, because they may have credentials.
-   */
-  readonly #overrideMembers: readonly string[];
   /** Workspace id → its lists, one for each outcome and destination. */
   readonly #workspaces = new SharedBytes<SharedBytes<OutcomeList>>();
   readonly #rates: TokenBuckets;
 
   constructor(
-    live: Pick<Live, "destination">,
+    private readonly live: Pick<Live, "destination">,
     clock: Pick<Clock, "elapsed">,
-    overrideMembers: readonly string[] = [],
+    /**
+     * Names of event members with which user code overrides the request that delivers the event.
+     * `list` leaves them out, because they may have credentials.
+     */
+    private readonly overrideMembers: readonly string[] = [],
   ) {
-    this.#live = live;
-    this.#overrideMembers = overrideMembers;
     this.#rates = new TokenBuckets({
       perSecond: RECENT_EVENTS_PER_SECOND_MAX,
       burst: RECENT_EVENTS_MAX,
@@ -121,7 +117,7 @@ export class LatestOutcomes {
     const all = [...(this.#workspaces.get(workspaceId)?.parts() ?? [])]
       .map(([, list]) => list)
       .filter((list) => destinationId === undefined || list.destinationId === destinationId)
-      .filter((list) => this.#live.destination(list.destinationId)?.workspaceId === workspaceId)
+      .filter((list) => this.live.destination(list.destinationId)?.workspaceId === workspaceId)
       .flatMap((list) => list.outcomes.map((kept) => ({ list, kept })))
       .filter(({ kept }) => sourceId === undefined || kept.sourceId === sourceId)
       .sort((one, other) => other.kept.at - one.kept.at);
@@ -149,7 +145,7 @@ export class LatestOutcomes {
       destinationId,
       ...(before && { received: utf8Text(before) }),
       ...(json && {
-        event: received ? JSON.stringify(shownOutput(json, this.#overrideMembers)) : utf8Text(json),
+        event: received ? JSON.stringify(shownOutput(json, this.overrideMembers)) : utf8Text(json),
       }),
     };
   }

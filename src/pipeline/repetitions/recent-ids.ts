@@ -37,8 +37,6 @@ const seeds = crypto.getRandomValues(new BigUint64Array(2));
  * ring, which grows up to a limit; at the limit, each new id displaces the oldest one.
  */
 export class RecentIds {
-  readonly #countMax: number;
-  readonly #budget: IdBudget;
   /** Names of the logs; `#logIndexes` has for each slot the index of its log in this list. */
   readonly #logs: string[] = [];
   #capacity = 0;
@@ -58,10 +56,10 @@ export class RecentIds {
   #buckets = new Int32Array(0);
   #next = new Int32Array(0);
 
-  constructor(countMax: number, budget: IdBudget) {
-    this.#countMax = countMax;
-    this.#budget = budget;
-  }
+  constructor(
+    private readonly countMax: number,
+    private readonly budget: IdBudget,
+  ) {}
 
   /** Records an occurrence of an id. Returns the previous one; undefined for an unknown id. */
   note(id: string, at: Occurrence): Occurrence | undefined {
@@ -158,9 +156,9 @@ export class RecentIds {
   #makeRoom(): boolean {
     const isHalfLive = 2 * this.#live >= this.#capacity;
     const wanted = isHalfLive ? Math.max(CAPACITY_MIN, 2 * this.#capacity) : this.#capacity;
-    const capacity = Math.min(this.#countMax, wanted);
+    const capacity = Math.min(this.countMax, wanted);
     const more = capacity - this.#capacity;
-    const isOver = this.#budget.allocated + more > this.#budget.countMax;
+    const isOver = this.budget.allocated + more > this.budget.countMax;
     // A source always has room for a few ids, so that others cannot disable its deduplication.
     const mayGrow = more > 0 && (!isOver || this.#capacity === 0);
     if (!mayGrow && this.#live > LIVE_FRACTION_MAX * this.#capacity) return false;
@@ -169,7 +167,7 @@ export class RecentIds {
   }
 
   #resize(capacity: number): void {
-    this.#budget.allocated += capacity - this.#capacity;
+    this.budget.allocated += capacity - this.#capacity;
     const before = {
       hashes: this.#hashes,
       times: this.#times,

@@ -33,7 +33,6 @@ const SEARCH = "search";
  * lost.
  */
 export class Repetitions {
-  readonly #parts: RepetitionsParts;
   readonly #start: SearchStart;
   readonly #mutex = new KeyedMutex();
   /** Source id → deduplication window in milliseconds (0: none) at catalog version `#topology`. */
@@ -57,8 +56,7 @@ export class Repetitions {
   readonly #active = new Set<string>();
   #storedPositions = "";
 
-  constructor(parts: RepetitionsParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: RepetitionsParts) {
     this.#start = new SearchStart(parts);
     for (const lot of parts.ledger.repetitions.lots()) this.#marks.add(lot);
   }
@@ -137,7 +135,7 @@ export class Repetitions {
    * Returns Infinity when no source has deduplication.
    */
   async neededFrom(log: string): Promise<number> {
-    const { live, clock, readers } = this.#parts;
+    const { live, clock, readers } = this.parts;
     const reader = readers.get(log);
     if (live.longestDedupSeconds() === 0 || reader === undefined) return Number.POSITIVE_INFINITY;
     const since = await this.#start.positionWithin(reader, clock.now());
@@ -151,7 +149,7 @@ export class Repetitions {
 
   /** Reads the settings of sources again when the catalog has changed. */
   #refreshWindows(): void {
-    const topology = this.#parts.live.topology();
+    const topology = this.parts.live.topology();
     if (topology === this.#topology) return;
     this.#topology = topology;
     this.#windows.clear();
@@ -165,7 +163,7 @@ export class Repetitions {
 
   #windowOf(sourceId: string): number {
     return this.#windows.getOrInsertComputed(sourceId, () => {
-      const { dedupSeconds } = settingsOfSource(this.#parts.live.sourceById(sourceId) ?? {});
+      const { dedupSeconds } = settingsOfSource(this.parts.live.sourceById(sourceId) ?? {});
       return dedupSeconds * 1_000;
     });
   }
@@ -175,7 +173,7 @@ export class Repetitions {
    * position.
    */
   async #searchTo(log: string, end: number, from?: number): Promise<void> {
-    const reader = this.#parts.readers.get(log);
+    const reader = this.parts.readers.get(log);
     if (reader === undefined || this.#active.has(log)) return;
     this.#active.add(log);
     try {
@@ -210,7 +208,7 @@ export class Repetitions {
   async #searchOthers({ after = [] }: SentEvent): Promise<void> {
     for (const { log, sequence } of after) {
       const name = `${log}`;
-      const end = Math.min(sequence, this.#parts.readers.get(name)?.end() ?? 0);
+      const end = Math.min(sequence, this.parts.readers.get(name)?.end() ?? 0);
       if ((this.#searched.get(name) ?? 0) < end) await this.#searchTo(name, end);
     }
   }
@@ -227,12 +225,12 @@ export class Repetitions {
     const lot = this.#unstored.at(-1);
     if (lot?.log === log && lot.rows.length < LOT_ROWS_MAX) lot.rows.push(row);
     else this.#unstored.push({ log, rows: [row] });
-    this.#parts.onRepeated(event.sourceId);
+    this.parts.onRepeated(event.sourceId);
   }
 
   #note(log: string, event: SentEvent): Occurrence | undefined {
     const { sequence, sourceId, messageId, receivedAt } = event;
-    const make = () => new RecentIds(DEDUP_IDS_OF_SOURCE_MAX, this.#parts.budget);
+    const make = () => new RecentIds(DEDUP_IDS_OF_SOURCE_MAX, this.parts.budget);
     const ids = this.#ids.getOrInsertComputed(sourceId, make);
     const last = ids.note(messageId, { log, sequence, receivedAt });
     // An occurrence in a log that was read further remains the last one.
@@ -272,7 +270,7 @@ export class Repetitions {
   async #store(always = false): Promise<void> {
     const found = this.#unstored;
     if (found.length === 0 && !always) return;
-    const { ledger, marksMax = DEDUP_MARKS_MAX } = this.#parts;
+    const { ledger, marksMax = DEDUP_MARKS_MAX } = this.parts;
     const removed = this.#marks.surplus(found, marksMax, (log) => this.#firstOf(log));
     const positions = { ...ledger.repetitions.positions(), ...Object.fromEntries(this.#searched) };
     const text = JSON.stringify([...this.#searched]);
@@ -284,7 +282,7 @@ export class Repetitions {
   }
 
   #firstOf(log: string): number {
-    return this.#parts.readers.get(log)?.first() ?? 0;
+    return this.parts.readers.get(log)?.first() ?? 0;
   }
 }
 

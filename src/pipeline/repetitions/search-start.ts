@@ -20,19 +20,16 @@ export interface SearchStartParts {
  * position from which the search first reads messageIds.
  */
 export class SearchStart {
-  readonly #parts: SearchStartParts;
   #oldest: Promise<number> | undefined;
 
-  constructor(parts: SearchStartParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: SearchStartParts) {}
 
   /**
    * Returns the earliest position at which a search of the log may begin. The log has at most
    * `readBytesMax` bytes from there on, or only one part (such as a segment file).
    */
   firstOf(reader: LogReader): number {
-    return Math.max(reader.first(), earliest(reader, this.#parts.readBytesMax));
+    return Math.max(reader.first(), earliest(reader, this.parts.readBytesMax));
   }
 
   /**
@@ -42,9 +39,9 @@ export class SearchStart {
    * is at least `firstOf(reader)`.
    */
   async firstUnsearched(log: string, reader: LogReader, from = reader.end()): Promise<number> {
-    const stored = this.#parts.ledger.repetitions.positions()[log];
+    const stored = this.parts.ledger.repetitions.positions()[log];
     if (stored !== undefined) return Math.max(this.firstOf(reader), stored);
-    const recent = await this.positionWithin(reader, this.#parts.clock.now());
+    const recent = await this.positionWithin(reader, this.parts.clock.now());
     return Math.max(this.firstOf(reader), Math.min(recent, from, this.#lowestCursor(log)));
   }
 
@@ -55,7 +52,7 @@ export class SearchStart {
    * this log.
    */
   async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
-    const { clock, timeOf } = this.#parts;
+    const { clock, timeOf } = this.parts;
     this.#oldest ??= this.#oldestUnsearched().catch((error) => {
       this.#oldest = undefined;
       throw error;
@@ -70,15 +67,15 @@ export class SearchStart {
    * window before `time`.
    */
   async positionWithin(reader: LogReader, time: number): Promise<number> {
-    const windowMs = this.#parts.live.longestDedupSeconds() * 1_000;
-    return await positionAt(reader, time - windowMs, this.#parts.timeOf);
+    const windowMs = this.parts.live.longestDedupSeconds() * 1_000;
+    return await positionAt(reader, time - windowMs, this.parts.timeOf);
   }
 
   /**
    * Returns the time of the oldest record, in any log, that was not searched before the restart.
    */
   async #oldestUnsearched(): Promise<number> {
-    const { readers, timeOf, clock } = this.#parts;
+    const { readers, timeOf, clock } = this.parts;
     let oldest = clock.now();
     for (const [log, reader] of readers) {
       const at = await this.firstUnsearched(log, reader);
@@ -90,7 +87,7 @@ export class SearchStart {
   /** Returns the lowest position in the log of a record that some lane has not settled. */
   #lowestCursor(log: string): number {
     let lowest = Number.POSITIVE_INFINITY;
-    for (const { logs } of this.#parts.ledger.lanes()) {
+    for (const { logs } of this.parts.ledger.lanes()) {
       const cursor = logs[log];
       if (cursor !== undefined) lowest = Math.min(lowest, cursor.next, ...cursor.pending);
     }

@@ -18,13 +18,10 @@ const READ_BYTES = 256 << 10;
  * decides which events these are.
  */
 export class SentEventReader {
-  readonly #isWanted: (sourceId: string) => boolean;
   /** Log → events that were read last. A search often continues within them. */
   readonly #last = new Map<string, ReadEvents>();
 
-  constructor(isWanted: (sourceId: string) => boolean) {
-    this.#isWanted = isWanted;
-  }
+  constructor(private readonly isWanted: (sourceId: string) => boolean) {}
 
   /**
    * Returns a range of events that contains `position`. This is the range that was read last if it
@@ -35,7 +32,7 @@ export class SentEventReader {
     if (last !== undefined && last.from <= position && position < last.knownUpTo) return last;
     const { records, next } = await reader.read(position, READ_BYTES);
     const events = records
-      .map(({ sequence, bytes }) => sentEvent(sequence, bytes, this.#isWanted))
+      .map(({ sequence, bytes }) => sentEvent(sequence, bytes, this.isWanted))
       .filter((event) => event !== undefined);
     const isNewer = ({ sequence, bytes }: LogRecord) =>
       sequence >= position && isNewerRecord(bytes);

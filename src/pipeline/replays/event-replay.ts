@@ -46,7 +46,6 @@ export interface EventReplayParts {
  * events.
  */
 export class EventReplay {
-  readonly #parts: EventReplayParts;
   readonly #range: RangeLogSet;
   readonly #reader: LaneReader;
   readonly #ready = new ReadyEvents();
@@ -70,8 +69,7 @@ export class EventReplay {
   /** Progress that `progress` returned last, as JSON; it is not returned twice in a row. */
   #lastProgress = "";
 
-  constructor(parts: EventReplayParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: EventReplayParts) {
     const { job, recovered, logs, clock } = parts;
     this.#range = new RangeLogSet({ job, logs, clock, stopping: this.#stopping }, recovered);
     this.#isRecovering = recovered !== undefined;
@@ -88,7 +86,7 @@ export class EventReplay {
   }
 
   get job(): EventJob {
-    return this.#parts.job;
+    return this.parts.job;
   }
 
   get isRunning(): boolean {
@@ -144,10 +142,10 @@ export class EventReplay {
   }
 
   #leaveFlight(): void {
-    const wasFull = this.#inFlight >= this.#parts.inFlightMax;
+    const wasFull = this.#inFlight >= this.parts.inFlightMax;
     this.#inFlight -= 1;
     assert(this.#inFlight >= 0, "A replay settles no more events than it released");
-    if (wasFull) this.#parts.onReady();
+    if (wasFull) this.parts.onReady();
   }
 
   /** Returns the progress to store; undefined if it has not changed since the last call. */
@@ -160,7 +158,7 @@ export class EventReplay {
     if (this.#failures.length > 0) progress.failures = this.#failures;
     if (reached !== undefined) progress.reachedAt = reached;
     if (missing !== undefined) progress.missingBefore = missing;
-    if (this.#isDone(logs)) progress.doneAt = this.#parts.clock.now();
+    if (this.#isDone(logs)) progress.doneAt = this.parts.clock.now();
     // Records are taken or settled only when one of these changes.
     const cursors = Object.values(logs).map(({ next, pending }) => [next, pending.length]);
     const isDone = progress.doneAt !== undefined;
@@ -199,7 +197,7 @@ export class EventReplay {
   }
 
   #startReading(): void {
-    this.#readAhead().catch((error) => this.#parts.fail(error));
+    this.#readAhead().catch((error) => this.parts.fail(error));
   }
 
   async #readAhead(): Promise<void> {
@@ -210,15 +208,15 @@ export class EventReplay {
       }
       const events = await this.#tryRead();
       if (events.length === 0 && !this.#isRead) {
-        await this.#parts.clock.sleep(FAILURE_MS, this.#stopping);
+        await this.parts.clock.sleep(FAILURE_MS, this.#stopping);
         continue;
       }
       if (this.#isStopped) return;
       for (const event of events) this.#push(event);
       this.#read.notify();
-      this.#parts.onReady();
+      this.parts.onReady();
     }
-    if (this.#isRead) this.#parts.onRead();
+    if (this.#isRead) this.parts.onRead();
   }
 
   /**
@@ -236,7 +234,7 @@ export class EventReplay {
       if (error instanceof InvariantError) throw error;
       const { id, destinationId } = this.job;
       const fields = { replayId: id, destinationId, err: error };
-      this.#parts.logger.error(fields, "replay cannot read the event log");
+      this.parts.logger.error(fields, "replay cannot read the event log");
       return [];
     }
   }
@@ -253,7 +251,7 @@ export class EventReplay {
     const last = events.at(-1);
     if (last === undefined) return events;
     // The retry window of a replayed event begins when it is taken.
-    const now = this.#parts.clock.now();
+    const now = this.parts.clock.now();
     for (const event of events) event.retryWindowStart = now;
     this.#inFlight += events.length;
     this.#reachedAt = last.input.receivedAt;
@@ -263,7 +261,7 @@ export class EventReplay {
 
   /** Number of events that may be taken now, given the rate and the events without an outcome. */
   #due(): number {
-    const { inFlightMax } = this.#parts;
+    const { inFlightMax } = this.parts;
     const waiting = Math.min(this.#ready.length, inFlightMax - this.#inFlight);
     if (this.#isStopped || this.#isRecovering || waiting <= 0) return 0;
     const { count, waitMs } = this.#rate.due(waiting, this.#eventsPerSecond());
@@ -280,9 +278,9 @@ export class EventReplay {
   #wakeIn(ms: number): void {
     if (this.#isWaking) return;
     this.#isWaking = true;
-    void this.#parts.clock.sleep(Math.ceil(ms), this.#stopping).then(() => {
+    void this.parts.clock.sleep(Math.ceil(ms), this.#stopping).then(() => {
       this.#isWaking = false;
-      if (!this.#isStopped) this.#parts.onReady();
+      if (!this.#isStopped) this.parts.onReady();
     });
   }
 

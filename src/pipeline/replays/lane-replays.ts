@@ -21,13 +21,10 @@ interface LaneReplaysParts
  * takes their events.
  */
 export class LaneReplays {
-  readonly #parts: LaneReplaysParts;
   readonly #replays = new Map<string, EventReplay>();
   #schedule = () => {};
 
-  constructor(parts: LaneReplaysParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: LaneReplaysParts) {}
 
   /**
    * Starts reading for all running jobs. `recovered` is the delivery that a crash interrupted; the
@@ -63,7 +60,7 @@ export class LaneReplays {
    * Whether `take` would return events now. Replayed events wait while the destination is disabled.
    */
   get isDue(): boolean {
-    return this.#parts.destination().enabled && this.#replays.values().some((it) => it.isDue);
+    return this.parts.destination().enabled && this.#replays.values().some((it) => it.isDue);
   }
 
   take(count: number, bytes: number): LaneEvent[] {
@@ -114,7 +111,7 @@ export class LaneReplays {
     }
     const count =
       deadLetters !== undefined ? "failed" : isDelivered ? "delivered" : counts[outcome.kind];
-    const { metrics, destination } = this.#parts;
+    const { metrics, destination } = this.parts;
     metrics.replayed.inc({ workspace: destination().workspaceId, outcome: count });
     this.#replays
       .get(origin.replayId)
@@ -158,7 +155,7 @@ export class LaneReplays {
   }
 
   #startJobs(recovered?: DeliveryIntent): Set<string> {
-    const { ledger, destination, work, ...parts } = this.#parts;
+    const { ledger, destination, work, ...parts } = this.parts;
     const jobs = ledger.jobs.runningOf(destination().id);
     for (const job of jobs) {
       if (this.#replays.has(job.id)) continue;

@@ -34,13 +34,11 @@ interface LetterJobRunnerParts {
  * that the progress is exact also after a cancel or a crash.
  */
 export class LetterJobRunner {
-  readonly #parts: LetterJobRunnerParts;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stopping = new Notifier();
   #isStopped = false;
 
-  constructor(parts: LetterJobRunnerParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: LetterJobRunnerParts) {
     this.startJobs();
   }
 
@@ -59,9 +57,9 @@ export class LetterJobRunner {
 
   #runningJobs(): ReplayJob[] {
     try {
-      return this.#parts.ledger.jobs.running();
+      return this.parts.ledger.jobs.running();
     } catch (error) {
-      this.#parts.logger.error({ err: error }, "cannot read replays; retrying");
+      this.parts.logger.error({ err: error }, "cannot read replays; retrying");
       void this.#pause(FAILURE_MS).then(() => this.startJobs());
       return [];
     }
@@ -89,7 +87,7 @@ export class LetterJobRunner {
    * rejects.
    */
   async #step(workspaceId: string, id: string, last: readonly string[]) {
-    const { ledger, wake, clock, logger } = this.#parts;
+    const { ledger, wake, clock, logger } = this.parts;
     try {
       if (this.#isCrowded(last)) return { destinationIds: [], pauseMs: CROWDED_MS };
       const job = ledger.jobs.get(workspaceId, id) as LetterJob | undefined;
@@ -111,11 +109,11 @@ export class LetterJobRunner {
   }
 
   #isCrowded(destinationIds: readonly string[]): boolean {
-    const { ledger } = this.#parts;
+    const { ledger } = this.parts;
     return destinationIds.some((id) => ledger.requeued.hasAtLeast(id, WAITING_REPLAYS_MAX));
   }
 
   #pause(ms: number): Promise<void> {
-    return this.#parts.clock.sleep(ms, this.#stopping);
+    return this.parts.clock.sleep(ms, this.#stopping);
   }
 }

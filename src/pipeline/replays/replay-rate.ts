@@ -12,12 +12,10 @@ const BURST_MS = 100;
  * size, because events that are released singly would each become a batch.
  */
 export class ReplayRate {
-  readonly #clock: Pick<Clock, "elapsed">;
   #tokens = 0;
   #filledAt: number;
 
-  constructor(clock: Pick<Clock, "elapsed">) {
-    this.#clock = clock;
+  constructor(private readonly clock: Pick<Clock, "elapsed">) {
     this.#filledAt = clock.elapsed();
   }
 
@@ -27,7 +25,7 @@ export class ReplayRate {
    */
   due(waiting: number, eventsPerSecond: number): { count: number; waitMs: number } {
     const size = Math.max(1, (eventsPerSecond * BURST_MS) / 1_000);
-    const now = this.#clock.elapsed();
+    const now = this.clock.elapsed();
     const earned = ((now - this.#filledAt) * eventsPerSecond) / 1_000;
     this.#tokens = Math.min(size, this.#tokens + earned);
     this.#filledAt = now;

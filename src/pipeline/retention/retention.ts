@@ -70,16 +70,13 @@ interface Cut {
 
 /** Decides which log records are deleted after their delivery has ended at all destinations. */
 export class Retention {
-  readonly #parts: RetentionParts;
   /**
    * Log → first sequence number of a part (such as a segment file) → time of receipt of the first
    * record in this part.
    */
   readonly #times = new Map<string, Map<number, number>>();
 
-  constructor(parts: RetentionParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: RetentionParts) {}
 
   /**
    * Returns for each log the position below which its records may be deleted. It is at most the
@@ -88,7 +85,7 @@ export class Retention {
    * size bound, or the disk is nearly full.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
-    const { bounds, readers, allReaders = readers, onGivenUp, logger } = this.#parts;
+    const { bounds, readers, allReaders = readers, onGivenUp, logger } = this.parts;
     const { ageMsMax } = bounds;
     const bytesMax = (bounds.bytesMax * readers.size) / allReaders.size;
     if (ageMsMax === 0 && bytesMax === 0) return below;
@@ -120,7 +117,7 @@ export class Retention {
   }
 
   #cuts(below: ReadonlyMap<string, number>): Cut[] {
-    return Array.from(this.#parts.readers, ([name, reader]) => {
+    return Array.from(this.parts.readers, ([name, reader]) => {
       const times = this.#times.getOrInsertComputed(name, () => new Map());
       for (const first of times.keys()) if (first < reader.first()) times.delete(first);
       return { name, reader, parts: reader.parts(), at: 0, below: below.get(name) ?? 0 };
@@ -148,7 +145,7 @@ export class Retention {
    * when the part cannot be read.
    */
   async #age(cut: Cut): Promise<number> {
-    const { clock, logger } = this.#parts;
+    const { clock, logger } = this.parts;
     for (let index = cut.at; index < cut.parts.length; index++) {
       try {
         const time = await this.#timeOf(cut, index);
@@ -164,13 +161,13 @@ export class Retention {
   async #timeOf({ name, reader, parts }: Cut, index: number): Promise<number | undefined> {
     const { first } = parts[index]!;
     const times = this.#times.get(name)!;
-    const time = times.get(first) ?? (await firstTime(reader, this.#parts.timeOf, first));
+    const time = times.get(first) ?? (await firstTime(reader, this.parts.timeOf, first));
     if (time !== undefined) times.set(first, time);
     return time;
   }
 
   #lacking(): number {
-    const { disk, logger } = this.#parts;
+    const { disk, logger } = this.parts;
     if (disk === undefined) return 0;
     try {
       return lackingBytes(disk());

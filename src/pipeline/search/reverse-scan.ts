@@ -52,7 +52,6 @@ interface Seen {
 
 /** Scans one log from its end towards its beginning, in steps of bounded size (strides). */
 export class ReverseScan {
-  readonly #options: ReverseScanOptions;
   #high: number;
   #stride = FIRST_STRIDE;
   /** Matching records that were found and not taken yet. The newest is last. */
@@ -61,13 +60,12 @@ export class ReverseScan {
   reachedAt = Number.POSITIVE_INFINITY;
   bytes = 0;
 
-  constructor(options: ReverseScanOptions) {
-    this.#options = options;
+  constructor(private readonly options: ReverseScanOptions) {
     this.#high = options.range.high;
   }
 
   get log(): string {
-    return this.#options.log;
+    return this.options.log;
   }
 
   get isDone(): boolean {
@@ -96,7 +94,7 @@ export class ReverseScan {
    * Scans one step (stride). If its records are too large, scans nothing and shortens the next one.
    */
   async step(signal: AbortSignal): Promise<void> {
-    const { reader, countMax } = this.#options;
+    const { reader, countMax } = this.options;
     const high = this.#high;
     const start = Math.max(this.#low, high - this.#stride);
     const seen: Seen = { hits: [], oldestAt: Number.POSITIVE_INFINITY, bytes: 0 };
@@ -126,12 +124,12 @@ export class ReverseScan {
   }
 
   get #low(): number {
-    const { range, reader } = this.#options;
+    const { range, reader } = this.options;
     return Math.max(range.low, reader.first());
   }
 
   async #scan(records: readonly LogRecord[], seen: Seen, signal: AbortSignal): Promise<void> {
-    const { isWanted, timeOf, slicer } = this.#options;
+    const { isWanted, timeOf, slicer } = this.options;
     const scan = ({ sequence, bytes }: LogRecord) => {
       const time = timeOf(bytes);
       if (time < seen.oldestAt) seen.oldestAt = time;
