@@ -10,7 +10,7 @@ import { until } from "./rig.ts";
 function rig(...names: string[]) {
   const memory = new Map(names.map((name) => [name, new MemoryLog(name)]));
   const readers = new Map<string, LogReader>(memory);
-  const logs = feedOf(readers).subset(readers);
+  const logs = feedOf(readers);
   const state = {
     woken: [] as string[],
     ended: [] as string[],

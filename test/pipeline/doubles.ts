@@ -10,7 +10,7 @@ import type { NewLetter } from "../../src/pipeline/model/dead-letter.ts";
 import type { BuiltEvent } from "../../src/pipeline/model/input-event.ts";
 import { createLaneEvent, type LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
-import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
+import { type LogSet, SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
 import type { Sandbox } from "../../src/sandbox/guest-sandbox.ts";
 import {
   type EventMetadata,
@@ -125,10 +125,11 @@ export function laneMetrics(): LaneMetrics {
 }
 
 /** Reads this log, or several by their names, for lanes. */
-export function feedOf(log: LogReader | Map<string, LogReader>, build = eventOf): SharedReader {
+export function feedOf(log: LogReader | Map<string, LogReader>, build = eventOf): LogSet {
   const logger = pino({ level: "silent" });
   const readers = log instanceof Map ? log : new Map([["0", log]]);
-  return new SharedReader({ readers, decode, eventOf: build, logger, metrics: laneMetrics() });
+  const parts = { readers, decode, eventOf: build, logger, metrics: laneMetrics() };
+  return new SharedReader(parts).subset(readers);
 }
 
 export function eventOf(record: EventRecord): BuiltEvent {

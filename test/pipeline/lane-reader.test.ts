@@ -302,7 +302,7 @@ describe("a lane's reader", () => {
     log.appendBytes(sdkRecord(0, "a"), newer);
     const readers = new Map([["0", log]]);
     const parts = { readers, decode: readRecord, eventOf: builtEvent, logger: quiet };
-    const logs = new SharedReader({ ...parts, metrics: laneMetrics() });
+    const logs = new SharedReader({ ...parts, metrics: laneMetrics() }).subset(readers);
     const lane = new LaneReader(logs, routes, undefined);
     expect(numbers(await lane.take(9, 1e9))).toEqual([0]);
     expect(await lane.take(9, 1e9)).toEqual([]);

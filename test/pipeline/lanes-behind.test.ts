@@ -41,17 +41,20 @@ function rig(length: number) {
   const shared = feedOf(log);
   const reads: number[] = [];
   const failing = new Set<number>();
-  const logs: LogSet = Object.assign(shared.subset(new Map([["0", log]])), {
-    async read(_log: string, sequence: number) {
-      reads.push(sequence);
-      if (failing.has(sequence)) throw new Error("The disk fails");
-      const next = Math.min(sequence + 10, log.end());
-      const all = (await shared.read("0", sequence))!;
-      const inputs = all.inputs.filter((it) => it.sequence >= sequence && it.sequence < next);
-      const sources = new Set(inputs.map((it) => it.sourceId));
-      return { from: sequence, next, inputs, sources, newerAt: undefined };
+  const logs: LogSet = Object.assign(
+    { ...shared },
+    {
+      async read(_log: string, sequence: number) {
+        reads.push(sequence);
+        if (failing.has(sequence)) throw new Error("The disk fails");
+        const next = Math.min(sequence + 10, log.end());
+        const all = (await shared.read("0", sequence))!;
+        const inputs = all.inputs.filter((it) => it.sequence >= sequence && it.sequence < next);
+        const sources = new Set(inputs.map((it) => it.sourceId));
+        return { from: sequence, next, inputs, sources, newerAt: undefined };
+      },
     },
-  });
+  );
   const woken: RestingLane[] = [];
   const lanes = new LanesBehind<RestingLane>(logs, (some) => {
     woken.push(...some);

@@ -60,7 +60,8 @@ test("a tail goes on at the end of the log where it meets a record of a newer ve
   const live = new FakeLive();
   live.addSource();
   const parts = { decode: readRecord, eventOf: builtEvent, logger, metrics: laneMetrics() };
-  const reader = new SharedReader({ readers: new Map([["0", log]]), ...parts });
+  const readers = new Map([["0", log]]);
+  const reader = new SharedReader({ readers, ...parts }).subset(readers);
   const liveTail = new LiveTail(reader, live);
   const seen: unknown[] = [];
   liveTail.subscribe("workspace", ({ event }) => seen.push((event as { n: number }).n));

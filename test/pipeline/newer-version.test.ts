@@ -143,7 +143,8 @@ describe("a record of a newer version", () => {
     const log = new MemoryLog();
     log.appendBytes(known(0), unknown(1), known(2));
     const parts = { decode: readRecord, eventOf, logger, metrics: laneMetrics() };
-    const logs = new SharedReader({ ...parts, readers: new Map([["0", log]]) });
+    const readers = new Map([["0", log]]);
+    const logs = new SharedReader({ ...parts, readers }).subset(readers);
     const resting = RestingReader.create(logs, lane!.connections, undefined, () => 0)!;
     const ends = new Map([["0", log.end()]]);
     expect(resting.nextBelow(ends)).toEqual({ log: "0", sequence: 0 });
@@ -246,7 +247,8 @@ describe("a record of a newer version", () => {
     const log = new MemoryLog();
     log.appendBytes(known(0), damaged(), unknown(1));
     const parts = { decode: readRecord, eventOf, logger, metrics: laneMetrics() };
-    const logs = new SharedReader({ ...parts, readers: new Map([["0", log]]) });
+    const readers = new Map([["0", log]]);
+    const logs = new SharedReader({ ...parts, readers }).subset(readers);
     const debts = new Map<string, Set<string>>();
     const migrate = () => addUnsettledKeys(debts, { live, logs, lane: () => undefined });
     await expect(migrate()).rejects.toThrow("a newer version of pixelmill stored some");

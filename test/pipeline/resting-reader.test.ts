@@ -82,7 +82,7 @@ test("a resting reader passes announced records, and continues with what is on d
 test("a log that appears while a lane rests is read from the connection's start, or where it was announced", () => {
   const [first, second] = [new MemoryLog("0"), new MemoryLog("1")];
   const readers = new Map([["0", first]]);
-  const logs = feedOf(readers).subset(readers);
+  const logs = feedOf(readers);
   const from = { ...connection, from: { 0: 0, 1: 2 } };
   const resting = RestingReader.create(logs, [from], undefined, () => undefined)!;
   second.append(...numbersTo(5).map((n) => record(n)));

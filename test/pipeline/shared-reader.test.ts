@@ -37,10 +37,12 @@ function setUp(records: readonly Uint8Array[], over: Partial<SharedReaderParts> 
     ["a", log],
     ["b", other],
   ]);
-  const reader = new SharedReader({
+  const shared = new SharedReader({
     ...{ readers, decode: readRecord, eventOf, logger, metrics },
     ...over,
   });
+  const subset: SharedReader["subset"] = (...asked) => shared.subset(...asked);
+  const reader = { ...subset(readers), ends: () => shared.ends(), subset };
   const unreadable = async () => {
     const shown = await registry.getSingleMetricAsString("pixelmill_log_unreadable_records_total");
     return shown.split("\n").filter((line) => line.startsWith("pixelmill"));

@@ -54,19 +54,7 @@ export type RepetitionSearch = Pick<Repetitions, "search" | "previousOf">;
  * The logs that the deliveries of one partition (the events of some users) read: a `SharedReader`
  * restricted to these logs.
  */
-export type LogSet = Pick<
-  SharedReader,
-  | "names"
-  | "setAnnouncedEnd"
-  | "announcedEnd"
-  | "heldSince"
-  | "first"
-  | "end"
-  | "countBetween"
-  | "read"
-  | "sizeOf"
-  | "previousOf"
->;
+export type LogSet = ReturnType<SharedReader["subset"]>;
 
 /**
  * Reads the event logs for all lanes, which deliver to one destination each. Most lanes are at the
@@ -85,30 +73,6 @@ export class SharedReader {
   }
 
   /**
-   * Sets the announced end of a log: lanes (deliveries to destinations) of the sources with records
-   * below `sequence` were woken for them, and lanes that are still idle may skip these records.
-   * `newerAt` is the time of receipt of the record at `sequence`, if a newer version of pixelmill
-   * wrote it. The announced end stays at such a record.
-   */
-  setAnnouncedEnd(log: string, sequence: number, newerAt?: number): void {
-    assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");
-    this.#announced.set(log, sequence);
-    if (newerAt === undefined) this.#held.delete(log);
-    else this.#held.set(log, newerAt);
-  }
-
-  announcedEnd(log: string): number {
-    return this.#announced.get(log) ?? 0;
-  }
-
-  /**
-   * Returns the receipt time of the record at `announcedEnd(log)` if a newer pixelmill wrote it.
-   */
-  heldSince(log: string): number | undefined {
-    return this.#held.get(log);
-  }
-
-  /**
    * Returns a view that has only the logs of `readers` and shares the caches of this reader. With
    * `repetitions`, a read resolves only after `repetitions` has searched the records read. With
    * `held`, the view adds to `held` each record at which a read stops because a newer pixelmill
@@ -118,28 +82,61 @@ export class SharedReader {
     readers: { keys(): Iterable<string> },
     repetitions?: RepetitionSearch,
     held?: Pick<HeldRecords, "note">,
-  ): LogSet {
+  ) {
+    const readerOf = (log: string) => this.parts.readers.get(log);
+    const end = (log: string) => readerOf(log)?.end() ?? 0;
     return {
       names: () => [...readers.keys()],
-      setAnnouncedEnd: (log, end, newerAt) => this.setAnnouncedEnd(log, end, newerAt),
-      announcedEnd: (log) => this.announcedEnd(log),
-      heldSince: (log) => this.heldSince(log),
-      first: (log) => this.first(log),
-      end: (log) => this.end(log),
-      countBetween: (log, from, to) => this.countBetween(log, from, to),
-      read: async (log, sequence) => {
-        const chunk = await this.read(log, sequence);
+      /**
+       * Sets the announced end of a log: lanes (deliveries to destinations) of the sources with
+       * records below `sequence` were woken for them, and lanes that are still idle may skip these
+       * records. `newerAt` is the time of receipt of the record at `sequence`, if a newer version of
+       * pixelmill wrote it. The announced end stays at such a record.
+       */
+      setAnnouncedEnd: (log: string, sequence: number, newerAt?: number): void => {
+        assert(sequence <= end(log), "An announced end is at or below the durable end of its log");
+        this.#announced.set(log, sequence);
+        if (newerAt === undefined) this.#held.delete(log);
+        else this.#held.set(log, newerAt);
+      },
+      announcedEnd: (log: string) => this.#announced.get(log) ?? 0,
+      /**
+       * Returns the receipt time of the record at `announcedEnd(log)` if a newer pixelmill wrote it.
+       */
+      heldSince: (log: string) => this.#held.get(log),
+      /** Sequence number of the oldest record that the log still holds; 0 for an unknown log. */
+      first: (log: string) => readerOf(log)?.first() ?? 0,
+      end,
+      /** Approximate number of records from position `from` to position `to`. */
+      countBetween: (log: string, from: number, to: number) =>
+        readerOf(log)?.countBetween(from, to) ?? 0,
+      /**
+       * Returns the chunk that contains the record at `sequence`, or the next chunk if the log has
+       * no such record. Returns undefined at the end of the log. A chunk ends before a record that a
+       * newer pixelmill wrote. A read at this record returns a chunk whose `next` is `sequence`.
+       */
+      read: async (log: string, sequence: number): Promise<LogChunk | undefined> => {
+        const chunk = await this.#chunkAt(log, sequence);
         if (chunk !== undefined) await repetitions?.search(log, chunk);
         if (chunk?.newerAt !== undefined) held?.note(log, chunk.next);
         return chunk;
       },
-      sizeOf: (log, input) => this.sizeOf(log, input),
-      previousOf: (log, sequence) => repetitions?.previousOf(log, sequence),
+      /**
+       * Returns the length of the event's JSON in bytes. When no event can be built from the record,
+       * counts and logs the record as unreadable, and returns undefined.
+       */
+      sizeOf: (log: string, input: LogInput): number | undefined => {
+        try {
+          return input.event.json.length;
+        } catch (error) {
+          this.#unreadable(log, input.sequence, error);
+          return undefined;
+        }
+      },
+      /** Returns where the record's messageId occurred before, if `repetitions` has found it. */
+      previousOf: (log: string, sequence: number): Occurrence | undefined =>
+        repetitions?.previousOf(log, sequence),
     };
-  }
-
-  names(): string[] {
-    return [...this.parts.readers.keys()];
   }
 
   /** For each log, the sequence number after its last durable record. */
@@ -147,26 +144,7 @@ export class SharedReader {
     return Object.fromEntries([...this.parts.readers].map(([log, r]) => [log, r.end()]));
   }
 
-  /** Approximate number of records from position `from` to position `to`. */
-  countBetween(log: string, from: number, to: number): number {
-    return this.parts.readers.get(log)?.countBetween(from, to) ?? 0;
-  }
-
-  /** Sequence number of the oldest record that the log still holds; 0 for an unknown log. */
-  first(log: string): number {
-    return this.parts.readers.get(log)?.first() ?? 0;
-  }
-
-  end(log: string): number {
-    return this.parts.readers.get(log)?.end() ?? 0;
-  }
-
-  /**
-   * Returns the chunk that contains the record at `sequence`, or the next chunk if the log has no
-   * such record. Returns undefined at the end of the log. A chunk ends before a record that a newer
-   * pixelmill wrote. A read at this record returns a chunk whose `next` is `sequence`.
-   */
-  async read(log: string, sequence: number): Promise<LogChunk | undefined> {
+  async #chunkAt(log: string, sequence: number): Promise<LogChunk | undefined> {
     const reader = this.parts.readers.get(log);
     if (reader === undefined || sequence >= reader.end()) return undefined;
     const kept = this.#kept
@@ -179,27 +157,6 @@ export class SharedReader {
       return await this.#reading.getOrInsertComputed(key, read);
     } finally {
       this.#reading.delete(key);
-    }
-  }
-
-  /**
-   * Returns where the record's messageId occurred before. This reader does not search for
-   * repetitions and always returns undefined; a view with `repetitions` searches.
-   */
-  previousOf(_log: string, _sequence: number): Occurrence | undefined {
-    return undefined;
-  }
-
-  /**
-   * Returns the length of the event's JSON in bytes. When no event can be built from the record,
-   * counts and logs the record as unreadable, and returns undefined.
-   */
-  sizeOf(log: string, input: LogInput): number | undefined {
-    try {
-      return input.event.json.length;
-    } catch (error) {
-      this.#unreadable(log, input.sequence, error);
-      return undefined;
     }
   }
 
