@@ -4,7 +4,7 @@ import type { LogInput } from "../../src/pipeline/model/input-event.ts";
 import type { EventFilter, EventJob } from "../../src/pipeline/model/replay-job.ts";
 import type { LogSet } from "../../src/pipeline/reading/shared-reader.ts";
 import type { Occurrence } from "../../src/pipeline/repetitions/recent-ids.ts";
-import { RangeLogSet } from "../../src/pipeline/replays/range-log-set.ts";
+import { createRangeLogSet } from "../../src/pipeline/replays/range-log-set.ts";
 import { numbersTo } from "./rig.ts";
 
 /** The event `n`, which was received at the time 1000 + `n`. */
@@ -50,7 +50,7 @@ function setUp(over: Partial<EventJob> = {}, bounds?: Record<string, number>) {
     sleep: async (ms: number) => void sleeps.push(ms),
   };
   const parts = { job, logs, clock: clock as never, stopping: new Notifier() };
-  const set = new RangeLogSet(parts, bounds);
+  const set = createRangeLogSet(parts, bounds);
   const read = async (log = "a", sequence = 0) => {
     const chunk = await set.read(log, sequence);
     return chunk?.inputs.map(({ sequence }) => sequence);

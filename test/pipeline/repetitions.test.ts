@@ -8,7 +8,7 @@ import type { EventJob } from "../../src/pipeline/model/replay-job.ts";
 import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
 import { repetitionSearch } from "../../src/pipeline/repetitions/repetition-search.ts";
 import { replayRecord, replayRoutes } from "../../src/pipeline/replays/job-routes.ts";
-import { RangeLogSet } from "../../src/pipeline/replays/range-log-set.ts";
+import { createRangeLogSet } from "../../src/pipeline/replays/range-log-set.ts";
 import { runs } from "../tier.ts";
 import { RepetitionsRig, sdkRecord } from "./repetitions-rig.ts";
 
@@ -185,7 +185,7 @@ test("a replay sends each event of its range once, also when the range has only 
         ...{ sources: ["source"], from, to: 1e12, rate: 1, starts: {}, ends: { "0": 4 }, logs: {} },
       } as unknown as EventJob;
       const parts = { job, logs: rig.logSet, clock: systemClock, stopping: new Notifier() };
-      const set = new RangeLogSet(parts, undefined);
+      const set = createRangeLogSet(parts, undefined);
       const routes = replayRoutes(job, rig.live.destination("one")!);
       return await rig.drain(new LaneReader(set, routes, replayRecord(job)));
     };

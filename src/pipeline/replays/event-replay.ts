@@ -11,7 +11,7 @@ import type { EventJob, JobCounts, JobFailure, JobProgress } from "../model/repl
 import { LaneReader } from "../reading/lane-reader.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
 import { replayRecord, replayRoutes } from "./job-routes.ts";
-import { RangeLogSet } from "./range-log-set.ts";
+import { createRangeLogSet, type RangeLogSet } from "./range-log-set.ts";
 import { READY_BYTES_MAX, ReadyEvents } from "./ready-events.ts";
 import { ReplayRate } from "./replay-rate.ts";
 
@@ -71,7 +71,7 @@ export class EventReplay {
 
   constructor(private readonly parts: EventReplayParts) {
     const { job, recovered, logs, clock } = parts;
-    this.#range = new RangeLogSet({ job, logs, clock, stopping: this.#stopping }, recovered);
+    this.#range = createRangeLogSet({ job, logs, clock, stopping: this.#stopping }, recovered);
     this.#isRecovering = recovered !== undefined;
     this.#reader = new LaneReader(
       this.#range,

@@ -14,152 +14,123 @@ interface RangeLogSetParts {
   stopping: Notifier;
 }
 
+export type RangeLogSet = ReturnType<typeof createRangeLogSet>;
+
 /**
- * The event logs as one replay reads them: limited to the replay's range and to the events that
- * match its filter. After each read, the replay pauses before the next one. The pause is as long as
- * the read took, times the share of the events that did not match. A replay that matches few events
- * of a long log therefore reads during about half of the time.
+ * Returns the event logs as one replay reads them: limited to the replay's range and to the events
+ * that match its filter. After each read, the replay pauses before the next one. The pause is as
+ * long as the read took, times the share of the events that did not match. A replay that matches
+ * few events of a long log therefore reads during about half of the time.
+ *
+ * During recovery, reading ends at the log positions `recovered`: after the events that were being
+ * sent at the crash. Undefined when there is nothing to recover.
  */
-export class RangeLogSet implements LogSet {
-  readonly #parts: RangeLogSetParts;
-  readonly #sources: ReadonlySet<string>;
-  readonly #messageIds: ReadonlySet<string> | undefined;
-  readonly #hasContent: ((json: Uint8Array) => boolean) | undefined;
-  /**
-   * Log positions at which reading ends during recovery: after the events that were being sent at
-   * the crash. Undefined after recovery.
-   */
-  #bounds: Positions | undefined;
-  /**
-   * Time before which records of the range may be missing, because they were deleted; see
-   * `EventJob`. Undefined when no record is missing.
-   */
-  missingBefore: number | undefined;
-  #pauseMs = 0;
+export function createRangeLogSet(
+  { job, logs, clock, stopping }: RangeLogSetParts,
+  recovered: Positions | undefined,
+) {
+  const { from, to, filter } = job;
+  const sources = new Set(job.sources);
+  const messageIds = filter?.messageIds && new Set(filter.messageIds.flatMap(casesOf));
+  const hasContent = filter && contentMatcher(filter);
+  let bounds = recovered;
+  let missingBefore = job.missingBefore;
+  let pauseMs = 0;
 
-  constructor(parts: RangeLogSetParts, bounds: Positions | undefined) {
-    this.#parts = parts;
-    this.#sources = new Set(parts.job.sources);
-    const { filter } = parts.job;
-    this.#messageIds = filter?.messageIds && new Set(filter.messageIds.flatMap(casesOf));
-    this.#hasContent = filter && contentMatcher(filter);
-    this.#bounds = bounds;
-    this.missingBefore = parts.job.missingBefore;
-  }
+  const bound = (log: string) => (bounds ?? job.ends)[log] ?? 0;
+  const end = (log: string) => Math.min(bound(log), logs.end(log));
 
-  /** Ends the recovery after a crash. Then the whole range is read. */
-  endRecovery(): void {
-    this.#bounds = undefined;
-  }
-
-  names(): string[] {
-    const known = this.#parts.logs.names();
-    return Object.keys(this.#parts.job.ends).filter((log) => known.includes(log));
-  }
-
-  end(log: string): number {
-    return Math.min(this.#bound(log), this.#parts.logs.end(log));
-  }
-
-  /**
-   * Whether the whole range can be read. Soon after a start this may be false, since logs may not
-   * know their ends yet.
-   */
-  get isWhole(): boolean {
-    return this.names().every((log) => this.#parts.logs.end(log) >= this.#bound(log));
-  }
-
-  first(log: string): number {
-    return this.#parts.logs.first(log);
-  }
-
-  /**
-   * Does nothing: the end of the range is fixed when the replay begins, so new records do not
-   * matter.
-   */
-  setAnnouncedEnd(): void {}
-
-  heldSince(): undefined {}
-
-  announcedEnd(): number {
-    return 0;
-  }
-
-  countBetween(log: string, from: number, to: number): number {
-    return this.#parts.logs.countBetween(log, from, to);
-  }
-
-  sizeOf(log: string, input: LogInput): number | undefined {
-    return this.#parts.logs.sizeOf(log, input);
-  }
-
-  /** Returns the record's earlier occurrence, if it is in the range of this replay too. */
-  previousOf(log: string, sequence: number): Occurrence | undefined {
-    const { job, logs } = this.#parts;
-    const previous = logs.previousOf(log, sequence);
-    if (previous === undefined) return undefined;
-    const { receivedAt } = previous;
-    const isInRange =
-      receivedAt >= job.from &&
-      receivedAt < job.to &&
-      previous.sequence >= logs.first(previous.log) &&
-      previous.sequence < (job.ends[previous.log] ?? 0);
-    return isInRange ? previous : undefined;
-  }
-
-  async read(log: string, sequence: number): Promise<LogChunk | undefined> {
-    const { logs, clock, stopping } = this.#parts;
-    const end = this.end(log);
-    if (sequence >= end) return undefined;
-    if (this.#pauseMs > 0) await clock.sleep(this.#pauseMs, stopping);
-    const started = clock.elapsed();
-    const isOldest = sequence <= logs.first(log);
-    const chunk = await logs.read(log, sequence);
-    if (chunk === undefined) return undefined;
-    if (isOldest) this.#noteMissing(log, chunk);
-    const inputs = chunk.inputs.filter((it) => it.sequence < end && this.#isWanted(log, it));
-    const otherFraction = 1 - inputs.length / Math.max(1, chunk.inputs.length);
-    this.#pauseMs = (clock.elapsed() - started) * otherFraction;
-    const sources = new Set(inputs.map(({ sourceId }) => sourceId));
-    const newerAt = chunk.next < end ? chunk.newerAt : undefined;
-    return { ...chunk, inputs, sources, next: Math.min(chunk.next, end), newerAt };
-  }
-
-  #bound(log: string): number {
-    const ends = this.#bounds ?? this.#parts.job.ends;
-    return ends[log] ?? 0;
+  function names(): string[] {
+    const known = logs.names();
+    return Object.keys(job.ends).filter((log) => known.includes(log));
   }
 
   /**
    * Sets `missingBefore` when the log begins after the range's beginning, since the records in
    * between may have been trimmed.
    */
-  #noteMissing(log: string, { inputs }: LogChunk): void {
+  function noteMissing(log: string, { inputs }: LogChunk): void {
     const oldest = inputs[0]?.receivedAt;
-    if (oldest === undefined || this.#parts.logs.first(log) === 0) return;
-    const { from, to } = this.#parts.job;
-    if (oldest <= from) return;
-    this.missingBefore = Math.max(this.missingBefore ?? 0, Math.min(oldest, to));
+    if (oldest === undefined || logs.first(log) === 0 || oldest <= from) return;
+    missingBefore = Math.max(missingBefore ?? 0, Math.min(oldest, to));
   }
 
-  #isWanted(log: string, input: LogInput): boolean {
-    const { from, to, filter } = this.#parts.job;
-    if (!this.#sources.has(input.sourceId)) return false;
+  function isWanted(log: string, input: LogInput): boolean {
+    if (!sources.has(input.sourceId)) return false;
     if (input.receivedAt < from || input.receivedAt >= to) return false;
     if (filter === undefined) return true;
     if ((filter.type ?? input.type) !== input.type) return false;
-    if (!needsBuiltEvent(filter) && this.#hasContent === undefined) return true;
+    if (!needsBuiltEvent(filter) && hasContent === undefined) return true;
     // Matching needs the event from here on, and building it may show that it cannot be built.
-    if (this.sizeOf(log, input) === undefined) return false;
-    if (this.#messageIds?.has(input.messageId) === false) return false;
+    if (logs.sizeOf(log, input) === undefined) return false;
+    if (messageIds?.has(input.messageId) === false) return false;
     const { name, userId, anonymousId } = input.event;
     return (
       (filter.event ?? name) === name &&
       (filter.userId ?? userId) === userId &&
       (filter.anonymousId ?? anonymousId) === anonymousId &&
-      (this.#hasContent?.(input.event.json) ?? true)
+      (hasContent?.(input.event.json) ?? true)
     );
   }
+
+  return {
+    ...logs,
+    names,
+    end,
+    /**
+     * Does nothing: the end of the range is fixed when the replay begins, so new records do not
+     * matter.
+     */
+    setAnnouncedEnd() {},
+    heldSince: () => undefined,
+    announcedEnd: () => 0,
+    /** Returns the record's earlier occurrence, if it is in the range of this replay too. */
+    previousOf(log: string, sequence: number): Occurrence | undefined {
+      const previous = logs.previousOf(log, sequence);
+      if (previous === undefined) return undefined;
+      const { receivedAt } = previous;
+      const isInRange =
+        receivedAt >= from &&
+        receivedAt < to &&
+        previous.sequence >= logs.first(previous.log) &&
+        previous.sequence < (job.ends[previous.log] ?? 0);
+      return isInRange ? previous : undefined;
+    },
+    async read(log: string, sequence: number): Promise<LogChunk | undefined> {
+      const last = end(log);
+      if (sequence >= last) return undefined;
+      if (pauseMs > 0) await clock.sleep(pauseMs, stopping);
+      const started = clock.elapsed();
+      const isOldest = sequence <= logs.first(log);
+      const chunk = await logs.read(log, sequence);
+      if (chunk === undefined) return undefined;
+      if (isOldest) noteMissing(log, chunk);
+      const inputs = chunk.inputs.filter((it) => it.sequence < last && isWanted(log, it));
+      const otherFraction = 1 - inputs.length / Math.max(1, chunk.inputs.length);
+      pauseMs = (clock.elapsed() - started) * otherFraction;
+      const found = new Set(inputs.map(({ sourceId }) => sourceId));
+      const newerAt = chunk.next < last ? chunk.newerAt : undefined;
+      return { ...chunk, inputs, sources: found, next: Math.min(chunk.next, last), newerAt };
+    },
+    /** Ends the recovery after a crash. Then the whole range is read. */
+    endRecovery() {
+      bounds = undefined;
+    },
+    /**
+     * Whether the whole range can be read. Soon after a start this may be false, since logs may not
+     * know their ends yet.
+     */
+    get isWhole(): boolean {
+      return names().every((log) => logs.end(log) >= bound(log));
+    },
+    /**
+     * Time before which records of the range may be missing, because they were deleted; see
+     * `EventJob`. Undefined when no record is missing.
+     */
+    get missingBefore() {
+      return missingBefore;
+    },
+  };
 }
 
 function needsBuiltEvent({ event, userId, anonymousId, messageIds }: EventFilter): boolean {
