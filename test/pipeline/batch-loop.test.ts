@@ -75,9 +75,8 @@ function startLoop(takings: (number[] | Error | "no memory")[], options: SceneOp
       return { rest: events.slice(room), bytesPerEvent: 7 };
     },
     delivery: {
-      isBatching: options.isBatching ?? false,
+      batching: options.isBatching ? { flush: () => call("flush batch") } : undefined,
       flush: () => call("flush"),
-      flushBatch: () => call("flush batch"),
       expectMore: () => call("expect more"),
     },
     transform: {

@@ -143,11 +143,11 @@ const gathering = { batchLimits: () => ({ bytes: 1_000, ageMs: 60_000 }) };
 
 test("a kind that gathers sends its events at a flush of the batch alone, under a name", async () => {
   const { rig, push, pass } = setup({ concurrency: 1, batchSize: 100 }, gathering);
-  expect(rig.delivery.isBatching).toBe(true);
+  expect(rig.delivery.batching).toBeDefined();
   push("abc");
   rig.delivery.flush();
   expect(usersOf(await pass(1_000))).toEqual([]);
-  rig.delivery.flushBatch();
+  rig.delivery.batching?.flush();
   const [attempt] = await pass();
   expect(attempt).toMatchObject({ users: "abc", name: expect.stringMatching(/^\d{8}T/) });
   // A close waits for the delivery, and not for its time.
@@ -176,7 +176,7 @@ test.each([
     const rig = new LaneDeliveryRig({ ...kind, ...gathering }, {}, clock);
     for (let n = 0; n < 1_200; n++) {
       rig.push({ n, user: `u${n}` });
-      rig.delivery.flushBatch();
+      rig.delivery.batching?.flush();
       await clock.runUntil(100 * n);
     }
     expect(count).toBe(attempts);
@@ -186,7 +186,7 @@ test.each([
 
 test("a kind that does not gather has one queue for each request, and deliveries without a name", async () => {
   const { rig, push, pass } = setup({ concurrency: 1, batchSize: 1 });
-  expect(rig.delivery.isBatching).toBe(false);
+  expect(rig.delivery.batching).toBeUndefined();
   push("ab");
   const [first] = await pass();
   expect(first).toMatchObject({ users: "a", name: undefined });

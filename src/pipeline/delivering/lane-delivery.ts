@@ -51,7 +51,7 @@ export class LaneDelivery {
    * The queue for a kind of destination that gathers events into large deliveries; undefined for
    * other kinds, which use `#queues`.
    */
-  readonly #batching: BatchingQueue | undefined;
+  readonly batching: BatchingQueue | undefined;
   /** The queue whose next request is being filled with new events. */
   #filled: DeliveryQueue;
   /** Assigns users' events to queues. Undefined before the first event, and with a single queue. */
@@ -73,7 +73,7 @@ export class LaneDelivery {
     this.#queues = Array.from({ length: kind.concurrency }, () => new DeliveryQueue(context));
     this.#filled = this.#queues[0]!;
     if (kind.batchLimits === undefined) return;
-    this.#batching = new BatchingQueue(this.#createBatchingContext(context), parts.recovered?.name);
+    this.batching = new BatchingQueue(this.#createBatchingContext(context), parts.recovered?.name);
   }
 
   /**
@@ -82,7 +82,7 @@ export class LaneDelivery {
    * `#choose` chooses the queue.
    */
   push(user: string, outputs: readonly Output[]): void {
-    const only = this.#batching ?? (this.#queues.length === 1 ? this.#filled : undefined);
+    const only = this.batching ?? (this.#queues.length === 1 ? this.#filled : undefined);
     if (only !== undefined) {
       for (const output of outputs) only.push(output);
       return;
@@ -104,34 +104,17 @@ export class LaneDelivery {
 
   /**
    * Sends the queued events without waiting for more. Does not send a batch that is being gathered;
-   * see `flushBatch`.
+   * see `batching`.
    */
   flush(): void {
     this.#expectsMore = false;
     for (const queue of this.#queues) queue.flush();
   }
 
-  get isBatching(): boolean {
-    return this.#batching !== undefined;
-  }
-
-  /**
-   * Sends the gathered batch before it is full. Called when memory is needed, and when all events
-   * of a delivery that a crash interrupted are gathered again.
-   */
-  flushBatch(): void {
-    this.#batching?.flush();
-  }
-
-  /** Ends the recovery of an interrupted batched delivery: all of its events were taken again. */
-  endRecovery(): void {
-    this.#batching?.endRecovery();
-  }
-
   /** Ends all waits of the queues early, because settings changed or the delivery stops. */
   interruptWaits(): void {
     for (const queue of this.#queues) queue.interruptWait();
-    this.#batching?.interruptWait();
+    this.batching?.interruptWait();
   }
 
   /**
@@ -141,7 +124,7 @@ export class LaneDelivery {
   async close(): Promise<void> {
     this.interruptWaits();
     await Promise.all(this.#queues.map((queue) => queue.ended()));
-    await this.#batching?.ended();
+    await this.batching?.ended();
     await this.client.close();
   }
 

@@ -97,7 +97,7 @@ export class ActiveLane {
     });
     this.#delivery = this.#createDelivery(parts);
     // An interrupted delivery is repeated as a whole, unless this lane itself lacks memory.
-    const flush = () => reader.recovering === undefined && this.#delivery.flushBatch();
+    const flush = () => reader.recovering === undefined && this.#delivery.batching?.flush();
     if (holdsMuch) memory.onPressure(flush);
     this.#loop = this.#createLoop(kind);
     this.#ended = this.#loop.run().catch(fail);
@@ -231,7 +231,7 @@ export class ActiveLane {
       endRecovery: () => {
         reader.endRecovery();
         this.#replays.endRecovery();
-        this.#delivery.endRecovery();
+        this.#delivery.batching?.endRecovery();
         this.#scheduler.noteRequeued();
       },
       isWaitingForSandbox: () => this.#isWaitingForSandbox,

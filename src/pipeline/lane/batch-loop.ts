@@ -75,10 +75,10 @@ export class BatchLoop {
       if (events === undefined) continue;
       if (events.length === 0) {
         delivery.flush();
-        if (delivery.isBatching && (memory.isFull || this.parts.isRecovering())) {
+        if (delivery.batching && (memory.isFull || this.parts.isRecovering())) {
           await last;
           last = dispatchedAll;
-          delivery.flushBatch();
+          delivery.batching.flush();
         }
         const mayBeLeft = scheduler.lacksMemory || scheduler.hasUnrun;
         if (this.parts.isRecovering() && !mayBeLeft) this.parts.endRecovery();
