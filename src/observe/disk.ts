@@ -24,24 +24,17 @@ export function readDiskSpace(directory: string): { freeBytes: number; sizeBytes
 }
 
 /** Disk space that each part of the data directory uses, and the free space of its disk. */
-export interface DiskUsage {
-  usedBytes(): Record<string, number>;
-  freeBytes(): number;
-}
+export type DiskUsage = ReturnType<typeof measureDisk>;
 
 /**
  * Measures the disk use of the data directory, and registers metrics for it. `parts` contains the
  * directory of each part by name.
  */
-export function measureDisk(
-  metrics: Metrics,
-  data: string,
-  parts: Record<string, string>,
-): DiskUsage {
+export function measureDisk(metrics: Metrics, data: string, parts: Record<string, string>) {
   let scannedAt = Number.NEGATIVE_INFINITY;
   let used: Record<string, number> = {};
-  const disk: DiskUsage = {
-    usedBytes() {
+  const disk = {
+    usedBytes(): Record<string, number> {
       if (performance.now() - scannedAt < SCAN_INTERVAL_MS) return used;
       scannedAt = performance.now();
       used = Object.fromEntries(

@@ -69,17 +69,13 @@ export const systemClock: Clock = {
   random: Math.random,
   sleep(ms, until) {
     return new Promise((resolve) => {
-      const timer = setTimeout(
-        () => {
-          forget();
-          resolve();
-        },
-        Math.max(0, ms),
-      );
-      const forget = until.once(() => {
+      const end = () => {
         clearTimeout(timer);
+        forget();
         resolve();
-      });
+      };
+      const timer = setTimeout(end, Math.max(0, ms));
+      const forget = until.once(end);
     });
   },
 };

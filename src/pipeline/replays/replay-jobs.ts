@@ -8,14 +8,7 @@ import { REPLAY_RATE_DEFAULT, REPLAY_RATE_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { firstIdAt } from "../ledger/letter-keys.ts";
-import type { LetterFilter, LetterGroup } from "../model/dead-letter.ts";
-import {
-  type EventJob,
-  type JobAuthor,
-  type LetterJob,
-  noCounts,
-  type ReplayJob,
-} from "../model/replay-job.ts";
+import { type EventJob, type LetterJob, noCounts, type ReplayJob } from "../model/replay-job.ts";
 import { endJob } from "./expire.ts";
 import { mergeJobs } from "./merge-jobs.ts";
 
@@ -24,18 +17,15 @@ import { mergeJobs } from "./merge-jobs.ts";
  * epoch.
  */
 interface EventReplayRequest
-  extends Pick<EventJob, "destinationId" | "sourceId" | "from" | "filter"> {
+  extends Pick<EventJob, "destinationId" | "sourceId" | "from" | "filter" | "startedBy"> {
   /** End of the range. The current time is used when it is absent or later than now. */
   to?: number;
   /** Events per second; absent for the default rate. */
   rate?: number;
-  startedBy?: JobAuthor;
 }
 
 /** Request to requeue dead letters, or to delete them (purge). */
-interface LetterReplayRequest {
-  kind: LetterJob["kind"];
-  filter: LetterFilter;
+interface LetterReplayRequest extends Pick<LetterJob, "kind" | "filter" | "startedBy"> {
   /** Letters per second; absent for the default rate. Ignored for a purge. */
   rate?: number;
   /**
@@ -43,7 +33,6 @@ interface LetterReplayRequest {
    * default is now.
    */
   before?: number | undefined;
-  startedBy?: JobAuthor;
 }
 
 interface ReplayJobsParts {
@@ -106,7 +95,8 @@ export function createReplayJobs(parts: ReplayJobsParts) {
         groupId === undefined
           ? []
           : ledgers().flatMap(({ letters }) => letters.groups.get(workspaceId, groupId) ?? []);
-      const job = { ...created, ...(group && scopeOf(group)) };
+      const scope = group && { destinationId: group.destinationId, reason: group.reason };
+      const job = { ...created, ...scope };
       const all = ledgers().map((ledger) => {
         return { ledger, total: ledger.letters.countOf(workspaceId, request.filter) };
       });
@@ -162,8 +152,6 @@ async function startAll(
     throw error;
   }
 }
-
-const scopeOf = ({ destinationId, reason }: LetterGroup) => ({ destinationId, reason });
 
 /** Creates, without storing, a job that requeues or deletes dead letters that match a filter. */
 export function createLetterJob(
