@@ -11,7 +11,7 @@ import { readDiskSpace } from "../observe/disk.ts";
 import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { createPipeline } from "../pipeline/pipeline.ts";
 import { knownPositions } from "../pipeline/reading/known-positions.ts";
-import { segmentBounds } from "../pipeline/retention/segment-bounds.ts";
+import { segmentBounds } from "../pipeline/retention/retention.ts";
 import { openStore } from "../store/lmdb/lmdb-store.ts";
 import { startAuditRetention } from "./audit-retention.ts";
 import {

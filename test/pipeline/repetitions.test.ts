@@ -7,8 +7,11 @@ import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
 import type { EventJob } from "../../src/pipeline/model/replay-job.ts";
 import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
 import { repetitionSearch } from "../../src/pipeline/repetitions/repetition-search.ts";
-import { replayRecord, replayRoutes } from "../../src/pipeline/replays/job-routes.ts";
-import { createRangeLogSet } from "../../src/pipeline/replays/range-log-set.ts";
+import {
+  createRangeLogSet,
+  replayRecord,
+  replayRoutes,
+} from "../../src/pipeline/replays/range-log-set.ts";
 import { runs } from "../tier.ts";
 import { RepetitionsRig, sdkRecord } from "./repetitions-rig.ts";
 

@@ -10,8 +10,8 @@ import {
   RETENTION_FREE_BYTES_MIN,
   Retention,
   type RetentionBounds,
+  segmentBounds,
 } from "../../src/pipeline/retention/retention.ts";
-import { segmentBounds } from "../../src/pipeline/retention/segment-bounds.ts";
 
 const PART_RECORDS = 4;
 const RECORD_BYTES = 8;

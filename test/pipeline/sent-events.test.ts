@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { eventRecordCodec } from "../../src/event/record.ts";
 import type { LogReader, LogRecord } from "../../src/log/event-log.ts";
-import { sentEvent } from "../../src/pipeline/repetitions/sent-event.ts";
-import { SentEventReader } from "../../src/pipeline/repetitions/sent-event-reader.ts";
+import { SentEventReader, sentEvent } from "../../src/pipeline/repetitions/sent-event-reader.ts";
 import { record } from "./doubles.ts";
 import { sdkRecord } from "./repetitions-rig.ts";
 

@@ -156,8 +156,16 @@ export class DeadLetters {
   }
 
   #shown(ledger: Ledger, letter: StoredLetter): DeadLetter {
+    const { text, original, programId, user, type, name, ...facts } = letter;
+    const { status, code, responseId, failedAttempts, ...rest } = facts;
+    const byCode = letter.stage === "deliver" && letter.transformationVersionId !== undefined;
+    const attempts = failedAttempts && {
+      failedAttempts: failedAttempts.map((it) => ({ reason: letter.reason, ...it })),
+    };
     return {
-      ...shownLetter(letter, this.overrideMembers),
+      ...rest,
+      ...attempts,
+      event: byCode ? shownOutput(text, this.overrideMembers) : parseJsonOrText(text),
       ...ledger.letters.groups.detailsOf(letter),
     };
   }
@@ -184,20 +192,6 @@ export class DeadLetters {
     });
     return sum(await Promise.all(counts));
   }
-}
-
-function shownLetter(letter: StoredLetter, overrideMembers: readonly string[]): DeadLetter {
-  const { text, original, programId, user, type, name, ...facts } = letter;
-  const { status, code, responseId, failedAttempts, ...rest } = facts;
-  const byCode = letter.stage === "deliver" && letter.transformationVersionId !== undefined;
-  const attempts = failedAttempts && {
-    failedAttempts: failedAttempts.map((it) => ({ reason: letter.reason, ...it })),
-  };
-  return {
-    ...rest,
-    ...attempts,
-    event: byCode ? shownOutput(text, overrideMembers) : parseJsonOrText(text),
-  };
 }
 
 /**

@@ -7,8 +7,7 @@ import type { RepetitionLot, RepetitionRow } from "../ledger/repetition-table.ts
 import { type IdBudget, type Occurrence, RecentIds } from "./recent-ids.ts";
 import { keyOfLot, RepetitionMarks } from "./repetition-marks.ts";
 import { SearchStart, type SearchStartParts } from "./search-start.ts";
-import type { SentEvent } from "./sent-event.ts";
-import { SentEventReader } from "./sent-event-reader.ts";
+import { type SentEvent, SentEventReader } from "./sent-event-reader.ts";
 
 export interface RepetitionsParts extends SearchStartParts {
   live: Pick<Live, "sourceById" | "topology" | "longestDedupSeconds">;

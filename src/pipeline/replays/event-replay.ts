@@ -10,8 +10,7 @@ import type { LaneEvent } from "../model/lane-event.ts";
 import type { EventJob, JobCounts, JobFailure, JobProgress } from "../model/replay-job.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
-import { replayRecord, replayRoutes } from "./job-routes.ts";
-import { createRangeLogSet, type RangeLogSet } from "./range-log-set.ts";
+import { createRangeLogSet, replayRecord, replayRoutes } from "./range-log-set.ts";
 import { READY_BYTES_MAX, ReadyEvents } from "./ready-events.ts";
 import { ReplayRate } from "./replay-rate.ts";
 
@@ -46,7 +45,7 @@ export interface EventReplayParts {
  * events.
  */
 export class EventReplay {
-  readonly #range: RangeLogSet;
+  readonly #range;
   readonly #reader: LaneReader;
   readonly #ready = new ReadyEvents();
   /** Notifies the reading loop when the read-ahead buffer has room. */

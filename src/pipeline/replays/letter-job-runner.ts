@@ -48,20 +48,15 @@ export class LetterJobRunner {
    */
   startJobs(): void {
     if (this.#isStopped) return;
-    for (const job of this.#runningJobs()) {
-      if (job.kind === "events" || this.#running.has(job.id)) continue;
-      const running = this.#run(job).finally(() => this.#running.delete(job.id));
-      this.#running.set(job.id, running);
-    }
-  }
-
-  #runningJobs(): ReplayJob[] {
     try {
-      return this.parts.ledger.jobs.running();
+      for (const job of this.parts.ledger.jobs.running()) {
+        if (job.kind === "events" || this.#running.has(job.id)) continue;
+        const running = this.#run(job).finally(() => this.#running.delete(job.id));
+        this.#running.set(job.id, running);
+      }
     } catch (error) {
       this.parts.logger.error({ err: error }, "cannot read replays; retrying");
       void this.#pause(FAILURE_MS).then(() => this.startJobs());
-      return [];
     }
   }
 

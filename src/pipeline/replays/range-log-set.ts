@@ -1,3 +1,4 @@
+import type { Connection, Destination } from "../../catalog/model.ts";
 import { contentMatcher } from "../../event/content-filter.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { Clock, Notifier } from "../clock.ts";
@@ -13,8 +14,6 @@ interface RangeLogSetParts {
   /** Notifies when the replay stops, which ends the current pause between reads. */
   stopping: Notifier;
 }
-
-export type RangeLogSet = ReturnType<typeof createRangeLogSet>;
 
 /**
  * Returns the event logs as one replay reads them: limited to the replay's range and to the events
@@ -142,3 +141,29 @@ function needsBuiltEvent({ event, userId, anonymousId, messageIds }: EventFilter
  * the messageIds that it makes.
  */
 const casesOf = (messageId: string): string[] => [messageId, messageId.toLowerCase()];
+
+/**
+ * Returns routes that send all events of the job's sources to its destination, as if the sources
+ * had been connected at all times.
+ */
+export function replayRoutes(job: EventJob, destination: Destination) {
+  const connection = (sourceId: string): Connection => ({
+    id: job.id,
+    workspaceId: job.workspaceId,
+    sourceId,
+    destinationId: job.destinationId,
+    enabled: true,
+    from: {},
+    createdAt: 0,
+    updatedAt: 0,
+  });
+  return { destination, bySource: new Map(job.sources.map((id) => [id, connection(id)])) };
+}
+
+/**
+ * Returns the job's read positions as a `LaneRecord`, the form in which lanes (deliveries to
+ * destinations) store their read positions.
+ */
+export function replayRecord({ id, logs }: EventJob) {
+  return { logs, known: { [id]: {} } };
+}

@@ -37,24 +37,11 @@ interface OutcomeParts {
   ledgers(): readonly Ledger[];
 }
 
-type FoundLetter = { id: string; reason: string };
-
-/** Dead letters of one destination by event; see `eventKey`. */
-interface Letters {
-  byEvent: ReadonlyMap<string, FoundLetter>;
-  /** Number of dead letters that were searched. One event may have several. */
-  searched: number;
-  /** Whether all dead letters stored since the receipt of the oldest event were searched. */
-  isComplete: boolean;
-}
-
 /**
  * State of the delivery to one destination, read from all ledgers at one time: its dead letters and
  * its lanes.
  */
-interface Known extends Letters {
-  lanes: readonly LaneRecord[];
-}
+type Known = ReturnType<typeof findLetters> & { lanes: readonly LaneRecord[] };
 
 /** Maximum number of dead letters that one call of `eventOutcomes` searches. */
 const OUTCOME_LETTERS_MAX = 1_000;
@@ -93,7 +80,10 @@ export async function eventOutcomes(
     await new Promise((resolve) => setImmediate(resolve));
   }
   return events.map((event) => {
-    const repetition = findRepetition(event, ledgers());
+    // The row that says which earlier event this one repeats.
+    const repetition = Iterator.from(ledgers())
+      .map(({ repetitions }) => repetitions.find(event.log, event.sequence))
+      .find((row) => row !== undefined);
     return routes
       .filter(({ sourceId }) => sourceId === event.sourceId && event.refused === undefined)
       .slice(0, OUTCOME_DESTINATIONS_MAX)
@@ -103,21 +93,6 @@ export async function eventOutcomes(
           outcomeOf(event, route, known.get(route.destinationId)!),
       );
   });
-}
-
-/**
- * Returns the ledger's row that says which earlier event an event repeats; undefined if there is no
- * such row.
- */
-function findRepetition(
-  { log, sequence }: FoundEvent,
-  ledgers: readonly Ledger[],
-): RepetitionRow | undefined {
-  for (const { repetitions } of ledgers) {
-    const row = repetitions.find(log, sequence);
-    if (row !== undefined) return row;
-  }
-  return undefined;
 }
 
 function repeatedOutcome(
@@ -157,10 +132,13 @@ function outcomeOf(
 function findLetters(
   ledgers: readonly Ledger[],
   of: { workspaceId: string; destinationId: string; since: number; count: number },
-): Letters {
+) {
   const { workspaceId, destinationId, since, count } = of;
-  const byEvent = new Map<string, FoundLetter>();
+  /** Dead letters by event; see `eventKey`. */
+  const byEvent = new Map<string, { id: string; reason: string }>();
+  /** Number of dead letters that were searched. One event may have several. */
   let searched = 0;
+  /** Whether all dead letters stored since the receipt of the oldest event were searched. */
   let isComplete = true;
   for (const { letters } of ledgers) {
     if (!letters.hasLetters(destinationId)) continue;
