@@ -56,9 +56,7 @@ export class LaneRegistry {
    */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
   readonly #removals: LaneRemovals;
-  /**
-   * Takes turns among all lanes: returns the next ones whose read positions `checkpoint` writes.
-   */
+  /** Takes turns among all lanes: returns the next ones that `checkpoint` writes. */
   readonly #nextLanes = roundRobin(this.#lanes);
   /** Takes turns among all lanes: chooses the next ones that `continueCheckpoint` checks. */
   readonly #nextHolding = roundRobin(this.#lanes);

@@ -22,6 +22,14 @@ export interface TailMessage {
   response?: ShownAnswer | undefined;
 }
 
+export interface TailSubscriptions {
+  /**
+   * Calls `receive` with each further message about the workspace's events. Returns a function that
+   * ends the subscription. Messages are not stored, so a slow subscriber misses some.
+   */
+  subscribe(workspaceId: string, receive: (message: TailMessage) => void): () => void;
+}
+
 type Receive = (message: TailMessage) => void;
 
 /**
@@ -44,7 +52,7 @@ export interface RemoteTail {
  * events, it reads the logs, but only while any node has a viewer, and only the records that were
  * added after the first viewer came.
  */
-export class LiveTail {
+export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();
   readonly #positions = new Map<string, number>();
   #reading = false;
@@ -65,10 +73,6 @@ export class LiveTail {
     remote?.onSubscribed(() => this.#follow());
   }
 
-  /**
-   * Calls `receive` with each further message about the workspace's events. Returns a function that
-   * ends the subscription. Messages are not stored, so a slow subscriber misses some.
-   */
   subscribe(workspaceId: string, receive: Receive): () => void {
     this.#follow();
     const receivers = this.#subscribers.getOrInsertComputed(workspaceId, () => new Set());

@@ -16,25 +16,76 @@ import { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { DeadLetterBounds } from "./dead-letters/letter-retention.ts";
 import { BatchPace } from "./lane/batch-pace.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { LiveTail, type RemoteTail } from "./live-tail.ts";
+import { LiveTail, type RemoteTail, type TailSubscriptions } from "./live-tail.ts";
 import { MemoryBudget } from "./memory-budget.ts";
-import { CodeLogs } from "./monitoring/code-logs.ts";
-import { addLag, minuteFigures } from "./monitoring/lane-figures.ts";
+import { type CodeLogFilter, type CodeLogLine, CodeLogs } from "./monitoring/code-logs.ts";
+import { addLag, minuteFigures, type PipelineFigures } from "./monitoring/lane-figures.ts";
 import { mergeGauges } from "./monitoring/lane-gauges.ts";
-import { laneStatus } from "./monitoring/lane-status.ts";
+import { type LaneStatus, laneStatus } from "./monitoring/lane-status.ts";
 import { createLaneMetrics } from "./monitoring/metrics.ts";
 import { TenantLabels } from "./monitoring/tenant-labels.ts";
 import { openPartition, type PartitionPipeline } from "./partition-pipeline.ts";
 import { HeldRecords, newerVersionWarning } from "./reading/held-records.ts";
 import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
-import { LatestOutcomes } from "./recent/latest-outcomes.ts";
+import { type LatestOutcome, LatestOutcomes, type RecentFilter } from "./recent/latest-outcomes.ts";
 import { repetitionSearch } from "./repetitions/repetition-search.ts";
 import { registerReplayMetrics } from "./replays/metrics.ts";
 import { createReplayJobs } from "./replays/replay-jobs.ts";
 import { createRetentionMetrics } from "./retention/metrics.ts";
 import { type Disk, noRetention, Retention, type RetentionBounds } from "./retention/retention.ts";
-import { eventOutcomes } from "./search/event-outcomes.ts";
+import { eventOutcomes, type FoundOutcome } from "./search/event-outcomes.ts";
 import { createSearch, type FoundEvent } from "./search/search.ts";
+
+/**
+ * Delivers the events of the logs. For each destination, a lane reads, transforms and sends them.
+ */
+export interface Pipeline {
+  /**
+   * Resolves with the end of each log: log name → a sequence number above all records that were
+   * acknowledged before the call. Rejects when the ends cannot be read.
+   */
+  logEnds(): Promise<Positions>;
+  /**
+   * Resolves once this node's dead letters and replay jobs show every change that any node
+   * acknowledged before the call.
+   */
+  current(): Promise<void>;
+  deadLetters: DeadLetters;
+  replays: ReturnType<typeof createReplayJobs>;
+  liveTail: TailSubscriptions;
+  /**
+   * Finds the latest `eventsMax` events in this node's memory that match `filter`, and returns all
+   * their outcomes; see `LatestOutcomes.list`.
+   */
+  latestOutcomes(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[];
+  /** Finds events that the logs still hold. */
+  search: ReturnType<typeof createSearch>;
+  /** Resolves with each event's outcomes at the destinations connected to its source. */
+  outcomes(workspaceId: string, events: readonly FoundEvent[]): Promise<FoundOutcome[][]>;
+  /** Returns this node's latest `log(...)` lines of published code that match, newest first. */
+  codeLogs(workspaceId: string, filter: CodeLogFilter, limit: number): CodeLogLine[];
+  /** Status of the delivery to a destination; undefined when nothing is delivered to it. */
+  status(destinationId: string): LaneStatus | undefined;
+  figures: PipelineFigures;
+  /**
+   * Resolves with the total size of all event logs, and the time of receipt of their oldest event
+   * in milliseconds since the epoch. The time is undefined when the logs are empty.
+   */
+  keptEvents(): Promise<{ bytes: number; oldestAt: number | undefined }>;
+  /** Returns one sentence for each problem of the deliveries that the operator can solve. */
+  warnings(): string[];
+  /** Waits for running deliveries, for a limited time, then stores their progress and stops. */
+  close(): Promise<void>;
+}
+
+/** A pipeline whose partitions (each the events of some users) open and close while it runs. */
+export interface PipelineHost extends Pipeline {
+  /**
+   * Opens a partition and starts its deliveries. They read the logs of `readers` and store their
+   * progress in `ledger`.
+   */
+  open(ledger: Ledger, readers: PipelineHostParts["readers"]): PartitionPipeline;
+}
 
 export interface PipelineHostParts {
   /**
@@ -94,16 +145,8 @@ export interface PipelineHostParts {
   clock?: Clock;
 }
 
-/** A pipeline whose partitions (each the events of some users) open and close while it runs. */
-export type PipelineHost = ReturnType<typeof createPipelineHost>;
-
-/**
- * Delivers the events of the logs. For each destination, a lane reads, transforms and sends them.
- */
-export type Pipeline = Omit<PipelineHost, "open">;
-
 /** Creates a pipeline without partitions; `open` adds them. */
-export function createPipelineHost(parts: PipelineHostParts) {
+export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
   const { live, logger, ledgers, clock = systemClock } = parts;
   const { deadLetterBounds = { countMax: 0, ageMsMax: 0 } } = parts;
   /** Open partition → ledger of this partition. */
@@ -134,8 +177,12 @@ export function createPipelineHost(parts: PipelineHostParts) {
   const logs = new SharedReader({ ...parts, metrics });
   const partitionLogs = { keys: () => partitions.keys().flatMap((partition) => partition.logs()) };
   const overrideMembers = [...parts.kinds.values()].flatMap((kind) => kind.overrideMembers ?? []);
-  const tailLogs = logs.subset(partitionLogs);
-  const liveTail = new LiveTail(tailLogs, live, parts.remoteTail, overrideMembers);
+  const liveTail = new LiveTail(
+    logs.subset(partitionLogs),
+    live,
+    parts.remoteTail,
+    overrideMembers,
+  );
   const latestOutcomes = new LatestOutcomes(live, clock, overrideMembers);
   const codeLogs = new CodeLogs(clock);
   const { timeOf = timeOfRecord, retentionBounds = noRetention } = parts;
@@ -155,11 +202,7 @@ export function createPipelineHost(parts: PipelineHostParts) {
   };
 
   return {
-    /**
-     * Opens a partition and starts its deliveries. They read the logs of `readers` and store their
-     * progress in `ledger`.
-     */
-    open(ledger: Ledger, readers: PipelineHostParts["readers"]): PartitionPipeline {
+    open(ledger, readers) {
       const retention = new Retention({
         bounds: retentionBounds,
         readers,
@@ -200,63 +243,31 @@ export function createPipelineHost(parts: PipelineHostParts) {
         },
       };
     },
-    /**
-     * Resolves with the end of each log: log name → a sequence number above all records that were
-     * acknowledged before the call. Rejects when the ends cannot be read.
-     */
     logEnds,
-    /**
-     * Resolves once this node's dead letters and replay jobs show every change that any node
-     * acknowledged before the call.
-     */
     async current() {
       await Promise.all(ledgers().map((ledger) => ledger.current()));
     },
     replays: createReplayJobs({ ...parts, timeOf, logEnds, wake, clock }),
     deadLetters: new DeadLetters(ledgers, wake, clock.now, overrideMembers),
-    liveTail: liveTail as Pick<LiveTail, "subscribe">,
-    /**
-     * Finds the latest `eventsMax` events in this node's memory that match `filter`, and returns all
-     * their outcomes; see `LatestOutcomes.list`.
-     */
-    latestOutcomes: (...asked: Parameters<LatestOutcomes["list"]>) => latestOutcomes.list(...asked),
-    /** Finds events that the logs still hold. */
+    liveTail,
+    latestOutcomes: (...question) => latestOutcomes.list(...question),
     search: createSearch({ ...parts, clock }),
-    /** Resolves with each event's outcomes at the destinations connected to its source. */
-    outcomes: (workspaceId: string, events: readonly FoundEvent[]) =>
-      eventOutcomes({ live, ledgers }, workspaceId, events),
-    /** Returns this node's latest `log(...)` lines of published code that match, newest first. */
-    codeLogs: (...asked: Parameters<CodeLogs["list"]>) => codeLogs.list(...asked),
-    /** Status of the delivery to a destination; undefined when nothing is delivered to it. */
-    status(destinationId: string) {
+    outcomes: (workspaceId, events) => eventOutcomes({ live, ledgers }, workspaceId, events),
+    codeLogs: (workspaceId, filter, limit) => codeLogs.list(workspaceId, filter, limit),
+    status(destinationId) {
       const lane = gaugesOf(destinationId);
       return lane && laneStatus(lane, { clock, metrics });
     },
-    /** Counts and lags that are stored as figures (statistics) of destinations, sources and so on. */
     figures: {
-      /**
-       * Returns a row of counts for each series (destination, source, …), for the minute that began
-       * at the time `at`.
-       */
-      minute: (at: number) => minuteFigures(figureSources, at),
-      /**
-       * Resolves with a row for each series whose events wait for delivery. The rows hold only this
-       * lag.
-       */
+      minute: (at) => minuteFigures(figureSources, at),
       async lag() {
         const rows = new Map<Series, FigureRow>();
         await lagSlicer.each([...gauges.lanes()], (lane) => addLag(rows, lane));
         return rows;
       },
     },
-    /**
-     * Resolves with the total size of all event logs, and the time of receipt of their oldest event
-     * in milliseconds since the epoch. The time is undefined when the logs are empty.
-     */
-    keptEvents: kept.keptEvents,
-    /** Returns one sentence for each problem of the deliveries that the operator can solve. */
+    keptEvents: () => kept.keptEvents(),
     warnings: () => newerVersionWarning([...gauges.heldLogs()]),
-    /** Waits for running deliveries, for a limited time, then stores their progress and stops. */
     async close() {
       stopListening();
       await Promise.all(partitions.keys().map((partition) => partition.close()));

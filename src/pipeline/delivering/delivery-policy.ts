@@ -24,8 +24,8 @@ export interface DeliveryPolicyContext {
   readonly outputCounts: OutputCounts;
   /**
    * Returns the current outage: all attempts have failed since `since`, and the last one failed at
-   * `at`, for `reason` and with `response`. Both times are by `clock.elapsed()`. `since` includes the
-   * part of the outage that earlier processes recorded. Undefined while there is no outage.
+   * `at`, for `reason` and with `response`. Both times are by `clock.elapsed()`. `since` includes
+   * the part of the outage that earlier processes recorded. Undefined while there is no outage.
    */
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }

@@ -41,7 +41,7 @@ export interface ActiveLaneParts {
  * sends the outputs, and stores progress.
  */
 export class ActiveLane {
-  /** What the parts of this delivery share: the objects of the partition, and those of this lane. */
+  /** Objects of the partition and of this lane, which all parts of this delivery share. */
   readonly #shared;
   readonly #replays: LaneReplays;
   readonly #committer: LaneCommitter;

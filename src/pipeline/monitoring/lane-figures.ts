@@ -12,6 +12,20 @@ import { connectionSeries, type Series, seriesOf } from "../../figures/series.ts
 import type { LaneGauges } from "./lane-gauges.ts";
 import type { LaneHistories } from "./lane-history.ts";
 
+/** Counts and lags that are stored as figures (statistics) of destinations, sources and so on. */
+export interface PipelineFigures {
+  /**
+   * Returns a row of counts for each series (destination, source, …), for the minute that began at
+   * the time `at`.
+   */
+  minute(at: number): Map<Series, FigureRow>;
+  /**
+   * Resolves with a row for each series whose events wait for delivery. The rows hold only this
+   * lag.
+   */
+  lag(): Promise<Map<Series, FigureRow>>;
+}
+
 export interface FigureSources {
   histories: LaneHistories;
   /** Transformation id → counts of the events over which its code has run. */

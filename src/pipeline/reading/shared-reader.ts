@@ -90,8 +90,8 @@ export class SharedReader {
       /**
        * Sets the announced end of a log: lanes (deliveries to destinations) of the sources with
        * records below `sequence` were woken for them, and lanes that are still idle may skip these
-       * records. `newerAt` is the time of receipt of the record at `sequence`, if a newer version of
-       * pixelmill wrote it. The announced end stays at such a record.
+       * records. `newerAt` is the time of receipt of the record at `sequence`, if a newer version
+       * of pixelmill wrote it. The announced end stays at such a record.
        */
       setAnnouncedEnd: (log: string, sequence: number, newerAt?: number): void => {
         assert(sequence <= end(log), "An announced end is at or below the durable end of its log");
@@ -101,7 +101,8 @@ export class SharedReader {
       },
       announcedEnd: (log: string) => this.#announced.get(log) ?? 0,
       /**
-       * Returns the receipt time of the record at `announcedEnd(log)` if a newer pixelmill wrote it.
+       * Returns the receipt time of the record at `announcedEnd(log)` if a newer pixelmill wrote
+       * it.
        */
       heldSince: (log: string) => this.#held.get(log),
       /** Sequence number of the oldest record that the log still holds; 0 for an unknown log. */
@@ -112,8 +113,8 @@ export class SharedReader {
         readerOf(log)?.countBetween(from, to) ?? 0,
       /**
        * Returns the chunk that contains the record at `sequence`, or the next chunk if the log has
-       * no such record. Returns undefined at the end of the log. A chunk ends before a record that a
-       * newer pixelmill wrote. A read at this record returns a chunk whose `next` is `sequence`.
+       * no such record. Returns undefined at the end of the log. A chunk ends before a record that
+       * a newer pixelmill wrote. A read at this record returns a chunk whose `next` is `sequence`.
        */
       read: async (log: string, sequence: number): Promise<LogChunk | undefined> => {
         const chunk = await this.#chunkAt(log, sequence);
@@ -122,8 +123,8 @@ export class SharedReader {
         return chunk;
       },
       /**
-       * Returns the length of the event's JSON in bytes. When no event can be built from the record,
-       * counts and logs the record as unreadable, and returns undefined.
+       * Returns the length of the event's JSON in bytes. When no event can be built from the
+       * record, counts and logs the record as unreadable, and returns undefined.
        */
       sizeOf: (log: string, input: LogInput): number | undefined => {
         try {

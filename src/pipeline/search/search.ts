@@ -74,8 +74,8 @@ interface SearchParts {
  * whose scan has come least far into the past. An event is therefore returned only after all newer
  * events of the other logs, unless a clock was set back. A search stops at a bound, and its result
  * then has the positions from which to continue. Because each search makes progress, continuing
- * often enough reaches the beginning of the logs. The function rejects with the signal's reason when
- * the signal is aborted.
+ * often enough reaches the beginning of the logs. The function rejects with the signal's reason
+ * when the signal is aborted.
  */
 export function createSearch(parts: SearchParts) {
   const { readers, clock } = parts;
