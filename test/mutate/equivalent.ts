@@ -563,7 +563,7 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/pipeline/replays/event-replay.ts",
-    line: "if (wasFull) this.#parts.onReady();",
+    line: "if (wasFull) this.parts.onReady();",
     change: "wasFull → true",
     why: "The lane looks for ready events once more",
   },
@@ -585,7 +585,7 @@ export const equivalents: Equivalent[] = [
     "this.#batching ?? (this.#queues.length === 1 ? this.#filled : undefined) → (this.#batching)",
   ].map((change) => ({
     file: "src/pipeline/delivering/lane-delivery.ts",
-    line: "const only = this.#batching ?? (this.#queues.length === 1 ? this.#filled : undefined);",
+    line: "const only = this.batching ?? (this.#queues.length === 1 ? this.#filled : undefined);",
     change,
     why: "The groups of users choose the only queue, too: slower, and the same queue",
   })),
