@@ -18,8 +18,7 @@ import type { Handler } from "./requests.ts";
 import { againResponse, textResponse } from "./responses.ts";
 import { CUSTOM_TRANSFORM, type RouteParts, transformerRoutes } from "./routes.ts";
 
-export interface TransformerOptions
-  extends Pick<RouteParts, "catalog" | "sandbox" | "logger" | "costlyMsMax"> {
+export interface TransformerOptions extends RouteParts {
   host: string;
   port: number;
   /**

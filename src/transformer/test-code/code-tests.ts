@@ -1,10 +1,11 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import { familyOf } from "../../catalog/import-name.ts";
 import { ConcurrencyLimiter } from "../../concurrency/concurrency-limiter.ts";
+import { utf8Text } from "../../json/bytes.ts";
 import { libraryCode } from "../../publishing/guest-program.ts";
 import type { Sandbox } from "../../sandbox/guest-sandbox.ts";
 import { type ProgramOutcome, unsharedMetadata } from "../../sandbox/program.ts";
-import { type CheckReport, SandboxUnavailable } from "../../sandbox/sandbox.ts";
+import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { TestBudget } from "../../sandbox/test-budget.ts";
 import { TEST_REQUESTS_OF_WORKSPACE_MAX } from "../../settings/limits.ts";
 import { RequestFault, textOf } from "../requests.ts";
@@ -33,13 +34,9 @@ export class CodeTests {
    * errors, and the lines of `log(...)`.
    */
   async test(body: Record<string, unknown>): Promise<unknown> {
-    const report = await this.#run(testInput(body));
-    return {
-      transformedEvents: report.outcomes.flatMap((outcome) =>
-        "error" in outcome ? [{ error: outcome.error.message }] : outputsOf(outcome),
-      ),
-      logs: report.logs.map(({ text }) => text),
-    };
+    return await this.#run(testInput(body), (result) =>
+      "error" in result ? result : result.transformedEvent,
+    );
   }
 
   /**
@@ -47,16 +44,7 @@ export class CodeTests {
    * input event.
    */
   async testRun(body: Record<string, unknown>): Promise<unknown> {
-    const input = testRunInput(body);
-    const report = await this.#run(input);
-    return {
-      transformedEvents: report.outcomes.flatMap((outcome, index): unknown[] => {
-        const { metadata } = input.events[index]!;
-        if ("error" in outcome) return [{ error: outcome.error.message, metadata }];
-        return outputsOf(outcome).map((transformedEvent) => ({ transformedEvent, metadata }));
-      }),
-      logs: report.logs.map(({ text }) => text),
-    };
+    return await this.#run(testRunInput(body), (result, metadata) => ({ ...result, metadata }));
   }
 
   /**
@@ -92,7 +80,14 @@ export class CodeTests {
     return importedNames(language, code, imports);
   }
 
-  async #run(input: UnstoredTest): Promise<CheckReport> {
+  /**
+   * Runs code over its events. Returns the lines of `log(...)`, and what `shown` returns for each
+   * output event or error.
+   */
+  async #run(
+    input: UnstoredTest,
+    shown: (result: EventResult, metadata: Record<string, unknown>) => unknown,
+  ): Promise<unknown> {
     const { name, code, language, credentials, events } = input;
     const libraries = this.#librariesOf(input);
     const report = await this.#tests((budget) =>
@@ -106,7 +101,12 @@ export class CodeTests {
       ),
     );
     if (report.error !== undefined) throw new RequestFault(report.error.message);
-    return report;
+    return {
+      transformedEvents: report.outcomes.flatMap((outcome, index) =>
+        resultsOf(outcome).map((result) => shown(result, events[index]!.metadata)),
+      ),
+      logs: report.logs.map(({ text }) => text),
+    };
   }
 
   #librariesOf({ language, libraryVersionIds }: UnstoredTest) {
@@ -125,6 +125,9 @@ export class CodeTests {
   }
 }
 
-function outputsOf(outcome: Extract<ProgramOutcome, { events: unknown }>): unknown[] {
-  return outcome.events.map((bytes) => JSON.parse(Buffer.from(bytes).toString("utf8")));
+type EventResult = { error: string } | { transformedEvent: unknown };
+
+function resultsOf(outcome: ProgramOutcome): EventResult[] {
+  if ("error" in outcome) return [{ error: outcome.error.message }];
+  return outcome.events.map((json) => ({ transformedEvent: JSON.parse(utf8Text(json)) }));
 }
