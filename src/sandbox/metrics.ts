@@ -5,17 +5,25 @@ export type SandboxMetrics = ReturnType<typeof createSandboxMetrics>;
 /** Creates the sandbox's metrics in `registry`, or in a new registry when none is given. */
 export function createSandboxMetrics(registry = new Registry()) {
   const registers = [registry];
+  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  /** Returns a function that defines a gauge, whose value is the result of `count`. */
+  const counted = (name: string, help: string) => (count: () => number) => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(count());
+      },
+    });
+  };
   return {
     guests: new Gauge({
       name: "pixelmill_guests",
       help: "Guest processes alive",
       registers,
     }),
-    starts: new Counter({
-      name: "pixelmill_guest_starts_total",
-      help: "Guest processes started",
-      registers,
-    }),
+    starts: counter("pixelmill_guest_starts_total", "Guest processes started"),
     ends: new Counter({
       name: "pixelmill_guest_ends_total",
       help: "Guest processes ended, by cause",
@@ -34,55 +42,33 @@ export function createSandboxMetrics(registry = new Registry()) {
       labelNames: ["outcome"],
       registers,
     }),
-    suspensions: new Counter({
-      name: "pixelmill_program_suspensions_total",
-      help: "Suspensions of programs",
-      registers,
-    }),
+    suspensions: counter("pixelmill_program_suspensions_total", "Suspensions of programs"),
     culprits: new Counter({
       name: "pixelmill_program_culprits_total",
       help: "Events that used up the time of a guest or ended it, by cause",
       labelNames: ["cause"],
       registers,
     }),
-    /** Defines the gauge of workspaces that wait for a guest process. `count` returns its value. */
-    countWaiting(count: () => number) {
-      new Gauge({
-        name: "pixelmill_guests_awaited",
-        help: "Workspaces that wait for a guest because the limit of guests or of their memory is reached",
-        registers,
-        collect() {
-          this.set(count());
-        },
-      });
-    },
+    /** Defines the gauge of workspaces that wait for a guest process. */
+    countWaiting: counted(
+      "pixelmill_guests_awaited",
+      "Workspaces that wait for a guest because the limit of guests or of their memory is reached",
+    ),
     /**
      * Defines the gauge of workspaces whose next guest process is delayed, because their code has
-     * ended several. `count` returns its value.
+     * ended several.
      */
-    countBackingOff(count: () => number) {
-      new Gauge({
-        name: "pixelmill_workspaces_paused",
-        help: "Workspaces whose next guest is delayed because their code has lost several recently",
-        registers,
-        collect() {
-          this.set(count());
-        },
-      });
-    },
+    countBackingOff: counted(
+      "pixelmill_workspaces_paused",
+      "Workspaces whose next guest is delayed because their code has lost several recently",
+    ),
     /**
      * Defines the gauge of suspended programs, which do not run for a time because they failed
-     * repeatedly. `count` returns its value.
+     * repeatedly.
      */
-    countSuspended(count: () => number) {
-      new Gauge({
-        name: "pixelmill_programs_suspended",
-        help: "Programs that are suspended because they only fail",
-        registers,
-        collect() {
-          this.set(count());
-        },
-      });
-    },
+    countSuspended: counted(
+      "pixelmill_programs_suspended",
+      "Programs that are suspended because they only fail",
+    ),
   };
 }
