@@ -1,5 +1,5 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import type { ProgramOutcome, UserError } from "../sandbox/program.ts";
+import type { UserError } from "../sandbox/program.ts";
 import { checkImportNames, checkModuleName } from "./code-selection.ts";
 import type { DraftRunInput } from "./publisher.ts";
 import type { DraftRunReport } from "./reports.ts";
@@ -52,7 +52,9 @@ export function toDraftRunResult({ transformations, libraries }: CodeTestReport)
     results: runs.flatMap(({ suite, report }) =>
       report.outcomes.map((outcome, at) => ({
         event: suite.input[at] ?? {},
-        ...toDraftOutcome(outcome),
+        ...("error" in outcome
+          ? { error: withShortMessage(outcome.error) }
+          : { outputs: outputsOf(outcome) }),
       })),
     ),
     logs: runs.flatMap(({ report }) => report.logs),
@@ -60,12 +62,6 @@ export function toDraftRunResult({ transformations, libraries }: CodeTestReport)
       testSuites: cases.map(({ suite, report }) => toSuiteResult(suite, report)),
     }),
   };
-}
-
-function toDraftOutcome(outcome: ProgramOutcome): { outputs: unknown[] } | { error: UserError } {
-  return "error" in outcome
-    ? { error: withShortMessage(outcome.error) }
-    : { outputs: outputsOf(outcome) };
 }
 
 function withShortMessage(error: UserError): UserError {

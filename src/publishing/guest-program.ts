@@ -1,15 +1,7 @@
 import { familyOf } from "../catalog/import-name.ts";
 import type { LiveProgram } from "../catalog/live.ts";
-import type { Language, Revision } from "../catalog/model.ts";
-import type { GuestLanguage, LibraryCode, Program } from "../sandbox/program.ts";
-
-/**
- * Returns the language of the guest (sandbox process) that runs code of the catalog language
- * `language`. Catalog languages that share libraries have the same guest language.
- */
-export function guestLanguage(language: Language): GuestLanguage {
-  return familyOf(language);
-}
+import type { Revision } from "../catalog/model.ts";
+import type { LibraryCode, Program } from "../sandbox/program.ts";
 
 export function libraryCode(revision: Revision): LibraryCode {
   return {
@@ -26,7 +18,7 @@ export function programOf(code: ProgramCode): Program {
     id,
     workspaceId,
     credentials,
-    language: guestLanguage(transformation.language),
+    language: familyOf(transformation.language),
     name: transformation.name,
     code: transformation.code,
     libraries: libraries.map(libraryCode),

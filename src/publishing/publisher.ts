@@ -1,5 +1,5 @@
 import type { ResourceRevision, RevisionInput } from "../catalog/code/code-changes.ts";
-import type { CodeKind, Language, Revision } from "../catalog/model.ts";
+import type { Language, Revision, TestCase } from "../catalog/model.ts";
 import type { UserError } from "../sandbox/program.ts";
 import type { Difference, SuitesReport } from "./reports.ts";
 
@@ -42,11 +42,7 @@ export interface CodeSelection extends NotedRequest {
   transformations: { versionId: string; testInput?: TestEvent[]; testSuite?: TestSuite[] }[];
   libraries: { versionId: string }[];
 }
-export interface TestSuite {
-  id: string;
-  name: string;
-  description?: string;
-  input: TestEvent[];
+export interface TestSuite extends Pick<TestCase, "id" | "name" | "description" | "input"> {
   /** For each event of `input`, the fields that replace those of `metadata(event)` in tests. */
   metadata?: Record<string, unknown>[];
   expectedOutput?: unknown[];
@@ -82,7 +78,6 @@ export interface DraftRunInput extends CallerRequest {
 
 /** One failure in a test run: the code, the event, and the error with its position. */
 export interface TestFailure {
-  kind: CodeKind;
   revision: Revision;
   /** Suite that failed; absent when the code did not load. */
   suite?: TestSuite;

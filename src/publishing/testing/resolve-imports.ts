@@ -8,7 +8,6 @@ import {
   missingModuleMessage,
 } from "../../sandbox/rudderstack-libraries/rudderstack-libraries.ts";
 import type { ImportInspection } from "../../sandbox/sandbox.ts";
-import { guestLanguage } from "../guest-program.ts";
 import type { TestContext } from "./test-context.ts";
 
 /**
@@ -34,7 +33,7 @@ export async function inspectImports(
 ): Promise<InspectedCode> {
   const { sandbox, budget } = context;
   const { workspaceId, code } = revision;
-  const language = guestLanguage(revision.language);
+  const language = familyOf(revision.language);
   const inspection = await sandbox.inspect(workspaceId, language, code, budget);
   // Code may import a module twice, once for its default export and once for its names.
   return { revision, ...inspection, imports: [...new Set(inspection.imports)] };

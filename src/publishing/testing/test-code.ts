@@ -1,15 +1,15 @@
 import type { Catalog } from "../../catalog/catalog.ts";
+import { familyOf } from "../../catalog/import-name.ts";
 import type { Revision, TestCase } from "../../catalog/model.ts";
 import { defined } from "../../defined.ts";
 import {
   type Program,
   type ProgramBatch,
   type ProgramOutcome,
-  type UserError,
   unsharedMetadata,
 } from "../../sandbox/program.ts";
 import { defaultEvents } from "../default-test-events.ts";
-import { guestLanguage, libraryCode, programOf } from "../guest-program.ts";
+import { libraryCode, programOf } from "../guest-program.ts";
 import type { TestEvent, TestSuite } from "../publisher.ts";
 import type { ResolvedCode } from "./resolve-imports.ts";
 import { toSuiteResult } from "./suite-result.ts";
@@ -65,13 +65,13 @@ export async function testLibrary(
 ): Promise<LibraryTestReport> {
   const { revision, imports, libraries, unresolved } = resolved;
   if (unresolved) return { revision, imports, error: unresolved };
-  const language = guestLanguage(revision.language);
+  const language = familyOf(revision.language);
   const needed = libraries.filter(({ id }) => id !== revision.id).map(libraryCode);
   const library = libraryCode(revision);
   const { workspaceId } = revision;
   const { sandbox, budget } = context;
   const error = await sandbox.checkLibrary(workspaceId, language, library, needed, budget);
-  return { revision, imports, ...failed(error ?? resolved.error) };
+  return { revision, imports, ...defined({ error: error ?? resolved.error }) };
 }
 
 export async function testTransformation(
@@ -88,7 +88,7 @@ export async function testTransformation(
   const loadError = reports.find(({ error }) => error !== undefined)?.error;
   if (loadError) return { revision, imports, error: loadError, runs: [] };
   const runs = suites.map((suite, index) => ({ suite, report: reports[index]! }));
-  return { revision, imports, runs, ...failed(resolved.error) };
+  return { revision, imports, runs, ...defined({ error: resolved.error }) };
 }
 
 /**
@@ -127,10 +127,6 @@ function withoutKnown({ suite, report }: SuiteRun, before: SuiteRun | undefined)
 }
 
 const passed: ProgramOutcome = { events: [] };
-
-function failed(error: UserError | undefined): { error?: UserError } {
-  return error ? { error } : {};
-}
 
 function testProgram(catalog: Catalog, { revision, libraries }: ResolvedCode): Program {
   const { workspaceId } = revision;

@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Detail } from "../../errors.ts";
 import type { TestFailure, TestSuite } from "../publisher.ts";
 import type { Difference } from "../reports.ts";
@@ -9,7 +10,7 @@ import { truncateMessage } from "./truncate-message.ts";
 /** Returns the failures in a test report, each with its code, event and position. Pure function. */
 export function failuresOf(testRun: CodeTestReport): TestFailure[] {
   const libraries = testRun.libraries.flatMap(({ revision, error }): TestFailure[] =>
-    error ? [{ kind: "library", revision, error }] : [],
+    error ? [{ revision, error }] : [],
   );
   return [...libraries, ...testRun.transformations.flatMap(failuresOfTransformation)];
 }
@@ -17,17 +18,14 @@ export function failuresOf(testRun: CodeTestReport): TestFailure[] {
 /** Returns the failures of one transformation, in the order of its suites. Pure function. */
 export function failuresOfTransformation(tested: TransformationTestReport): TestFailure[] {
   const { revision, error, runs } = tested;
-  const kind = "transformation";
-  if (error) return [{ kind, revision, error }];
+  if (error) return [{ revision, error }];
   return runs.flatMap(({ suite, report }): TestFailure[] => {
     const errors = report.outcomes.flatMap((outcome, event) =>
-      "error" in outcome ? [{ kind, revision, suite, event, error: outcome.error } as const] : [],
+      "error" in outcome ? [{ revision, suite, event, error: outcome.error }] : [],
     );
     const { differences } = toSuiteResult(suite, report);
     if (differences === undefined) return errors;
-    return [
-      { kind, revision, suite, error: { message: unexpected(suite, differences) }, differences },
-    ];
+    return [{ revision, suite, error: { message: unexpected(suite, differences) }, differences }];
   });
 }
 
@@ -52,9 +50,7 @@ export function detailsOf(failures: readonly TestFailure[], versionId: string): 
       path: own && event !== undefined && !isTestCase ? `/events/${event}` : "/code",
       message: truncateMessage(message),
       ...(own && isTestCase && suite && { testCase: suite.id }),
-      ...(differences && { differences }),
-      ...(error.line !== undefined && { line: error.line }),
-      ...(error.column !== undefined && { column: error.column }),
+      ...defined({ differences, line: error.line, column: error.column }),
     };
   });
 }

@@ -50,12 +50,9 @@ export interface CodeTestReport {
 export interface LibraryTestReport {
   revision: Revision;
   imports: string[];
-  error?: UserError;
-}
-export interface TransformationTestReport {
-  revision: Revision;
-  imports: string[];
   /** Why the code did not load. If present, the code ran for no event. */
   error?: UserError;
+}
+export interface TransformationTestReport extends LibraryTestReport {
   runs: { suite: TestSuite; report: CheckReport }[];
 }
