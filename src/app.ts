@@ -52,7 +52,7 @@ import { FIGURE_COUNTERS_MAX } from "./settings/limits.ts";
 import type { LiveSettings } from "./settings/live-settings.ts";
 import { whileUnavailable } from "./store/while-unavailable.ts";
 import { duplicates, type PlaneSockets } from "./take-over/messages.ts";
-import { openTransformer } from "./transformer/open-transformer.ts";
+import { openTransformer } from "./transformer/listener.ts";
 import { version } from "./version.ts";
 
 /**

@@ -5,8 +5,11 @@ import { type ListeningSocket, openListeningSocket } from "../http/listening-soc
 import type { HttpResponse } from "../http/response.ts";
 import { type HttpServer, serveHttp } from "../http/server.ts";
 import { httpUrl } from "../http/url.ts";
+import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { FailedHandshakes } from "../observe/tls-metrics.ts";
 import type { TlsKeys } from "../settings/files/tls-files.ts";
+import type { Config } from "../settings/keys.ts";
 import { BODY_BYTES_MAX, DRAIN_MS_MAX } from "../settings/limits.ts";
 import { isFromPage, secretCheck } from "./guard.ts";
 import {
@@ -35,6 +38,45 @@ export interface TransformerOptions extends RouteParts {
   onFailedHandshake(): void;
   /** Value that tests use instead of `TRANSFORMER_REQUEST_MS_MAX`. */
   requestMsMax?: number;
+}
+
+interface TransformerParts extends Pick<RouteParts, "catalog" | "sandbox"> {
+  /**
+   * Listening socket for rudder-server that this process got from the running server or systemd, if
+   * any.
+   */
+  sockets: { transformer?: ListeningSocket | undefined };
+  /**
+   * The listener's certificate and private key. `onChange` registers a function that is called
+   * whenever these files have changed.
+   */
+  certificates: {
+    transformer: { keys(): TlsKeys | undefined; onChange(use: (keys: TlsKeys) => void): void };
+  };
+  failedHandshakes: FailedHandshakes;
+}
+
+/** Starts the listener for rudder-server, if the settings name its port. */
+export function openTransformer(
+  { config, logger, metrics }: { config: Config; logger: Logger; metrics: Metrics },
+  { catalog, sandbox, ...parts }: TransformerParts,
+): Transformer | undefined {
+  const port = config["transformer.port"];
+  if (port === undefined) return undefined;
+  const transformer = startTransformer({
+    catalog,
+    sandbox,
+    socket: parts.sockets.transformer,
+    host: config["transformer.host"],
+    port,
+    secret: config["transformer.secret"],
+    tls: parts.certificates.transformer.keys(),
+    logger,
+    metrics,
+    onFailedHandshake: () => parts.failedHandshakes.inc({ plane: "transformer" }),
+  });
+  parts.certificates.transformer.onChange(transformer.setTls);
+  return transformer;
 }
 
 /** The listener that imitates RudderStack's transformer for rudder-server. */

@@ -26,9 +26,6 @@ export interface ProgramRequest {
   credentials: Readonly<Record<string, string>>;
 }
 
-/** Code of a version that was published at some time, with the names that the code imports. */
-type PublishedCode = ImportedLibrary;
-
 /**
  * Maximum number of versions in the cache. Beyond it, the version that was added first is removed.
  */
@@ -44,7 +41,7 @@ export class Programs {
    * Cache of code by workspace, kind and version. No entry becomes invalid, because the code of a
    * version never changes, and a version that was published stays available.
    */
-  readonly #known = new Map<string, PublishedCode>();
+  readonly #known = new Map<string, ImportedLibrary>();
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
@@ -66,7 +63,7 @@ export class Programs {
     return main && this.#programOf(main, request);
   }
 
-  #programOf(main: PublishedCode, request: ProgramRequest): Program {
+  #programOf(main: ImportedLibrary, request: ProgramRequest): Program {
     const { revision, imports } = main;
     const libraries = librariesFor(imports, this.#libraryFinder(revision, request));
     const { workspaceId } = revision;
@@ -81,7 +78,7 @@ export class Programs {
 
   #libraryFinder(main: Revision, { workspaceId, libraryVersionIds }: ProgramRequest) {
     const family = familyOf(main.language);
-    let named: Map<string | undefined, PublishedCode> | undefined;
+    let named: Map<string | undefined, ImportedLibrary> | undefined;
     return (importName: string): ImportedLibrary | undefined => {
       named ??= new Map(
         libraryVersionIds
@@ -99,7 +96,7 @@ export class Programs {
     return found && this.#published(workspaceId, "library", found.versionId);
   }
 
-  #published(workspaceId: string, kind: CodeKind, versionId: string): PublishedCode | undefined {
+  #published(workspaceId: string, kind: CodeKind, versionId: string): ImportedLibrary | undefined {
     const key = `${workspaceId} ${kind} ${versionId}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;

@@ -7,7 +7,7 @@ import { Registry } from "prom-client";
 import type { Sandbox } from "../../src/sandbox/guest-sandbox.ts";
 import type { TlsKeys } from "../../src/settings/files/tls-files.ts";
 import type { Config } from "../../src/settings/keys.ts";
-import { openTransformer } from "../../src/transformer/open-transformer.ts";
+import { openTransformer } from "../../src/transformer/listener.ts";
 import { freshWorkspace } from "../catalog/_setup.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
 import { newKeys } from "../http/new-keys.ts";

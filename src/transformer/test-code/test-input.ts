@@ -6,19 +6,7 @@ import { objectsIn, RequestFault, textOf } from "../requests.ts";
 /**
  * Code to test, which is in a request and not stored in the catalog, with the events to run it on.
  */
-export interface UnstoredTest {
-  name: string;
-  code: string;
-  language: GuestLanguage;
-  libraryVersionIds: string[];
-  credentials: Record<string, string>;
-  events: TestItem[];
-}
-
-export interface TestItem {
-  message: Record<string, unknown>;
-  metadata: Record<string, unknown>;
-}
+export type UnstoredTest = ReturnType<typeof testInput>;
 
 /** Name of code without a name in error traces. RudderStack's transformer uses the same. */
 const NAMELESS = "base transformation";
@@ -27,7 +15,7 @@ const NAMELESS = "base transformation";
  * Reads the body of a request to `/transformation/test`. Throws `RequestFault` if a part of it is
  * missing or unusable.
  */
-export function testInput(body: Record<string, unknown>): UnstoredTest {
+export function testInput(body: Record<string, unknown>) {
   const ids: unknown[] = Array.isArray(body.libraryVersionIDs) ? body.libraryVersionIDs : [];
   return {
     ...codeIn(body.trRevCode),
@@ -51,7 +39,7 @@ export function testRunInput(body: Record<string, unknown>): UnstoredTest {
   };
 }
 
-function codeIn(revision: unknown): Pick<UnstoredTest, "name" | "code" | "language"> {
+function codeIn(revision: unknown) {
   const { code, language, codeVersion = "1", name } = isObject(revision) ? revision : {};
   if (textOf(code) === "" || textOf(language) === "") {
     throw new RequestFault(
@@ -78,7 +66,7 @@ export function languageOf(name: string): GuestLanguage {
   throw new RequestFault("Error: Expected the language javascript, python or pythonfaas");
 }
 
-function itemsIn(events: unknown): TestItem[] {
+function itemsIn(events: unknown) {
   const items = objectsIn(events);
   if (items.length === 0) throw new RequestFault("Error: Invalid request. Missing events");
   return items.map(({ message, metadata }) => {
