@@ -40,7 +40,7 @@ export function eventOfJson(record: JsonRecord): BuiltEvent {
   const rudder = rudderId(ids.userId, ids.anonymousId);
   const built = isOutlined
     ? writtenEvent(json, record, times, rudder)
-    : parsedEvent(json, record, { messageId, rudderId: rudder, times });
+    : parsedEvent(json, record, messageId, rudder, times);
   const choice = choiceIn(json, isOutlined);
   return { ...namesOf(json, record, ids), json: built, messageId, choice };
 }

@@ -8,13 +8,6 @@ const OWNED = new Set([
   ...["request_ip", "writeKey", "context", "integrations", "rudderId"],
 ]);
 
-/** Members of an event that the server derives from the record and its JSON. */
-interface MadeMembers {
-  messageId: string;
-  rudderId: string;
-  times: EventTimes;
-}
-
 /**
  * Returns the JSON of an event, built with `JSON.parse` and `JSON.stringify`. Therefore only the
  * last of several members with the same name remains, and numbers are written as JavaScript writes
@@ -23,7 +16,9 @@ interface MadeMembers {
 export function parsedEvent(
   json: Buffer,
   { type, clientAddress }: JsonRecord,
-  { messageId, rudderId, times }: MadeMembers,
+  messageId: string,
+  rudderId: string,
+  times: EventTimes,
 ): Uint8Array {
   const sent: Record<string, unknown> = JSON.parse(json.toString());
   const event: [string, unknown][] = [
