@@ -4,16 +4,7 @@ import type { CPython, RestoredPython } from "./pyodide.ts";
 /** CPU time in milliseconds for requests that run no user code. */
 const BUDGET_MS_DEFAULT = 2_000;
 
-/** Passes requests to the runner, the Python code that answers requests (`runner/dispatch.py`). */
-export interface Interpreter {
-  /**
-   * Passes a request to the runner, and returns its reply. The runner stops user code that uses
-   * more than `budgetMs` of CPU time. Request and reply are encoded messages without their length.
-   * The reply is valid until the next call. Throws when Python itself has failed; the guest process
-   * is unusable from then on.
-   */
-  ask(question: Uint8Array, budgetMs?: number): Uint8Array;
-}
+export type Interpreter = ReturnType<typeof openInterpreter>;
 
 /**
  * Opens an interpreter that calls the runner through CPython's C interface. Requests and replies
@@ -21,11 +12,7 @@ export interface Interpreter {
  * converted character by character, and little is left to JavaScript's garbage collector, which
  * would otherwise let 200 MB accumulate.
  */
-export function openInterpreter({
-  python,
-  setSignalSource,
-  exhausted,
-}: RestoredPython): Interpreter {
+export function openInterpreter({ python, setSignalSource, exhausted }: RestoredPython) {
   const clock = new CpuClock();
   setSignalSource(clock);
   const prepare = imported(python, "runner.prepare");
@@ -33,7 +20,13 @@ export function openInterpreter({
   called(python, attribute(python, prepare, "restored"), new Uint8Array(0));
   let answered = 0;
   return {
-    ask(question, budgetMs = BUDGET_MS_DEFAULT) {
+    /**
+     * Passes a request to the runner, the Python code that answers requests (`runner/dispatch.py`),
+     * and returns its reply. The runner stops user code that uses more than `budgetMs` of CPU time.
+     * Request and reply are encoded messages without their length. The reply is valid until the
+     * next call. Throws when Python itself has failed; the guest process is unusable from then on.
+     */
+    ask(question: Uint8Array, budgetMs = BUDGET_MS_DEFAULT): Uint8Array {
       if (answered !== 0) python._Py_DecRef(answered);
       answered = 0;
       answered = clock.limit(budgetMs, () => called(python, answer, question));

@@ -26,15 +26,7 @@ export interface CPython {
   _PyErr_Print(): void;
 }
 
-export interface RestoredPython {
-  python: CPython;
-  /** Sets the object whose element 0 CPython reads as the number of a pending signal. */
-  setSignalSource(source: { 0: number }): void;
-  /** Defines a function in a Python module. It takes a string and returns a string. */
-  provide(module: string, name: string, call: (text: string) => string): void;
-  /** Whether the heap has reached its limit. Objects in the heap may be broken from then on. */
-  exhausted(): boolean;
-}
+export type RestoredPython = Awaited<ReturnType<typeof restore>>;
 
 const WASM_PAGE_BYTES = 65_536;
 /**
@@ -81,7 +73,7 @@ export function loadForSnapshot(): Promise<Pyodide> {
  * Loads an interpreter in the state of a snapshot, which must have been made by this build of
  * Pyodide. `compressed` is decompressed in another thread while the engine compiles Pyodide.
  */
-export async function restore(compressed: Uint8Array): Promise<RestoredPython> {
+export async function restore(compressed: Uint8Array) {
   let exhausted = false;
   let decompressed: Promise<Uint8Array> | undefined = Bun.zstdDecompress(compressed);
   const pyodide = await loadPyodide({
@@ -103,12 +95,16 @@ export async function restore(compressed: Uint8Array): Promise<RestoredPython> {
   });
   return {
     python: (pyodide as unknown as { _module: CPython })._module,
-    setSignalSource: (source) => pyodide.setInterruptBuffer(source as unknown as Uint8Array),
-    provide(module, name, call) {
+    /** Sets the object whose element 0 CPython reads as the number of a pending signal. */
+    setSignalSource: (source: { 0: number }) =>
+      pyodide.setInterruptBuffer(source as unknown as Uint8Array),
+    /** Defines a function in a Python module. It takes a string and returns a string. */
+    provide(module: string, name: string, call: (text: string) => string): void {
       const proxy = pyodide.pyimport(module);
       proxy[name] = call;
       proxy.destroy();
     },
+    /** Whether the heap has reached its limit. Objects in the heap may be broken from then on. */
     exhausted: () => exhausted,
   };
 }

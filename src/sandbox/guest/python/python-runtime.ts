@@ -3,7 +3,7 @@ import type { HostRequest } from "../../protocol/guest-protocol.ts";
 import type { GuestRuntime } from "../guest-runtime.ts";
 import { receiveResults, send } from "../host-channel.ts";
 import { openInterpreter } from "./interpreter.ts";
-import { type RestoredPython, restore } from "./pyodide.ts";
+import { restore } from "./pyodide.ts";
 
 /**
  * Number of bytes of requests and replies that a Python guest process handles between two
@@ -17,7 +17,7 @@ const GUEST_PYTHON_GARBAGE_BYTES = 32 << 20;
  * own standard modules (`runner/realms.py`). When the interpreter fails, the process ends.
  */
 export async function openPython(): Promise<GuestRuntime> {
-  const interpreter = await restored();
+  const interpreter = await restore(readFileSync(await snapshotPath()));
   interpreter.provide("runner.host_calls", "ask", callHost);
   const python = openInterpreter(interpreter);
   collectGarbage();
@@ -57,9 +57,7 @@ function budgetMs(request: HostRequest): number | undefined {
  * (messages) that are no longer needed: without it, the engine lets 200 MB of frames accumulate
  * beside a heap of 40 MB.
  */
-function collectGarbage(): void {
-  Bun.gc(true);
-}
+const collectGarbage = () => Bun.gc(true);
 
 /**
  * Sends one host call (call of a function that the server executes, such as `fetch`) to the server,
@@ -71,10 +69,6 @@ function callHost(call: string): string {
   const results = receiveResults();
   if (!results) throw new Error("The host is gone");
   return JSON.stringify(JSON.parse(results.body.toString())[0]);
-}
-
-async function restored(): Promise<RestoredPython> {
-  return restore(readFileSync(await snapshotPath()));
 }
 
 /**
