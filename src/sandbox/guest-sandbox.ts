@@ -52,13 +52,10 @@ export function createSandbox(options: SandboxOptions) {
   const limits = { ...defaultLimits, ...options.limits };
   const metrics = createSandboxMetrics(options.metrics);
   const starter = new GuestStarter({
-    guestCommand: options.guestCommand,
-    insecure: options.insecure,
-    log: options.log,
+    ...options,
+    ...limits,
     metrics,
-    graceMs: limits.graceMs,
     watchMs: GUEST_MEMORY_POLL_MS,
-    spares: limits.spares,
   });
   const liveOptions = { limits, hostFunctions: options, bytesMax: GUEST_BATCH_OUTPUT_BYTES_MAX };
   const suspensions = new ProgramSuspensions(metrics, options.log);

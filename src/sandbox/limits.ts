@@ -26,36 +26,21 @@ const FREE_LOSSES = 4;
  */
 const GUEST_WARM_SPARES = 1;
 
-/**
- * Limits of a sandbox. Tests set lower limits, so that code with endless loops is stopped within
- * seconds.
- */
-export interface SandboxLimits {
-  cpuMs: number;
-  graceMs: number;
-  wallMs: number;
-  guests: number;
-  /** Memory in bytes that all guest processes together may use. */
-  memoryBytes: number;
-  /**
-   * Number of guest processes that the code of one workspace may end within a short time before the
-   * workspace's next guest is delayed.
-   */
-  freeLosses: number;
-  throwAways: number;
-  throwAwaysOfWorkspace: number;
-  /** Number of spare guest processes per language. */
-  spares: number;
-}
-
-export const defaultLimits: SandboxLimits = {
+export const defaultLimits = {
   cpuMs: GUEST_CPU_MS_MAX,
   graceMs: GUEST_KILL_GRACE_MS,
   wallMs: GUEST_WALL_MS_MAX,
   guests: GUESTS_MAX,
+  /** Memory in bytes that all guest processes together may use. */
   memoryBytes: GUESTS_MEMORY_SHARE_MAX * usableMemory().totalBytes,
   freeLosses: FREE_LOSSES,
   throwAways: THROW_AWAY_GUESTS_MAX,
   throwAwaysOfWorkspace: THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
   spares: GUEST_WARM_SPARES,
 };
+
+/**
+ * Limits of a sandbox. Tests set lower limits, so that code with endless loops is stopped within
+ * seconds.
+ */
+export type SandboxLimits = typeof defaultLimits;

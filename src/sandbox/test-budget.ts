@@ -3,20 +3,18 @@ import { TEST_CPU_MS_MAX, TEST_OUTPUT_BYTES_MAX, TEST_WALL_MS_MAX } from "../set
 import type { GuestEndCause } from "./process/guest-end.ts";
 import type { UserError } from "./program.ts";
 
-export interface TestLimits {
+const defaults = {
   /**
    * CPU time in milliseconds that all guest processes for the tests of one request together may
    * use. The CPU time of their starts does not count.
    */
-  cpuMs: number;
+  cpuMs: TEST_CPU_MS_MAX,
   /**
    * Clock time in milliseconds after which the tests of one request are stopped. The clock starts
    * with the request, and again from zero each time a guest process has started.
    */
-  wallMs: number;
-}
-
-const defaults: TestLimits = { cpuMs: TEST_CPU_MS_MAX, wallMs: TEST_WALL_MS_MAX };
+  wallMs: TEST_WALL_MS_MAX,
+};
 
 /**
  * Budget of CPU time, clock time and bytes of output that all tests of user code in one request
@@ -26,7 +24,7 @@ const defaults: TestLimits = { cpuMs: TEST_CPU_MS_MAX, wallMs: TEST_WALL_MS_MAX 
  * processes start slowly on a busy machine.
  */
 export class TestBudget implements Disposable {
-  readonly #limits: TestLimits;
+  readonly #limits: typeof defaults;
   readonly #caller: AbortSignal | undefined;
   readonly #end = new AbortController();
   readonly #clock: Timer;

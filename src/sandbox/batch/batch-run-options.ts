@@ -1,20 +1,18 @@
 import type { HostFunctions } from "../host-calls/host-functions.ts";
 import type { SandboxLimits } from "../limits.ts";
 import type { GuestEndCause } from "../process/guest-end.ts";
-import type { LogLine, ProgramOutcome, UserError } from "../program.ts";
+import type { ProgramOutcome } from "../program.ts";
+import type { CheckReport } from "../sandbox.ts";
 import type { TestBudget } from "../test-budget.ts";
 import type { LogBounds } from "./batch-logs.ts";
 import type { ProgramTrial } from "./program-suspension.ts";
 
-export interface BatchRunResult {
-  /** Why the program did not load. If present, the code ran for no event. */
-  error?: UserError;
+export interface BatchRunResult extends CheckReport {
   /**
    * Outcomes of all events, or of the first ones only (at least one) when the outputs have more
    * than `bytesMax` bytes.
    */
   outcomes: ProgramOutcome[];
-  logs: LogLine[];
   /** Memory in bytes that the outcomes take. */
   bytes: number;
   /**

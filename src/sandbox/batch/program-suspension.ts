@@ -56,17 +56,7 @@ export interface BatchFacts {
 }
 
 /** Decides while a batch runs whether to suspend its program. */
-export interface ProgramTrial extends Disposable {
-  /** Whether no event has succeeded since one used up its CPU time or ended its guest process. */
-  readonly isSuspect: boolean;
-  /** Whether one more event that uses up its CPU time or ends its guest suspends the program. */
-  readonly isLastTry: boolean;
-  /** Error for the events that have not run; undefined while the program may run. */
-  readonly suspended: UserError | undefined;
-  noteSuccess(): void;
-  /** Notes an event that used up its CPU time by itself, or that ended its guest process. */
-  noteCulprit(reason: string): void;
-}
+export type ProgramTrial = ReturnType<ProgramSuspensions["beginTrial"]>;
 
 interface FailureRecord {
   program: Program;
@@ -134,7 +124,7 @@ export class ProgramSuspensions {
    * suspension is over stays in `list` while the batch runs, until an event succeeds, because the
    * batch may suspend it again after about a minute.
    */
-  beginTrial(program: Program): ProgramTrial {
+  beginTrial(program: Program) {
     const { id: programId, workspaceId } = program;
     const begun = { programId, workspaceId, since: this.#now(), batches: 0 };
     const running = this.#running.getOrInsert(programId, begun);
@@ -142,17 +132,21 @@ export class ProgramSuspensions {
     const culprits = () => (this.#isGood(programId) ? 0 : this.#records.get(programId)?.culprits);
     const suspended = () => this.errorFor(program);
     return {
-      get isSuspect() {
+      /** Whether no event has succeeded since one used up its CPU time or ended its guest. */
+      get isSuspect(): boolean {
         return (culprits() ?? 0) > 0;
       },
-      get isLastTry() {
+      /** Whether one more event that uses up its time or ends its guest suspends the program. */
+      get isLastTry(): boolean {
         return culprits() === SUSPENSION_CULPRITS - 1;
       },
-      get suspended() {
+      /** Error for the events that have not run; undefined while the program may run. */
+      get suspended(): UserError | undefined {
         return suspended();
       },
       noteSuccess: () => this.#succeeded(program),
-      noteCulprit: (reason) => this.#noteCulprit(program, reason),
+      /** Notes an event that used up its CPU time by itself, or that ended its guest process. */
+      noteCulprit: (reason: string) => this.#noteCulprit(program, reason),
       [Symbol.dispose]: () => {
         running.batches -= 1;
         if (running.batches === 0) this.#running.delete(programId);

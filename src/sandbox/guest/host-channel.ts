@@ -5,10 +5,11 @@ import {
   decodeFrame,
   type GuestFrame,
   GuestFrameError,
+  headerField,
   LENGTH_BYTES,
   NEWLINE,
 } from "../protocol/guest-frames.ts";
-import type { ExchangeNumber, HostCallResults } from "../protocol/guest-protocol.ts";
+import type { ExchangeNumber } from "../protocol/guest-protocol.ts";
 
 const STDIN = 0;
 const STDOUT = 1;
@@ -66,7 +67,7 @@ export function receive(): GuestFrame | undefined {
 export function receiveResults(): GuestFrame | undefined {
   for (;;) {
     const frame = nextFrame();
-    if (!frame || (frame.header as HostCallResults).kind === "answers") return frame;
+    if (!frame || headerField(frame, "kind") === "answers") return frame;
     backlog.push(decodeFrame(Buffer.from(frame.bytes)));
   }
 }

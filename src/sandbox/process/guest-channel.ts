@@ -9,7 +9,7 @@ import {
   GuestFrameWriter,
   headerField,
 } from "../protocol/guest-frames.ts";
-import type { ExchangeNumber, HostCallResults, HostRequest } from "../protocol/guest-protocol.ts";
+import type { ExchangeNumber, HostRequest } from "../protocol/guest-protocol.ts";
 import { type GuestEndCause, GuestEndedError } from "./guest-end.ts";
 import type { ProcessUsage } from "./process-usage.ts";
 
@@ -178,8 +178,7 @@ export class GuestChannel {
       if (this.#exchanges[0] !== exchange) return;
       exchange.startedAt += performance.now() - exchange.waitingSince;
       exchange.waitingSince = undefined;
-      const header: HostCallResults = { kind: "answers" };
-      this.#send(this.#writer.write(header, [results]));
+      this.#send(this.#writer.write({ kind: "answers" }, [results]));
     } catch (error) {
       if (error instanceof InvariantError) this.#kill("retired", error);
       else this.#kill(error instanceof GuestFrameError ? "violation" : "crash");

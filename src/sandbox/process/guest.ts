@@ -44,6 +44,8 @@ export class Guest {
    */
   workspaceId: string | undefined;
   softTimeouts = 0;
+  /** Whether the guest process will be killed when it has answered the requests in progress. */
+  isRetiring = false;
   /** How the guest process ended; undefined while it lives. */
   ended: { end: GuestEndCause; code: number | null; signal: ExitSignal } | undefined;
   /** Beginning of the guest's standard error, without control characters. */
@@ -68,7 +70,6 @@ export class Guest {
     (cause, fault) => this.kill(cause, fault),
   );
   #lastProgram = 0;
-  #isRetiring = false;
   #pausedAt: number | undefined;
   #killCause: GuestEndCause | undefined;
 
@@ -132,11 +133,6 @@ export class Guest {
   /** Whether the guest process has ended, or was sent the signal that kills it. */
   get dying(): boolean {
     return this.ended !== undefined || this.#killCause !== undefined;
-  }
-
-  /** Whether the guest process will be killed when it has answered the requests in progress. */
-  get isRetiring(): boolean {
-    return this.#isRetiring;
   }
 
   /**
@@ -209,7 +205,7 @@ export class Guest {
 
   /** Kills the guest process when it has answered the requests in progress. */
   retire(): void {
-    this.#isRetiring = true;
+    this.isRetiring = true;
     if (!this.busy) this.kill("retired");
   }
 
@@ -266,7 +262,7 @@ export class Guest {
     if (this.dying) return;
     try {
       this.#channel.receive(chunk);
-      if (this.#isRetiring && !this.busy) this.kill("retired");
+      if (this.isRetiring && !this.busy) this.kill("retired");
     } catch (error) {
       if (error instanceof InvariantError) this.kill("retired", error);
       else this.kill(error instanceof GuestFrameError ? "violation" : "crash");

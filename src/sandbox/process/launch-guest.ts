@@ -22,25 +22,18 @@ export const SHELL = "/bin/sh";
 const NICENESS = 5;
 const NICENESS_MAX = 19;
 
-export interface LaunchedGuest {
-  process: GuestProcess;
-  /**
-   * File descriptor of the server's end of the socket to the guest process. The other end is the
-   * guest's standard input and output. The caller of `launchGuest` must close the descriptor.
-   */
-  fd: number;
-}
-
 /**
  * Starts a guest process in the directory `/`, with only the environment variables of its language.
- * Throws the system's error when the process cannot be created.
+ * Returns it with `fd`, the file descriptor of the server's end of the socket to the process. The
+ * other end is the guest's standard input and output. The caller must close the descriptor. Throws
+ * the system's error when the process cannot be created.
  */
 export function launchGuest(
   command: readonly string[],
   language: GuestLanguage,
   terms: LanguageProfile,
   onExit: (code: number | null, signal: ExitSignal) => void,
-): LaunchedGuest {
+) {
   // Set before the guest's first instruction: no core file, a limit to its address space, and no
   // end by signals that a terminal sends.
   // The kernel schedules each session as a group (autogroup) that gets as much of a processor as

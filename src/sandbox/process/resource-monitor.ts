@@ -44,6 +44,7 @@ export class ResourceMonitor {
    * last measurement.
    */
   anonymousBytes = 0;
+  isIdle = true;
 
   readonly #pid: number;
   readonly #profile: LanguageProfile;
@@ -64,7 +65,6 @@ export class ResourceMonitor {
    * share `IDLE_CPU_SHARE` of the elapsed time.
    */
   #idleDebtMs = 0;
-  #isIdle = true;
 
   constructor(pid: number, profile: LanguageProfile, read = readProcessUsage) {
     this.#pid = pid;
@@ -78,10 +78,6 @@ export class ResourceMonitor {
    */
   get isNearMemoryLimit(): boolean {
     return this.residentBytes > this.idleBytes + this.#profile.recycleBytes;
-  }
-
-  get isIdle(): boolean {
-    return this.#isIdle;
   }
 
   get cpuDebtMs(): number {
@@ -156,8 +152,8 @@ export class ResourceMonitor {
     if (exchange?.meter) exchange.meter.cpuMs += cpuMs;
     this.setCpuDebt(this.#cpuDebtMs + cpuMs - share * elapsedMs);
     const hasNoWork = !exchange || exchange.waitingSince !== undefined;
-    if (!hasNoWork) this.#isIdle = false;
-    else if (share > 0) this.#isIdle = cpuMs < AWAKE_CPU_SHARE * elapsedMs;
+    if (!hasNoWork) this.isIdle = false;
+    else if (share > 0) this.isIdle = cpuMs < AWAKE_CPU_SHARE * elapsedMs;
     if (exchange || this.#exchange) return;
     this.#idleDebtMs = Math.max(0, this.#idleDebtMs + cpuMs - IDLE_CPU_SHARE * elapsedMs);
   }

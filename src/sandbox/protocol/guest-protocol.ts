@@ -20,10 +20,6 @@ export interface ExchangeNumber {
 
 export type HostRequest = StartRequest | LoadRequest | RunRequest | InspectRequest | LibraryRequest;
 
-export interface HostCallResults {
-  kind: "answers";
-}
-
 /**
  * First request to every guest, the process that runs user code. The guest confines itself, and
  * replies `ready` or `unconfined`.
@@ -89,42 +85,28 @@ export interface InspectRequest {
  * Request to compile and evaluate a library without a transformation. The guest process replies
  * `loaded`.
  */
-export interface LibraryRequest {
+export interface LibraryRequest extends Pick<LoadRequest, "code" | "libraries" | "budgetMs"> {
   kind: "library";
   importName: string;
-  code: string;
-  libraries: readonly { importName: string; code: string }[];
-  /** Time in milliseconds that the code may use: clock time in JavaScript, CPU time in Python. */
-  budgetMs: number;
 }
 
 export type GuestReply =
-  | StackOverflowReply
-  | ReadyReply
-  | UnconfinedReply
+  /**
+   * Last message of a guest process whose language runtime overflowed its stack. The guest ends
+   * afterwards.
+   */
+  | { kind: "overflowed" }
+  /**
+   * `reason` is the part of the confinement that is missing; absent when the confinement is
+   * complete. `ready` has it only if the start request allowed an incomplete confinement with
+   * `insecure`.
+   */
+  | { kind: "ready"; reason?: string }
+  | { kind: "unconfined"; reason: string }
   | LoadReply
   | RunReply
   | InspectReply;
 
-/**
- * Last message of a guest process whose language runtime overflowed its stack. The guest ends
- * afterwards.
- */
-export interface StackOverflowReply {
-  kind: "overflowed";
-}
-export interface ReadyReply {
-  kind: "ready";
-  /**
-   * The part of the confinement that is missing; absent when the confinement is complete. Set only
-   * if the start request allowed an incomplete confinement with `insecure`.
-   */
-  reason?: string;
-}
-export interface UnconfinedReply {
-  kind: "unconfined";
-  reason: string;
-}
 /** Reply to `load` and `library`. It has an `error` when the code cannot be loaded. */
 export interface LoadReply extends Partial<LoadFailure> {
   kind: "loaded";

@@ -157,12 +157,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   #longestIdle(): T | undefined {
-    let longest: T | undefined;
-    for (const holder of this.#remaining()) {
-      if (holder.idleSince === undefined) continue;
-      if (!longest || holder.idleSince < longest.idleSince!) longest = holder;
-    }
-    return longest;
+    const idle = this.#remaining().filter(({ idleSince }) => idleSince !== undefined);
+    return idle.toSorted((a, b) => a.idleSince! - b.idleSince!)[0];
   }
 
   #second(): T | undefined {

@@ -165,12 +165,9 @@ export class GuestStarter {
    */
   #refillAfter(language: GuestLanguage, pauseMs: number): void {
     clearTimeout(this.#refills.get(language));
-    if (pauseMs === 0) this.#refill(language);
-    else
-      this.#refills.set(
-        language,
-        setTimeout(() => this.#refill(language), pauseMs),
-      );
+    const refill = () => this.#refill(language);
+    if (pauseMs === 0) refill();
+    else this.#refills.set(language, setTimeout(refill, pauseMs));
   }
 
   #refill(language: GuestLanguage): void {
@@ -270,9 +267,7 @@ export class GuestStarter {
     clearTimeout(this.#retries.get(language));
     // Timers may fire a little early.
     const delayMs = this.#startHealth[language].delayMs + 1;
-    this.#retries.set(
-      language,
-      setTimeout(() => this.#refill(language), delayMs),
-    );
+    const timer = setTimeout(() => this.#refill(language), delayMs);
+    this.#retries.set(language, timer);
   }
 }

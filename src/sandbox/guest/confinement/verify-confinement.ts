@@ -45,15 +45,12 @@ export async function verify(kernel: Kernel, table: SyscallTable): Promise<void>
   }
   verifyArguments(kernel, table);
   verifyNoFork(kernel, table);
-  if (succeeds(() => openSync(RULE_PATH, "r")))
+  if (await succeeds(() => openSync(RULE_PATH, "r")))
     throw new ConfinementError("a guest can open a file");
   // The read goes through a pool thread: Landlock binds the calling thread only, but the filter
   // must bind all.
-  const opened = await readFile(RULE_PATH).then(
-    () => true,
-    () => false,
-  );
-  if (opened) throw new ConfinementError("a thread of a guest can open a file");
+  if (await succeeds(() => readFile(RULE_PATH)))
+    throw new ConfinementError("a thread of a guest can open a file");
 }
 
 /**
@@ -88,9 +85,9 @@ function verifyNoFork(kernel: Kernel, table: SyscallTable): void {
   if (value !== -1) throw new ConfinementError("a guest can start a process");
 }
 
-function succeeds(attempt: () => unknown): boolean {
+async function succeeds(attempt: () => unknown): Promise<boolean> {
   try {
-    attempt();
+    await attempt();
     return true;
   } catch {
     return false;

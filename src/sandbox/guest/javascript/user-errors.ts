@@ -150,10 +150,6 @@ function shown({ file, line, column }: SourcePosition): string {
 const lines = new WeakMap<SourceFile, string[]>();
 
 function placeIn(file: SourceFile, line: number, column: number) {
-  let split = lines.get(file);
-  if (!split) {
-    split = file.code.split("\n");
-    lines.set(file, split);
-  }
+  const split = lines.getOrInsertComputed(file, () => file.code.split("\n"));
   return { file, line, column: toV8Column(split[line - 1] ?? "", column) };
 }
