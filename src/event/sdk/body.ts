@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../json/bytes.ts";
+import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../../json/bytes.ts";
 import {
   firstMember,
   loadText,
@@ -8,13 +8,13 @@ import {
   OBJECT_END,
   scanned,
   skipValue,
-  stringText,
   tokenAt,
 } from "../../json/json-scanner.ts";
 import { ABSENT, memberNames } from "../../json/member-names.ts";
 import { SDK_BATCH_EVENTS_BYTES_MAX, SDK_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { Span } from "../text/span.ts";
 import { clearEvents, eventCount, inherit, scanEvent, singleWriteKey } from "./event-facts.ts";
+import { stringAt } from "./id-text.ts";
 import { timeAt } from "./iso-time.ts";
 
 export { eventAt, type SdkEventFacts } from "./event-facts.ts";
@@ -97,7 +97,9 @@ export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem 
   return {
     bytes: bytes.subarray(0, utf8.length),
     events: eventCount(),
-    writeKey: isBatch ? stringMember(bytes, WRITE_KEY) : singleWriteKey(bytes),
+    writeKey: isBatch
+      ? stringAt(bytes, starts[WRITE_KEY]!, ends[WRITE_KEY]!)
+      : singleWriteKey(bytes),
     sentAt: timeAt(bytes, starts[SENT_AT]!, ends[SENT_AT]!),
     context,
     integrations,
@@ -151,10 +153,4 @@ function objectSpan(bytes: Buffer, member: number): Span | undefined {
 
 function lengthOf(span: Span | undefined): number {
   return span === undefined ? 0 : span.end - span.start;
-}
-
-function stringMember(bytes: Buffer, member: number): string | undefined {
-  const start = starts[member]!;
-  if (start === ABSENT || bytes[start] !== QUOTE) return undefined;
-  return stringText(bytes, start, ends[member]!);
 }

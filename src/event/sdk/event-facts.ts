@@ -8,7 +8,7 @@ import {
   SDK_MESSAGE_ID_BYTES_MAX,
 } from "../../settings/limits.ts";
 import { type EventType, eventTypes } from "../record/event-type.ts";
-import { idHash, isId } from "./id-text.ts";
+import { idHash, isId, stringAt } from "./id-text.ts";
 
 /** The result of scanning one event in the body of an SDK request. */
 export interface SdkEventFacts {
@@ -209,9 +209,7 @@ export function inherit(contextBytes: number, integrationsBytes: number): number
  * no string.
  */
 export function singleWriteKey(bytes: Buffer): string | undefined {
-  const start = starts[WRITE_KEY]!;
-  if (start === ABSENT || bytes[start] !== QUOTE) return undefined;
-  return stringText(bytes, start, ends[WRITE_KEY]!);
+  return stringAt(bytes, starts[WRITE_KEY]!, ends[WRITE_KEY]!);
 }
 
 /** Has no members until the first call of `eventAt`, which sets all of them. */

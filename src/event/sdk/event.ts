@@ -1,7 +1,8 @@
 import { asBuffer, BRACE_CLOSE, BRACE_OPEN, COMMA, QUOTE, writeAscii } from "../../json/bytes.ts";
-import { loadText, skipValue, stringText } from "../../json/json-scanner.ts";
+import { loadText, skipValue } from "../../json/json-scanner.ts";
 import type { BuiltEvent } from "../built-event.ts";
 import { choiceOf, type DestinationChoice } from "../destination-choice.ts";
+import { type EventType, eventTypes } from "../record/event-type.ts";
 import type { JsonRecord } from "../record/json-record.ts";
 import { rudderId } from "../rudder-id.ts";
 import { writeIsoTime } from "../time.ts";
@@ -17,7 +18,7 @@ import {
   USER_ID,
 } from "./event-members.ts";
 import { type EventTimes, timesOf } from "./event-times.ts";
-import { idHash, idText, isId } from "./id-text.ts";
+import { idHash, idText, isId, stringAt } from "./id-text.ts";
 import { withoutLineBreaks } from "./line-breaks.ts";
 import { outline, outlineOf } from "./outline.ts";
 import { parsedEvent } from "./parsed-event.ts";
@@ -107,8 +108,7 @@ function isTextOrAbsent(json: Buffer, member: number): boolean {
  * value or a missing member.
  */
 function textOf(json: Buffer, member: number): string {
-  const start = members.starts[member]!;
-  return start >= 0 && json[start] === QUOTE ? stringText(json, start, members.ends[member]!) : "";
+  return stringAt(json, members.starts[member]!, members.ends[member]!) ?? "";
 }
 
 const ALL = Buffer.from('{"All":true}');
@@ -141,14 +141,9 @@ let plainScratch = plainOf(scratch);
 const FRAME_BYTES = 1_024;
 
 const fragment = (text: string) => Buffer.from(text);
-const HEADS = {
-  page: fragment('{"type":"page","messageId":'),
-  track: fragment('{"type":"track","messageId":'),
-  identify: fragment('{"type":"identify","messageId":'),
-  screen: fragment('{"type":"screen","messageId":'),
-  group: fragment('{"type":"group","messageId":'),
-  alias: fragment('{"type":"alias","messageId":'),
-};
+const HEADS = Object.fromEntries(
+  eventTypes.map((type) => [type, fragment(`{"type":"${type}","messageId":`)]),
+) as Record<EventType, Buffer>;
 const CONTEXT_FIELD = fragment('"context":');
 const IP_FIELD = fragment('"ip":"');
 const INTEGRATIONS_FIELD = fragment(',"integrations":');

@@ -2,6 +2,11 @@ import { BACKSLASH, MINUS, NINE, QUOTE, SPACE, ZERO } from "../../json/bytes.ts"
 import { stringText } from "../../json/json-scanner.ts";
 import { userHash } from "../user-hash.ts";
 
+/** Returns the content of the JSON string between two offsets; undefined for another value. */
+export function stringAt(bytes: Buffer, start: number, end: number): string | undefined {
+  return start >= 0 && bytes[start] === QUOTE ? stringText(bytes, start, end) : undefined;
+}
+
 /**
  * Returns the text of an id, given as a JSON value between two offsets: the content of a string, or
  * a number or boolean as JavaScript writes it. Integers keep all their digits. Returns the empty
