@@ -18,7 +18,7 @@ import {
   TRANSFORMER_REQUEST_MS_MAX,
 } from "./limits.ts";
 import type { Handler } from "./requests.ts";
-import { againResponse, textResponse } from "./responses.ts";
+import { type AgainReason, againResponse, textResponse } from "./responses.ts";
 import { CUSTOM_TRANSFORM, type RouteParts, transformerRoutes } from "./routes.ts";
 
 export interface TransformerOptions extends RouteParts {
@@ -110,16 +110,12 @@ export function startTransformer(options: TransformerOptions) {
 
   function refusalOf(exchange: HttpExchange, isTransform: boolean): HttpResponse | undefined {
     // After a 401 or a 403, rudder-server would drop its events.
-    if (!hasSecret(exchange)) {
-      return isTransform
-        ? againResponse("secret_missing", NO_SECRET)
-        : textResponse(401, NO_SECRET);
-    }
+    const refusal = (reason: AgainReason, status: number, text: string) =>
+      isTransform ? againResponse(reason, text) : textResponse(status, text);
+    if (!hasSecret(exchange)) return refusal("secret_missing", 401, NO_SECRET);
     // rudder-server may know this machine by any name, and a page that posts sends `Origin`.
     if (!isFromPage(exchange, isLoopback && !isTransform)) return undefined;
-    return isTransform
-      ? againResponse("page", "Expected a request of a server, not of a page in a browser")
-      : textResponse(403, "Expected a request of a server, not of a page in a browser");
+    return refusal("page", 403, "Expected a request of a server, not of a page in a browser");
   }
 
   async function answered(handler: Handler, exchange: HttpExchange): Promise<HttpResponse> {

@@ -81,16 +81,15 @@ function testing(answer: (body: Record<string, unknown>) => Promise<unknown>): H
 function codeOf(catalog: Catalog, kind: CodeKind): Handler {
   return async (exchange) => {
     const versionId = new URLSearchParams(exchange.query).get("versionId") ?? "";
-    const known = codeAnswer(catalog, kind, versionId);
-    if (known !== undefined) return jsonResponse(200, known);
+    let found = codeAnswer(catalog, kind, versionId);
     try {
       // Another node of the cluster may have published it a moment ago.
-      await catalog.current();
+      if (found === undefined) await catalog.current();
     } catch (error) {
       if (error instanceof ApiError) return againResponse("unavailable", error.message);
       throw error;
     }
-    const found = codeAnswer(catalog, kind, versionId);
+    found ??= codeAnswer(catalog, kind, versionId);
     const noun = kind === "library" ? "Library" : "Transformation";
     return found ? jsonResponse(200, found) : jsonResponse(404, { message: `${noun} not found` });
   };
