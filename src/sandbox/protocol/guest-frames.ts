@@ -1,4 +1,5 @@
 import { assert } from "../../assert.ts";
+import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../../json/bytes.ts";
 import { loadText, scanned, skipValue } from "../../json/json-scanner.ts";
 
 /**
@@ -15,9 +16,6 @@ const GUEST_HEADER_BYTES_MAX = 1 << 20;
  */
 export const LENGTH_BYTES = 4;
 export const NEWLINE = 10;
-const COMMA = 44;
-const OPENING_BRACKET = 91;
-const CLOSING_BRACKET = 93;
 
 export interface GuestFrame {
   /**
@@ -94,14 +92,14 @@ function textBytesMax(text: FrameText): number {
 
 function writeArray(buffer: Buffer, start: number, texts: JsonTexts): number {
   let end = start;
-  buffer[end++] = OPENING_BRACKET;
+  buffer[end++] = BRACKET_OPEN;
   for (let i = 0; i < texts.length; i += 1) {
     if (i > 0) buffer[end++] = COMMA;
     const text = texts[i]!;
     buffer.set(text, end);
     end += text.length;
   }
-  buffer[end++] = CLOSING_BRACKET;
+  buffer[end++] = BRACKET_CLOSE;
   return end;
 }
 

@@ -86,24 +86,20 @@ export async function compile(given: LoadRequest): Promise<LoadedProgram> {
  */
 export async function loadLibrary(request: LibraryRequest): Promise<void> {
   try {
-    await loadAlone(request);
+    const realm = createRealm();
+    const name = libraryFile(0);
+    const file = libraryOf(request.importName, request.code);
+    const module = parse(realm, name, file);
+    refuseImports(module);
+    const files = new Map([[name, file]]);
+    await link(module, new Map(), files);
+    await evaluate(realm, module, request.budgetMs, files);
   } catch (error) {
     if (!(error instanceof LoadError)) throw error;
     const { userError, usedMs } = error;
     const message = userError.message.replace(/^[A-Za-z]*Error: /, "");
     throw new LoadError({ ...userError, message }, usedMs);
   }
-}
-
-async function loadAlone(request: LibraryRequest): Promise<void> {
-  const realm = createRealm();
-  const name = libraryFile(0);
-  const file = libraryOf(request.importName, request.code);
-  const module = parse(realm, name, file);
-  refuseImports(module);
-  const files = new Map([[name, file]]);
-  await link(module, new Map(), files);
-  await evaluate(realm, module, request.budgetMs, files);
 }
 
 /**

@@ -40,16 +40,9 @@ export async function openPython(): Promise<GuestRuntime> {
  * no user code.
  */
 function budgetMs(request: HostRequest): number | undefined {
-  switch (request.kind) {
-    case "run":
-      // CPU time and not time on the clock, since waiting for the network costs nothing.
-      return request.cpuMs;
-    case "load":
-    case "library":
-      return request.budgetMs;
-    default:
-      return undefined;
-  }
+  // CPU time and not time on the clock, since waiting for the network costs nothing.
+  if (request.kind === "run") return request.cpuMs;
+  return "budgetMs" in request ? request.budgetMs : undefined;
 }
 
 /**
