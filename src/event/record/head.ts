@@ -1,3 +1,7 @@
+import { type EventType, eventTypes } from "./event-type.ts";
+
+const TYPE_BITS = 7;
+
 /**
  * Offset of the time of receipt (f64, little endian) in an encoded record. It is the same in all
  * format versions, including later ones, so that retention by age works even on records that this
@@ -33,6 +37,14 @@ export function expectBytes(record: Uint8Array, least: number): void {
   if (record.length < least) {
     throw new RangeError(`Expected a record of at least ${least} bytes, got ${record.length}`);
   }
+}
+
+/** Returns the type of an event, whose number is in the lowest bits of its record's flags. */
+export function typeIn(flags: number): EventType {
+  const type = eventTypes[flags & TYPE_BITS];
+  if (type === undefined)
+    throw new RangeError(`Expected record type 0 to 5, got ${flags & TYPE_BITS}`);
+  return type;
 }
 
 /** Whether the bit `flag` is set in `flags`. */

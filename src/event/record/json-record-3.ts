@@ -1,5 +1,4 @@
-import { eventTypes } from "./event-type.ts";
-import { copyOf, expectBytes, HEAD_BYTES, has, idAt, TIME_AT } from "./head.ts";
+import { copyOf, expectBytes, HEAD_BYTES, has, idAt, TIME_AT, typeIn } from "./head.ts";
 import type { JsonRecord, JsonRecordReader } from "./json-record.ts";
 import { decodeEnds, endOfEnds } from "./log-ends.ts";
 import { unpackAddress } from "./packed-address.ts";
@@ -19,7 +18,6 @@ import { SIX_BIT_ID_BYTES, unpackSixBitId } from "./packed-source-id.ts";
  */
 const ADDRESS_AT = 4;
 
-const TYPE_BITS = 7;
 const HAS_ENDS = 8;
 const HAS_MESSAGE_ID = 16;
 const HAS_SENT_AT = 32;
@@ -75,14 +73,11 @@ function partsOf(buffer: Buffer) {
 function decode(buffer: Buffer): JsonRecord {
   const parts = partsOf(buffer);
   const { flags } = parts;
-  const type = eventTypes[flags & TYPE_BITS];
-  if (type === undefined)
-    throw new RangeError(`Expected record type 0 to 5, got ${flags & TYPE_BITS}`);
   const receivedAt = buffer.readDoubleLE(TIME_AT);
   const { messageId, sentAt, ends, refusal, json } = parts;
   return {
     format: "json",
-    type,
+    type: typeIn(flags),
     receivedAt,
     sourceId: sourceAt(buffer, parts),
     clientAddress: addressAt(buffer, parts),

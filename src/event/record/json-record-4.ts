@@ -1,7 +1,7 @@
 import type { RecordCodec } from "../../log/event-log.ts";
 import { isOfTime, restOfTimedId, TIMED_ID_REST_BYTES, timedId } from "../uuid.ts";
 import { eventTypes } from "./event-type.ts";
-import { copyOf, expectBytes, HEAD_BYTES, has, idAt, TIME_AT } from "./head.ts";
+import { copyOf, expectBytes, HEAD_BYTES, has, idAt, TIME_AT, typeIn } from "./head.ts";
 import type { JsonRecord, JsonRecordReader } from "./json-record.ts";
 import { denseEndsAt, denseEndsBytesMax, endOfDenseEnds, putDenseEnds } from "./log-ends.ts";
 import { packAddress, unpackAddress } from "./packed-address.ts";
@@ -24,7 +24,6 @@ export const JSON_RECORD_VERSION = 4;
 const ID_AT = 2;
 const ID_HEAD_BYTES = TIME_AT - ID_AT;
 
-const TYPE_BITS = 7;
 const ADDRESS_BITS = 24;
 const IPV4 = 8;
 const IPV6 = 16;
@@ -204,13 +203,10 @@ export const jsonRecord4: JsonRecordReader = {
   decode(buffer) {
     const parts = partsOf(buffer);
     const { flags, more, ends, refusal, json } = parts;
-    const type = eventTypes[flags & TYPE_BITS];
-    if (type === undefined)
-      throw new RangeError(`Expected record type 0 to 5, got ${flags & TYPE_BITS}`);
     const receivedAt = buffer.readDoubleLE(TIME_AT);
     return {
       format: "json",
-      type,
+      type: typeIn(flags),
       receivedAt,
       sourceId: sourceAt(buffer, parts),
       clientAddress: addressAt(buffer, parts),
