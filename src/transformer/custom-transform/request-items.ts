@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import type { BodyProblem } from "../../event/sdk/body.ts";
 import type { Span } from "../../event/text/span.ts";
 import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../json/bytes.ts";
 import {
@@ -42,31 +43,25 @@ export interface RequestItem {
   isTooDeep: boolean;
 }
 
-/** Reason why the body of a request is refused: the status of the response, and a sentence. */
-export interface BodyRefusal {
-  status: 400 | 413;
-  problem: string;
-}
-
 const itemMembers = memberSpans(["message", "metadata", "destination", "libraries", "credentials"]);
 const [MESSAGE, METADATA, DESTINATION, LIBRARIES, CREDENTIALS] = [0, 1, 2, 3, 4] as const;
 const metadataMembers = memberSpans(["workspaceId"]);
 
-const notItems: BodyRefusal = {
+const notItems: BodyProblem = {
   status: 400,
   problem: "Expected a body that is a JSON array of objects",
 };
-const tooMany: BodyRefusal = {
+const tooMany: BodyProblem = {
   status: 413,
   problem: `Expected at most ${TRANSFORMER_EVENTS_MAX} events in a request`,
 };
 
 /**
  * Finds the items in the body of a request to `/customTransform`, without building objects: an item
- * has only the positions of its parts in `body`. Returns a `BodyRefusal` when the body is not a
+ * has only the positions of its parts in `body`. Returns a `BodyProblem` when the body is not a
  * JSON array of objects in valid UTF-8, or has too many items.
  */
-export function itemsIn(body: Buffer): RequestItem[] | BodyRefusal {
+export function itemsIn(body: Buffer): RequestItem[] | BodyProblem {
   if (!isUtf8(body)) return notItems;
   const bytes = loadText(body);
   const items: RequestItem[] = [];
