@@ -23,7 +23,7 @@ test("a build without chance sees the same time and random bytes, and ends with 
   const builds = [0, 1].map(() => {
     const chance = withoutChance();
     const seen = [chances(), chances()];
-    chance.restore();
+    chance[Symbol.dispose]();
     return seen;
   });
   const [first, second] = builds[0]!;

@@ -15,7 +15,8 @@ export type Interpreter = ReturnType<typeof openInterpreter>;
 export function openInterpreter({ python, setSignalSource, exhausted }: RestoredPython) {
   const clock = new CpuClock();
   setSignalSource(clock);
-  const prepare = imported(python, "runner.prepare");
+  const imported = named(python, "runner.prepare", python._PyImport_ImportModule);
+  const prepare = checked(python, imported);
   const answer = attribute(python, prepare, "answer");
   called(python, attribute(python, prepare, "restored"), new Uint8Array(0));
   let answered = 0;
@@ -57,10 +58,6 @@ function contentOf(python: CPython, bytes: number): Uint8Array {
   return python.HEAPU8.subarray(start, start + python._PyBytes_Size(bytes));
 }
 
-function imported(python: CPython, name: string): number {
-  return checked(python, named(python, name, python._PyImport_ImportModule));
-}
-
 function attribute(python: CPython, object: number, name: string): number {
   const get = (address: number) => python._PyObject_GetAttrString(object, address);
   return checked(python, named(python, name, get));
@@ -79,11 +76,7 @@ function named<T>(python: CPython, name: string, call: (address: number) => T): 
 }
 
 function checked(python: CPython, object: number): number {
-  if (object === 0) throw raised(python);
-  return object;
-}
-
-function raised(python: CPython): Error {
+  if (object !== 0) return object;
   python._PyErr_Print();
-  return new Error("Python raised outside of user code");
+  throw new Error("Python raised outside of user code");
 }

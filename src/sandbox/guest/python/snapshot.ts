@@ -90,12 +90,8 @@ function put(path: string, content: string | Uint8Array): void {
  */
 async function makeSnapshot(files: [name: string, text: string][]): Promise<Uint8Array> {
   const { loadForSnapshot } = await import("./pyodide.ts");
-  const chance = withoutChance();
-  try {
-    return snapshotOf(await loadForSnapshot(), files);
-  } finally {
-    chance.restore();
-  }
+  using _chance = withoutChance();
+  return snapshotOf(await loadForSnapshot(), files);
 }
 
 function snapshotOf(pyodide: Pyodide, files: [name: string, text: string][]): Uint8Array {

@@ -5,10 +5,10 @@ const NOW_MS = 1_700_000_000_000;
 
 /**
  * Fixes the clock (in UTC) and the sequence of random numbers, so that Pyodide makes the same
- * snapshot each time. `restore` undoes this. The function replaces globals of the process, so only
- * a process that makes the snapshot may call it.
+ * snapshot each time. Disposing of the result undoes this. The function replaces globals of the
+ * process, so only a process that makes the snapshot may call it.
  */
-export function withoutChance(): { restore(): void } {
+export function withoutChance(): Disposable {
   let state = 1;
   const fill = <T extends NodeJS.ArrayBufferView>(view: T): T => {
     const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
@@ -19,6 +19,7 @@ export function withoutChance(): { restore(): void } {
     }
     return view;
   };
+  const stack = new DisposableStack();
   const restores = [
     replace(Date, "now", () => NOW_MS),
     replace(Date.prototype, "getTimezoneOffset", () => 0),
@@ -27,11 +28,8 @@ export function withoutChance(): { restore(): void } {
     replace(crypto, "getRandomValues", fill as typeof crypto.getRandomValues),
     replace(nodeCrypto, "randomFillSync", fill as typeof nodeCrypto.randomFillSync),
   ];
-  return {
-    restore() {
-      for (const restore of restores) restore();
-    },
-  };
+  for (const restore of restores) stack.defer(restore);
+  return stack;
 }
 
 /** Replaces a property. Returns the function that restores it. */
