@@ -3,7 +3,7 @@ import type { InvariantError } from "../assert.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { type ListeningSocket, openListeningSocket } from "../http/listening-socket.ts";
 import type { HttpResponse } from "../http/response.ts";
-import { type HttpServer, serveHttp } from "../http/server.ts";
+import { serveHttp } from "../http/server.ts";
 import { httpUrl } from "../http/url.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -169,16 +169,15 @@ export function startTransformer(options: TransformerOptions) {
      * Stops accepting requests. Requests that have no answer after `DRAIN_MS_MAX` are answered with
      * 503, and rudder-server sends them again.
      */
-    stop: () =>
-      stop(server, () => stopping.resolve(againResponse("stopping", "The server is stopping"))),
+    async stop(): Promise<void> {
+      const answerRest = () =>
+        stopping.resolve(againResponse("stopping", "The server is stopping"));
+      const drained = server.stop();
+      const timer = setTimeout(answerRest, DRAIN_MS_MAX);
+      await drained;
+      clearTimeout(timer);
+    },
   };
-}
-
-async function stop(server: HttpServer, answerRest: () => void): Promise<void> {
-  const drained = server.stop();
-  const timer = setTimeout(answerRest, DRAIN_MS_MAX);
-  await drained;
-  clearTimeout(timer);
 }
 
 /**
