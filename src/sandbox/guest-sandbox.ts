@@ -5,7 +5,7 @@ import { BatchRun } from "./batch/batch-run.ts";
 import { CostlyPrograms } from "./batch/costly-programs.ts";
 import { isBreach } from "./batch/end-errors.ts";
 import { batchBytes } from "./batch/frame-events.ts";
-import { type ProgramSuspension, ProgramSuspensions } from "./batch/program-suspension.ts";
+import { ProgramSuspensions } from "./batch/program-suspension.ts";
 import { runBatch } from "./batch/run-batch.ts";
 import { createCodeChecks } from "./code-checks.ts";
 import { GUEST_MEMORY_POLL_MS } from "./guest-limits.ts";
@@ -15,11 +15,7 @@ import { createSandboxMetrics } from "./metrics.ts";
 import { culpritCauses } from "./process/guest-end.ts";
 import type { LogSink, Program, ProgramBatch, ProgramOutcome } from "./program.ts";
 import { GuestPool } from "./scheduling/guest-pool.ts";
-import {
-  GuestStarter,
-  type GuestStarterOptions,
-  type SandboxStatus,
-} from "./scheduling/guest-starter.ts";
+import { GuestStarter, type GuestStarterOptions } from "./scheduling/guest-starter.ts";
 
 /**
  * Total bytes of the outputs of a batch above which the batch ends early. The caller of the sandbox
@@ -41,8 +37,6 @@ export type GuestSandbox = ReturnType<typeof createSandbox>;
  * sandbox's state.
  */
 export type Sandbox = Omit<GuestSandbox, "status" | "suspended" | "slow" | "guestCounts">;
-
-export type { ProgramSuspension, SandboxStatus };
 
 /**
  * Creates a sandbox that runs user code in isolated child processes (guests), and starts a first

@@ -20,24 +20,19 @@ export interface GuestFetchResponse {
   body: string;
 }
 
-/**
- * Performs an HTTP request for user code. Rejects with an error whose message may be shown to the
- * user, because it contains no internal address and no stack. `signal` aborts the request when the
- * batch of events ends, or has used up its time for requests.
- */
-export type GuestFetch = (
-  request: GuestFetchRequest,
-  signal: AbortSignal,
-) => Promise<GuestFetchResponse>;
-
-/**
- * Returns the location of an IP address as a plain object, or null when the address is unknown;
- * user code then gets an empty object. Throws when no lookup is possible.
- */
-export type GuestGeolocation = (ip: string) => object | null;
-
 /** Functions that the server executes for user code. When one is absent, calls of it fail. */
 export interface HostFunctions {
-  fetch?: GuestFetch | undefined;
-  geolocation?: GuestGeolocation | undefined;
+  /**
+   * Performs an HTTP request for user code. Rejects with an error whose message may be shown to the
+   * user, because it contains no internal address and no stack. `signal` aborts the request when
+   * the batch of events ends, or has used up its time for requests.
+   */
+  fetch?:
+    | ((request: GuestFetchRequest, signal: AbortSignal) => Promise<GuestFetchResponse>)
+    | undefined;
+  /**
+   * Returns the location of an IP address as a plain object, or null when the address is unknown;
+   * user code then gets an empty object. Throws when no lookup is possible.
+   */
+  geolocation?: ((ip: string) => object | null) | undefined;
 }

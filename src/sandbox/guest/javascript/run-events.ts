@@ -42,15 +42,8 @@ export async function runEvents(
     logs: request.logsMax > 0 ? logLines(runner.logs(), program.files) : [],
   };
   if (stopped) reply.stopped = stopped;
-  return { reply, body: outputsOf(runner, request.count) };
-}
-
-/**
- * Returns one string for each event of the run that has outputs: one line of JSON for each output.
- */
-function outputsOf(runner: RealmRunner, count: number): string[] {
-  const outputs = Array.from({ length: count }, (_, index) => runner.outputsOf(index));
-  return outputs.filter((lines) => lines !== "");
+  const outputs = Array.from({ length: request.count }, (_, index) => runner.outputsOf(index));
+  return { reply, body: outputs.filter((lines) => lines !== "") };
 }
 
 function logLines(json: string, files: ProgramFiles): LogLine[] {
