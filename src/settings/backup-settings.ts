@@ -1,21 +1,17 @@
 import { Type } from "@sinclair/typebox";
 import { BACKUP_SECONDS_MAX, BACKUPS_KEPT_MAX } from "./limits.ts";
-import { optionalFlag, optionalText } from "./schema-types.ts";
+import { integer, optionalFlag, optionalText, secretText } from "./schema-types.ts";
 
 /** Settings of the backups that a server makes by itself, as a part of `configSchema`. */
 export const backupSettings = {
-  "backup.every": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: BACKUP_SECONDS_MAX,
-    description:
-      "seconds from one backup to the next that the server makes by itself; 0 makes none",
-  }),
-  "backup.keep": Type.Integer({
+  "backup.every": integer(
+    "seconds from one backup to the next that the server makes by itself; 0 makes none",
+    { default: 0, maximum: BACKUP_SECONDS_MAX },
+  ),
+  "backup.keep": integer("number of these backups to keep; the oldest are deleted", {
     default: 7,
     minimum: 1,
     maximum: BACKUPS_KEPT_MAX,
-    description: "number of these backups to keep; the oldest are deleted",
   }),
   "backup.directory": text(
     "directory for these backups, of this server alone, on another disk than `data`",
@@ -36,10 +32,7 @@ export const backupSettings = {
   ),
   "backup.s3.ca": text("PEM file of the authorities that sign the store's certificate"),
   "backup.s3.access.key": text("id of the access key for that bucket"),
-  "backup.s3.secret.key": optionalText("secret of the access key for that bucket", {
-    maxLength: 1_024,
-    writeOnly: true,
-  }),
+  "backup.s3.secret.key": secretText("secret of the access key for that bucket"),
 };
 
 function text(description: string) {

@@ -1,11 +1,10 @@
-import { oneOf, optionalText } from "./schema-types.ts";
+import { hostAndPort, oneOf, optionalText, secretText } from "./schema-types.ts";
 
 /** Settings of the mail server that sends alerts by email, as a part of `configSchema`. */
 export const mailSettings = {
   "smtp.server": optionalText("mail server that sends alerts by email", {
     reloadable: true,
-    pattern: "^([A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\]):[1-9][0-9]{0,4}$",
-    title: "HOST:PORT",
+    ...hostAndPort,
   }),
   "smtp.tls": oneOf(["starttls", "implicit", "none"], {
     reloadable: true,
@@ -21,11 +20,7 @@ export const mailSettings = {
     reloadable: true,
     maxLength: 320,
   }),
-  "smtp.password": optionalText("password to sign in to the mail server", {
-    reloadable: true,
-    maxLength: 1_024,
-    writeOnly: true,
-  }),
+  "smtp.password": secretText("password to sign in to the mail server", { reloadable: true }),
   "smtp.from": optionalText("address that alerts are sent from by email", {
     reloadable: true,
     pattern: "^[^ @<>]+@[^ @<>]+$",

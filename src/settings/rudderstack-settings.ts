@@ -1,5 +1,4 @@
-import { Type } from "@sinclair/typebox";
-import { optionalText } from "./schema-types.ts";
+import { flag, optionalText } from "./schema-types.ts";
 
 /**
  * Settings with which pixelmill serves rudder-server and rudder-transformer as their control plane,
@@ -16,9 +15,7 @@ export const rudderStackSettings = {
       title: "1 to 128 letters, digits, dots, underscores or hyphens",
     },
   ),
-  "rudderstack.code.open": Type.Boolean({
-    default: false,
-    description:
-      "let whoever reaches the control plane read published code, for a rudder-transformer that has no secret",
-  }),
+  "rudderstack.code.open": flag(
+    "let whoever reaches the control plane read published code, for a rudder-transformer that has no secret",
+  ),
 };

@@ -44,3 +44,36 @@ export function optionalFlag(description: string, options: SchemaOptions = {}) {
 export function optionalInteger(minimum: number, maximum: number, options: IntegerOptions) {
   return Type.Optional(Type.Integer({ minimum, maximum, ...options }));
 }
+
+/** Returns the schema of a setting: an integer, of at least 0 without another `minimum`. */
+export function integer(description: string, options: IntegerOptions) {
+  return Type.Integer({ minimum: 0, ...options, description });
+}
+
+/** Returns the schema of a setting that is true or false. */
+export function flag(description: string, fallback = false) {
+  return Type.Boolean({ default: fallback, description });
+}
+
+/** Returns the schema of an optional setting: a text that is never shown. */
+export function secretText(description: string, options: StringOptions = {}) {
+  return optionalText(description, { maxLength: 1_024, ...options, writeOnly: true });
+}
+
+/** Returns the schema of an optional setting: a URL of HTTP. */
+export function httpUrl(description: string, pattern = "^https?://[^ ]+$") {
+  const title = "a URL that begins with http:// or https://";
+  return optionalText(description, { pattern, title });
+}
+
+/** Returns the schema of a setting: the address to listen on. */
+export function host(fallback: string, description: string) {
+  const title = "an IP address without brackets, or a host name";
+  return Type.String({ default: fallback, pattern: "^[^\\s/\\[\\]]+$", title, description });
+}
+
+/** How settings name a host and a port. */
+export const hostAndPort = {
+  pattern: "^([A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\]):[1-9][0-9]{0,4}$",
+  title: "HOST:PORT",
+};

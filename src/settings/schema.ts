@@ -3,7 +3,16 @@ import { backupSettings } from "./backup-settings.ts";
 import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
 import { mailSettings } from "./mail-settings.ts";
 import { rudderStackSettings } from "./rudderstack-settings.ts";
-import { oneOf, optionalText } from "./schema-types.ts";
+import {
+  flag,
+  host,
+  hostAndPort,
+  httpUrl,
+  integer,
+  oneOf,
+  optionalText,
+  secretText,
+} from "./schema-types.ts";
 import { signOnSettings } from "./sign-on-settings.ts";
 import { tlsSettings } from "./tls-settings.ts";
 import { transformerSettings } from "./transformer-settings.ts";
@@ -41,21 +50,13 @@ export const configSchema = Type.Object({
       writeOnly: true,
     },
   ),
-  "admin.url": optionalText(
+  "admin.url": httpUrl(
     "URL under which people reach the console, for links in alerts and single sign-on",
-    {
-      pattern: "^https?://[^ ]+$",
-      title: "a URL that begins with http:// or https://",
-    },
   ),
   ...backupSettings,
   ...transformerSettings,
-  "public.url": optionalText(
+  "public.url": httpUrl(
     "URL under which browsers reach the data plane, as `/v2/workspace` tells it",
-    {
-      pattern: "^https?://[^ ]+$",
-      title: "a URL that begins with http:// or https://",
-    },
   ),
   "egress.allow": cidrs("private ranges that destinations may reach nevertheless"),
   "egress.resolver": Type.Array(
@@ -70,39 +71,24 @@ export const configSchema = Type.Object({
     },
   ),
   "trusted.proxies": cidrs("proxies whose `X-Forwarded-For` names the client"),
-  "request.ip": Type.Boolean({
-    default: true,
-    description: "record the client address of a pixel as `request_ip`",
-  }),
-  "ingest.processes": Type.Integer({
+  "request.ip": flag("record the client address of a pixel as `request_ip`", true),
+  "ingest.processes": integer("processes that take pixels", {
     default: 1,
     minimum: 1,
     maximum: 64,
-    description: "processes that take pixels",
   }),
-  "ingest.connections": Type.Integer({
-    reloadable: true,
-    default: 1_024,
-    minimum: 0,
-    maximum: 1_000_000,
-    description:
-      "connections of one client address to a process, trusted proxies excepted; 0 is no limit",
-  }),
-  "ingest.rate": Type.Integer({
-    reloadable: true,
-    default: 0,
-    minimum: 0,
-    maximum: 10_000_000,
-    description: "events per second and write key beyond which 429 is answered; 0 is no limit",
-  }),
-  "admin.rate": Type.Integer({
-    reloadable: true,
-    default: 200,
-    minimum: 0,
-    maximum: 1_000_000,
-    description:
-      "API requests per second and workspace, after a burst, beyond which 429 is answered; 0 is no limit",
-  }),
+  "ingest.connections": integer(
+    "connections of one client address to a process, trusted proxies excepted; 0 is no limit",
+    { reloadable: true, default: 1_024, maximum: 1_000_000 },
+  ),
+  "ingest.rate": integer(
+    "events per second and write key beyond which 429 is answered; 0 is no limit",
+    { reloadable: true, default: 0, maximum: 10_000_000 },
+  ),
+  "admin.rate": integer(
+    "API requests per second and workspace, after a burst, beyond which 429 is answered; 0 is no limit",
+    { reloadable: true, default: 200, maximum: 1_000_000 },
+  ),
   "workspace.sources": itemsMax("sources", 5_000),
   "workspace.destinations": itemsMax("destinations", 5_000),
   "workspace.connections": itemsMax("connections", 10_000),
@@ -115,11 +101,9 @@ export const configSchema = Type.Object({
   ...tlsSettings,
   ...mailSettings,
   ...signOnSettings,
-  "metrics.tenants": Type.Boolean({
-    default: false,
-    description:
-      "label metrics with ids and names of workspaces, destinations and code; `/metrics` needs no token",
-  }),
+  "metrics.tenants": flag(
+    "label metrics with ids and names of workspaces, destinations and code; `/metrics` needs no token",
+  ),
   "api.python": oneOf(["pythonfaas", "python"], {
     default: "pythonfaas",
     description: "what API answers call Python code; rudder-cli's `import` needs `python`",
@@ -129,98 +113,63 @@ export const configSchema = Type.Object({
     description:
       "whether API answers hide values of secret webhook headers and secret parts of URLs; Terraform needs `clear` for these",
   }),
-  "events.retention.age": Type.Integer({
+  "events.retention.age": integer(
+    "seconds for which delivered events are kept for search and replay; 0 is no bound of its own",
+    { default: 0, maximum: 1_000_000_000 },
+  ),
+  "events.retention.bytes": integer(
+    "bytes of the event logs up to which delivered events are kept; 0 is no bound of its own",
+    { default: 0, maximum: 1_000_000_000_000_000 },
+  ),
+  "retry.window": integer(
+    "seconds for which the delivery of an event is tried in vain before it is given up",
+    { default: 3_600, minimum: 1, maximum: 604_800 },
+  ),
+  "dead.letters.count": integer(
+    "dead letters of a destination beyond which the oldest are dropped; 0 is no limit",
+    { default: 0, maximum: 1_000_000_000 },
+  ),
+  "dead.letters.age": integer("seconds after which a dead letter is dropped; 0 is no limit", {
     default: 0,
-    minimum: 0,
     maximum: 1_000_000_000,
-    description:
-      "seconds for which delivered events are kept for search and replay; 0 is no bound of its own",
   }),
-  "events.retention.bytes": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 1_000_000_000_000_000,
-    description:
-      "bytes of the event logs up to which delivered events are kept; 0 is no bound of its own",
-  }),
-  "retry.window": Type.Integer({
-    default: 3_600,
-    minimum: 1,
-    maximum: 604_800,
-    description:
-      "seconds for which the delivery of an event is tried in vain before it is given up",
-  }),
-  "dead.letters.count": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 1_000_000_000,
-    description: "dead letters of a destination beyond which the oldest are dropped; 0 is no limit",
-  }),
-  "dead.letters.age": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 1_000_000_000,
-    description: "seconds after which a dead letter is dropped; 0 is no limit",
-  }),
-  "audit.retention": Type.Integer({
-    default: 31_536_000,
-    minimum: 0,
-    maximum: 1_000_000_000,
-    description: "seconds after which entries of the audit log are deleted; 0 is no limit",
-  }),
-  "sandbox.insecure": Type.Boolean({
-    default: false,
-    description: "run user code although the kernel cannot confine it",
-  }),
-  "sandbox.memory": Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 16_777_216,
-    description: "MiB that all guests may take together; 0 is half of the memory there is",
-  }),
+  "audit.retention": integer(
+    "seconds after which entries of the audit log are deleted; 0 is no limit",
+    { default: 31_536_000, maximum: 1_000_000_000 },
+  ),
+  "sandbox.insecure": flag("run user code although the kernel cannot confine it"),
+  "sandbox.memory": integer(
+    "MiB that all guests may take together; 0 is half of the memory there is",
+    { default: 0, maximum: 16_777_216 },
+  ),
   "sandbox.fetch.allow": cidrs("private ranges that user code's `fetch` may reach nevertheless"),
   ...rudderStackSettings,
   "geolocation.database": optionalText("MaxMind-format file behind user code's `geolocation(ip)`", {
     reloadable: true,
   }),
-  "cluster.kafka": Type.Array(
-    Type.String({
-      pattern: "^([A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\]):[1-9][0-9]{0,4}$",
-      title: "HOST:PORT",
-    }),
-    {
-      default: [],
-      description: "Kafka brokers that several nodes share; without them the server is alone",
-    },
-  ),
+  "cluster.kafka": Type.Array(Type.String(hostAndPort), {
+    default: [],
+    description: "Kafka brokers that several nodes share; without them the server is alone",
+  }),
   "cluster.name": Type.String({
     default: "pixelmill",
     pattern: "^[A-Za-z0-9_-]{1,64}$",
     title: "1 to 64 letters, digits, `_` or `-`",
     description: "prefix of the cluster's topics and name of its consumer group",
   }),
-  "cluster.partitions": Type.Integer({
-    default: 12,
-    minimum: 1,
-    maximum: CLUSTER_PARTITIONS_MAX,
-    description: "partitions of the events, among which nodes share the work; they may grow",
-  }),
-  "cluster.replicas": Type.Integer({
-    default: 3,
-    minimum: 1,
-    maximum: 9,
-    description: "brokers that have a copy of each topic; a majority has it before a pixel's 200",
-  }),
-  "cluster.session": Type.Integer({
-    default: 10,
-    minimum: 6,
-    maximum: 300,
-    description: "seconds without a sign of life after which other nodes take a node's work",
-  }),
-  "cluster.tls": Type.Boolean({
-    default: false,
-    description: "encrypt connections to brokers, which prove who they are",
-  }),
+  "cluster.partitions": integer(
+    "partitions of the events, among which nodes share the work; they may grow",
+    { default: 12, minimum: 1, maximum: CLUSTER_PARTITIONS_MAX },
+  ),
+  "cluster.replicas": integer(
+    "brokers that have a copy of each topic; a majority has it before a pixel's 200",
+    { default: 3, minimum: 1, maximum: 9 },
+  ),
+  "cluster.session": integer(
+    "seconds without a sign of life after which other nodes take a node's work",
+    { default: 10, minimum: 6, maximum: 300 },
+  ),
+  "cluster.tls": flag("encrypt connections to brokers, which prove who they are"),
   "cluster.ca": optionalText(
     "PEM file of the authorities that brokers' certificates are signed by",
   ),
@@ -229,10 +178,7 @@ export const configSchema = Type.Object({
     description: "how the server signs in to brokers: none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
   }),
   "cluster.user": optionalText("name to sign in to brokers with", { maxLength: 256 }),
-  "cluster.password": optionalText("password to sign in to brokers with", {
-    maxLength: 1_024,
-    writeOnly: true,
-  }),
+  "cluster.password": secretText("password to sign in to brokers with"),
   "log.level": oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
     reloadable: true,
     default: "info",
@@ -240,22 +186,15 @@ export const configSchema = Type.Object({
   }),
 });
 
-function host(fallback: string, description: string) {
-  const title = "an IP address without brackets, or a host name";
-  return Type.String({ default: fallback, pattern: "^[^\\s/\\[\\]]+$", title, description });
-}
-
 function port(fallback: number, description: string) {
-  return Type.Integer({ default: fallback, minimum: 0, maximum: 65_535, description });
+  return integer(description, { default: fallback, maximum: 65_535 });
 }
 
 function itemsMax(items: string, fallback: number) {
-  return Type.Integer({
+  return integer(`${items} that a workspace may own, beyond which 409 is answered; 0 is no limit`, {
     reloadable: true,
     default: fallback,
-    minimum: 0,
     maximum: 100_000_000,
-    description: `${items} that a workspace may own, beyond which 409 is answered; 0 is no limit`,
   });
 }
 

@@ -1,13 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import { SESSION_SECONDS_MAX } from "./limits.ts";
-import { optionalText } from "./schema-types.ts";
+import { httpUrl, integer, optionalText, secretText } from "./schema-types.ts";
 
 /** Settings of single sign-on with OpenID Connect, as a part of `configSchema`. */
 export const signOnSettings = {
-  "oidc.issuer": optionalText("OpenID provider that people sign in at; needs `admin.url`", {
-    pattern: "^https?://[^ ?#]+$",
-    title: "a URL that begins with http:// or https://",
-  }),
+  "oidc.issuer": httpUrl(
+    "OpenID provider that people sign in at; needs `admin.url`",
+    "^https?://[^ ?#]+$",
+  ),
   "oidc.name": Type.String({
     default: "single sign-on",
     minLength: 1,
@@ -15,10 +15,7 @@ export const signOnSettings = {
     description: "name of the provider on the console's button",
   }),
   "oidc.client.id": optionalText("id by which the provider knows this server", { maxLength: 512 }),
-  "oidc.client.secret": optionalText("secret of that id; none for a public client", {
-    maxLength: 1_024,
-    writeOnly: true,
-  }),
+  "oidc.client.secret": secretText("secret of that id; none for a public client"),
   "oidc.ca": optionalText(
     "PEM file of the authorities that the provider's certificate is signed by",
   ),
@@ -48,10 +45,9 @@ export const signOnSettings = {
     pattern: "^[0-9A-Za-z]{27}$",
     title: "the id of a workspace",
   }),
-  "oidc.session": Type.Integer({
+  "oidc.session": integer("seconds after which people sign in at the provider again", {
     default: 28_800,
     minimum: 60,
     maximum: SESSION_SECONDS_MAX,
-    description: "seconds after which people sign in at the provider again",
   }),
 };
