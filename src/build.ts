@@ -15,7 +15,8 @@ import { embedPackedFiles } from "./build/packed-files.ts";
 import { embedPackedLibraries, packedLibraries } from "./build/packed-libraries.ts";
 import { stripped } from "./build/stripped.ts";
 import { ensureConsole } from "./console/bundle.ts";
-import { type Architecture, foreignModules } from "./package/foreign-modules.ts";
+import { foreignModules } from "./package/foreign-modules.ts";
+import type { Architecture } from "./package/product.ts";
 import { ensureSnapshot } from "./sandbox/guest/python/snapshot.ts";
 
 const { values, positionals } = parseArgs({

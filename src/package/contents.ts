@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { printedBlocks } from "../cli/print/printed-blocks.ts";
-import { output, type PackedFile, ROOT } from "./product.ts";
+import { output, type PackedFile, ROOT, textFile } from "./product.ts";
 
 /** Path of the settings file in a package. Once installed, it belongs to `root:pixelmill`. */
 export const SETTINGS_FILE = "etc/pixelmill/pixelmill.toml";
@@ -50,11 +50,9 @@ function replaced(text: string, from: string, to: string): string {
  * the package.
  */
 export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
-  return Object.entries(paths).map(([words, path]) => ({
-    path,
-    mode: 0o644,
-    content: path.endsWith(".gz") ? compressed(manual(words), 9) : manual(words),
-  }));
+  return Object.entries(paths).map(([words, path]) =>
+    textFile(path, path.endsWith(".gz") ? compressed(manual(words), 9) : manual(words)),
+  );
 }
 
 type Manual = "man" | "completion bash" | "completion zsh" | "completion fish";

@@ -1,15 +1,7 @@
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { temporaryDirectory } from "../disk/temporary-directory.ts";
 import {
   compressed,
   debianUnitFiles,
@@ -18,7 +10,7 @@ import {
   SETTINGS_FILE,
   settingsFile,
 } from "./contents.ts";
-import { debianNames, output, type PackedFile, type Product, ROOT } from "./product.ts";
+import { debianNames, output, type PackedFile, type Product, ROOT, textFile } from "./product.ts";
 
 const SCRIPTS = join(import.meta.dir, "debian");
 
@@ -36,48 +28,33 @@ export async function debianPackage(product: Product, path: string): Promise<voi
       "Expected dpkg-deb, which makes packages of Debian: install Debian's package dpkg",
     );
   }
-  const stage = mkdtempSync(join(tmpdir(), "pixelmill-deb-"));
-  try {
-    const files = await installedFiles(product);
-    for (const file of [...files, ...controlFiles(product, files)]) put(stage, file);
-    setTimes(stage, product.time);
-    mkdirSync(dirname(path), { recursive: true });
-    output(
-      [
-        "dpkg-deb",
-        "--root-owner-group",
-        "-Zzstd",
-        "-z3",
-        "--threads-max=1",
-        "--build",
-        stage,
-        path,
-      ],
-      { SOURCE_DATE_EPOCH: String(product.time) },
-    );
-  } finally {
-    rmSync(stage, { recursive: true });
-  }
+  using directory = temporaryDirectory(join(tmpdir(), "pixelmill-deb-"));
+  const { path: stage } = directory;
+  const files = await installedFiles(product);
+  for (const file of [...files, ...controlFiles(product, files)]) put(stage, file);
+  setTimes(stage, product.time);
+  mkdirSync(dirname(path), { recursive: true });
+  output(
+    ["dpkg-deb", "--root-owner-group", "-Zzstd", "-z3", "--threads-max=1", "--build", stage, path],
+    { env: { SOURCE_DATE_EPOCH: String(product.time) } },
+  );
 }
 
 async function installedFiles(product: Product): Promise<PackedFile[]> {
-  const text = (path: string, content: PackedFile["content"]): PackedFile => ({
-    path,
-    mode: 0o644,
-    content,
-  });
   return [
     { path: "usr/bin/pixelmill", mode: 0o755, content: product.executable },
-    text(SETTINGS_FILE, settingsFile()),
-    ...(await debianUnitFiles()).map(([name, unit]) => text(`lib/systemd/system/${name}`, unit)),
+    textFile(SETTINGS_FILE, settingsFile()),
+    ...(await debianUnitFiles()).map(([name, unit]) =>
+      textFile(`lib/systemd/system/${name}`, unit),
+    ),
     ...manualFiles({
       man: "usr/share/man/man1/pixelmill.1.gz",
       "completion bash": "usr/share/bash-completion/completions/pixelmill",
       "completion zsh": "usr/share/zsh/vendor-completions/_pixelmill",
       "completion fish": "usr/share/fish/vendor_completions.d/pixelmill.fish",
     }),
-    text("usr/share/doc/pixelmill/copyright", copyright()),
-    text(
+    textFile("usr/share/doc/pixelmill/copyright", copyright()),
+    textFile(
       "usr/share/doc/pixelmill/CHANGELOG.md.gz",
       compressed(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"), 9),
     ),
@@ -130,9 +107,9 @@ Description: takes pixel events, runs user code over them, and delivers them
     content: readFileSync(join(SCRIPTS, name), "utf8"),
   });
   return [
-    { path: "DEBIAN/control", mode: 0o644, content: control },
-    { path: "DEBIAN/conffiles", mode: 0o644, content: `/${SETTINGS_FILE}\n` },
-    { path: "DEBIAN/md5sums", mode: 0o644, content: `${sums.join("\n")}\n` },
+    textFile("DEBIAN/control", control),
+    textFile("DEBIAN/conffiles", `/${SETTINGS_FILE}\n`),
+    textFile("DEBIAN/md5sums", `${sums.join("\n")}\n`),
     ...["postinst", "prerm", "postrm", "templates"].map(script),
   ];
 }

@@ -4,14 +4,12 @@
  * them separately, with the versions and hashes in package-lock.json.
  */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { temporaryDirectory } from "../disk/temporary-directory.ts";
 import { patchAddonFile } from "../store/lmdb/patch-addon.ts";
+import { type Architecture, output, ROOT } from "./product.ts";
 
-/** Processor architecture, by the name in Node.js and lmdb. */
-export type Architecture = "x64" | "arm64";
-
-const ROOT = join(import.meta.dir, "../..");
 const FETCHED = join(ROOT, "dist/foreign");
 
 const bunPackages: Record<Architecture, string> = {
@@ -53,20 +51,16 @@ export function fetchModule(name: string, lock: Lock, place: string): string {
     throw new Error(`Expected npm, which fetches ${name}@${locked.version}; install Node.js`);
   }
   mkdirSync(join(directory, ".."), { recursive: true });
-  const part = mkdtempSync(`${directory}.part-`);
-  try {
-    unpack(`${name}@${locked.version}`, locked.integrity, part);
-    // Another build may have created it meanwhile.
-    if (!existsSync(directory)) renameSync(join(part, "package"), directory);
-  } finally {
-    rmSync(part, { recursive: true });
-  }
+  using part = temporaryDirectory(`${directory}.part-`);
+  unpack(`${name}@${locked.version}`, locked.integrity, part.path);
+  // Another build may have created it meanwhile.
+  if (!existsSync(directory)) renameSync(join(part.path, "package"), directory);
   return directory;
 }
 
 /** Fetches a package, checks its hash (throws if it differs), and unpacks it into `directory`. */
 function unpack(specification: string, integrity: string, directory: string): void {
-  run(["npm", "pack", "--silent", "--ignore-scripts", specification], directory);
+  output(["npm", "pack", "--silent", "--ignore-scripts", specification], { cwd: directory });
   const [archive] = new Bun.Glob("*.tgz").scanSync({ cwd: directory, absolute: true });
   if (archive === undefined) throw new Error(`npm pack ${specification} wrote no archive`);
   const hash = createHash("sha512").update(readFileSync(archive)).digest("base64");
@@ -75,10 +69,5 @@ function unpack(specification: string, integrity: string, directory: string): vo
       `Expected ${specification} with the hash ${integrity} of package-lock.json, got sha512-${hash}`,
     );
   }
-  run(["tar", "-xzf", archive], directory);
-}
-
-function run(command: string[], cwd: string): void {
-  const { exitCode, stderr } = Bun.spawnSync(command, { cwd, stdout: "ignore", stderr: "pipe" });
-  if (exitCode !== 0) throw new Error(`${command.join(" ")} failed: ${stderr.toString().trim()}`);
+  output(["tar", "-xzf", archive], { cwd: directory });
 }

@@ -4,17 +4,18 @@
  * directory and as an archive). It then writes a bill of materials and SHA256SUMS. All builds of
  * one commit write identical files.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { temporaryDirectory } from "../disk/temporary-directory.ts";
 import { version } from "../version.ts";
 import { tarOf } from "./archive.ts";
 import { debianPackage, debianVersion } from "./debian.ts";
-import type { Architecture } from "./foreign-modules.ts";
 import { imageLayout } from "./image/image.ts";
 import { baseLayer } from "./image/root.ts";
 import {
+  type Architecture,
   debianNames,
   output,
   type PackedFile,
@@ -79,15 +80,11 @@ const makers: Record<Kind, (product: Product) => Promise<void>> = {
  * build writes the file name into the executable.
  */
 function executable(architecture: Architecture): Uint8Array<ArrayBuffer> {
-  const stage = mkdtempSync(join(tmpdir(), "pixelmill-package-"));
-  try {
-    const path = join(stage, "pixelmill");
-    const target = `bun-linux-${architecture}`;
-    output([process.execPath, join(ROOT, "src/build.ts"), target, "--outfile", path]);
-    return new Uint8Array(readFileSync(path));
-  } finally {
-    rmSync(stage, { recursive: true });
-  }
+  using stage = temporaryDirectory(join(tmpdir(), "pixelmill-package-"));
+  const path = join(stage.path, "pixelmill");
+  const target = `bun-linux-${architecture}`;
+  output([process.execPath, join(ROOT, "src/build.ts"), target, "--outfile", path]);
+  return new Uint8Array(readFileSync(path));
 }
 
 const time = packageTime();

@@ -3,7 +3,9 @@
  * use.
  */
 import { join } from "node:path";
-import type { Architecture } from "./foreign-modules.ts";
+
+/** Processor architecture, by the name in Node.js and lmdb. */
+export type Architecture = "x64" | "arm64";
 
 export const ROOT = join(import.meta.dir, "../..");
 
@@ -22,6 +24,13 @@ export interface PackedFile {
   content: Uint8Array<ArrayBuffer> | string;
 }
 
+/** Returns a file that everybody may read. */
+export const textFile = (path: string, content: PackedFile["content"]): PackedFile => ({
+  path,
+  mode: 0o644,
+  content,
+});
+
 /** Architecture names in Debian packages and images, by the name in Node.js. */
 export const debianNames: Record<Architecture, "amd64" | "arm64"> = {
   x64: "amd64",
@@ -29,12 +38,13 @@ export const debianNames: Record<Architecture, "amd64" | "arm64"> = {
 };
 
 /** Runs a command and returns its output. Throws when it is not installed or fails. */
-export function output(command: string[], env?: Record<string, string>): string {
+export function output(
+  command: string[],
+  { cwd = ROOT, env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+): string {
   if (Bun.which(command[0]!) === null) throw new Error(`Expected ${command[0]} to be installed`);
-  const { exitCode, stdout, stderr } = Bun.spawnSync(command, {
-    cwd: ROOT,
-    ...(env && { env: { ...process.env, ...env } }),
-  });
+  const options = { cwd, env: { ...process.env, ...env } };
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, options);
   if (exitCode === 0) return stdout.toString();
   throw new Error(`${command.join(" ")} failed: ${stderr.toString().trim()}`);
 }

@@ -5,17 +5,10 @@
  * fetch packages for another processor. When a mirror has dropped a version, run
  * `bun src/package/image/base-packages.ts`, which writes the current versions to base.json.
  */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { temporaryDirectory } from "../../disk/temporary-directory.ts";
 import { output, ROOT } from "../product.ts";
 import base from "./base.json" with { type: "json" };
 
@@ -87,28 +80,24 @@ function withApt(
       "Expected apt-get, which fetches the image's libraries: build the image on Debian",
     );
   }
-  const state = mkdtempSync(join(place, "apt-"));
-  try {
-    const directories = ["lists/partial", "cache/archives/partial", "downloads"];
-    for (const name of directories) mkdirSync(join(state, name), { recursive: true });
-    writeFileSync(join(state, "status"), "");
-    const options = [
-      `APT::Architecture=${architecture}`,
-      `APT::Architectures::=${architecture}`,
-      `Dir::State=${state}`,
-      `Dir::State::status=${join(state, "status")}`,
-      `Dir::Cache=${join(state, "cache")}`,
-      "Acquire::Languages=none",
-      // The directories belong to the user who runs the build.
-      "APT::Sandbox::User=",
-    ].flatMap((option) => ["-o", option]);
-    const apt: Apt = (words, cwd = state) =>
-      output(["env", "-C", cwd, program, "-qq", ...options, ...words]);
-    apt(["update"]);
-    use(apt, join(state, "downloads"));
-  } finally {
-    rmSync(state, { recursive: true });
-  }
+  using directory = temporaryDirectory(join(place, "apt-"));
+  const { path: state } = directory;
+  const directories = ["lists/partial", "cache/archives/partial", "downloads"];
+  for (const name of directories) mkdirSync(join(state, name), { recursive: true });
+  writeFileSync(join(state, "status"), "");
+  const options = [
+    `APT::Architecture=${architecture}`,
+    `APT::Architectures::=${architecture}`,
+    `Dir::State=${state}`,
+    `Dir::State::status=${join(state, "status")}`,
+    `Dir::Cache=${join(state, "cache")}`,
+    "Acquire::Languages=none",
+    // The directories belong to the user who runs the build.
+    "APT::Sandbox::User=",
+  ].flatMap((option) => ["-o", option]);
+  const apt: Apt = (words, cwd = state) => output([program, "-qq", ...options, ...words], { cwd });
+  apt(["update"]);
+  use(apt, join(state, "downloads"));
 }
 
 /** Writes the versions that the machine's apt sources offer at present to base.json. */

@@ -5,7 +5,7 @@
  */
 import { type PackedEntry, tarOf } from "../archive.ts";
 import { compressed, licence } from "../contents.ts";
-import { debianNames, type PackedFile, type Product } from "../product.ts";
+import { debianNames, type PackedFile, type Product, textFile } from "../product.ts";
 import { USER_ID } from "./root.ts";
 
 const SECOND_NS = 1_000_000_000;
@@ -34,7 +34,7 @@ export async function imageLayout(
   const blobs: PackedFile[] = [];
   const add = (mediaType: string, content: Uint8Array<ArrayBuffer> | string): Descriptor => {
     const digest = sha256(content);
-    blobs.push({ path: `blobs/sha256/${digest}`, mode: 0o644, content });
+    blobs.push(textFile(`blobs/sha256/${digest}`, content));
     return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(content) };
   };
   const layer = async (entries: PackedEntry[]): Promise<Layer> => {
@@ -46,7 +46,7 @@ export async function imageLayout(
     await layer(base),
     await layer([
       { path: "usr/bin/pixelmill", mode: 0o755, content: product.executable },
-      { path: "usr/share/doc/pixelmill/copyright", mode: 0o644, content: licence() },
+      textFile("usr/share/doc/pixelmill/copyright", licence()),
     ]),
   ];
   const config = add(
@@ -62,11 +62,7 @@ export async function imageLayout(
       layers: layers.map(({ descriptor }) => descriptor),
     }),
   );
-  const json = (path: string, content: unknown): PackedFile => ({
-    path,
-    mode: 0o644,
-    content: JSON.stringify(content),
-  });
+  const json = (path: string, content: unknown) => textFile(path, JSON.stringify(content));
   return [
     ...blobs,
     json("oci-layout", { imageLayoutVersion: "1.0.0" }),

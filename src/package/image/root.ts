@@ -1,9 +1,10 @@
 /** Files of the image besides the executable: only those that the executable needs. */
-import { lstatSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { temporaryDirectory } from "../../disk/temporary-directory.ts";
 import type { PackedEntry } from "../archive.ts";
-import { debianNames, output, type Product } from "../product.ts";
+import { debianNames, output, type Product, textFile } from "../product.ts";
 import { fetchBasePackages } from "./base-packages.ts";
 
 /** User id and group id of the server in the image. The Kubernetes manifest has the same ids. */
@@ -18,19 +19,16 @@ const NEEDED =
 
 /** Returns the first layer: libraries, system files, and the shell, which starts user code. */
 export function baseLayer(architecture: Product["architecture"]): PackedEntry[] {
-  const directory = mkdtempSync(join(tmpdir(), "pixelmill-base-"));
-  try {
-    for (const path of fetchBasePackages(debianNames[architecture])) {
-      output(["dpkg-deb", "--extract", path, directory]);
-    }
-    const paths = [...new Bun.Glob("**").scanSync({ cwd: directory, dot: true, onlyFiles: false })];
-    const files = paths
-      .filter((path) => NEEDED.test(path) && !lstatSync(join(directory, path)).isDirectory())
-      .map((path) => entryOf(directory, path));
-    return [...files, ...systemFiles];
-  } finally {
-    rmSync(directory, { recursive: true });
+  using extracted = temporaryDirectory(join(tmpdir(), "pixelmill-base-"));
+  const { path: directory } = extracted;
+  for (const path of fetchBasePackages(debianNames[architecture])) {
+    output(["dpkg-deb", "--extract", path, directory]);
   }
+  const paths = [...new Bun.Glob("**").scanSync({ cwd: directory, dot: true, onlyFiles: false })];
+  const files = paths
+    .filter((path) => NEEDED.test(path) && !lstatSync(join(directory, path)).isDirectory())
+    .map((path) => entryOf(directory, path));
+  return [...files, ...systemFiles];
 }
 
 function entryOf(directory: string, path: string): PackedEntry {
@@ -40,14 +38,15 @@ function entryOf(directory: string, path: string): PackedEntry {
   return { path, mode: stat.mode & 0o777, content: new Uint8Array(readFileSync(file)) };
 }
 
-const text = (path: string, content: string): PackedEntry => ({ path, mode: 0o644, content });
-
 /** Files of the first layer that are in no Debian package. */
 export const systemFiles: PackedEntry[] = [
   { path: "bin/sh", link: "dash" },
-  text("etc/passwd", `root:x:0:0::/:/bin/sh\npixelmill:x:${USER_ID}:${USER_ID}::/data:/bin/sh\n`),
-  text("etc/group", `root:x:0:\npixelmill:x:${USER_ID}:\n`),
-  text("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+  textFile(
+    "etc/passwd",
+    `root:x:0:0::/:/bin/sh\npixelmill:x:${USER_ID}:${USER_ID}::/data:/bin/sh\n`,
+  ),
+  textFile("etc/group", `root:x:0:\npixelmill:x:${USER_ID}:\n`),
+  textFile("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
   { path: "tmp", mode: 0o1777, directory: true },
   // A new volume gets this owner and mode.
   { path: "data", mode: 0o700, uid: USER_ID, gid: USER_ID, directory: true },
