@@ -53,7 +53,6 @@ interface PartitionLedger {
  * delivered. This node has a local copy of each, built from the changes in a Kafka topic.
  */
 export class PartitionLedgers {
-  readonly #options: PartitionLedgersOptions;
   /**
    * Kafka client that creates and extends the topic of the ledgers. It stays open, because an
    * extension of the topic that fails is tried again.
@@ -73,8 +72,7 @@ export class PartitionLedgers {
     return ledgers;
   }
 
-  constructor(options: PartitionLedgersOptions) {
-    this.#options = options;
+  constructor(private readonly options: PartitionLedgersOptions) {
     this.#admin = options.clients.admin();
     this.#growth = setInterval(() => {
       this.#grow().catch((err) => options.logger.error({ err }, "ledger open failed"));
@@ -109,7 +107,7 @@ export class PartitionLedgers {
    * leads the partition does not answer.
    */
   async lags() {
-    const { logs } = this.#options;
+    const { logs } = this.options;
     const late = Bun.sleep(2 * LAGS_MS_MAX).then(() => undefined);
     const known = logs.learnEnds(LAGS_MS_MAX).catch(() => undefined);
     const { ends = {} } = (await Promise.race([known, late])) ?? {};
@@ -170,7 +168,7 @@ export class PartitionLedgers {
   }
 
   async #openLedgers(): Promise<void> {
-    const { clients, topic, replicas, config, logger, logs, onNewer } = this.#options;
+    const { clients, topic, replicas, config, logger, logs, onNewer } = this.options;
     const partitions = logs.readers.size;
     const known = this.#ledgers.length;
     if (partitions <= known) return;

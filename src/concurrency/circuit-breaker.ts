@@ -16,12 +16,9 @@ const PROBE_MS = 250;
  * that is known to be unreachable.
  */
 export class CircuitBreaker {
-  readonly #options: CircuitBreakerOptions;
   #refusal: { reason: unknown } | undefined;
 
-  constructor(options: CircuitBreakerOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: CircuitBreakerOptions) {}
 
   async run<T>(attempt: () => Promise<T>): Promise<T> {
     if (this.#refusal !== undefined) throw this.#refusal.reason;
@@ -35,7 +32,7 @@ export class CircuitBreaker {
   }
 
   async #open(reason: unknown): Promise<void> {
-    const { probe, isNeeded } = this.#options;
+    const { probe, isNeeded } = this.options;
     this.#refusal = { reason };
     while (isNeeded() && this.#refusal !== undefined) {
       await Bun.sleep(PROBE_MS);

@@ -28,9 +28,7 @@ export const atMost =
  * queue. An owner that gets a permit, but waits for more, goes to the end of the queue.
  */
 export class FairSemaphore {
-  readonly #count: number;
   #free: number;
-  readonly #admits: AdmissionRule;
   readonly #held = new Map<string, number>();
   /**
    * Callers that wait, by owner. The next permit goes to the first owner, in the order of this map,
@@ -38,10 +36,11 @@ export class FairSemaphore {
    */
   readonly #waiting = new Map<string, Set<(permit: Permit) => void>>();
 
-  constructor(count: number, admits: AdmissionRule) {
-    this.#count = count;
+  constructor(
+    private readonly count: number,
+    private readonly admits: AdmissionRule,
+  ) {
     this.#free = count;
-    this.#admits = admits;
   }
 
   /** Returns a permit, or undefined if the owner would have to wait for one. */
@@ -76,7 +75,7 @@ export class FairSemaphore {
   }
 
   #isAdmitted(owner: string): boolean {
-    return this.#admits(this.#held.get(owner) ?? 0, this.#free);
+    return this.admits(this.#held.get(owner) ?? 0, this.#free);
   }
 
   #grant(owner: string): Permit {
@@ -91,7 +90,7 @@ export class FairSemaphore {
     if (held > 0) this.#held.set(owner, held);
     else this.#held.delete(owner);
     this.#free += 1;
-    assert(this.#free <= this.#count, "A semaphore has no more free permits than it was made with");
+    assert(this.#free <= this.count, "A semaphore has no more free permits than it was made with");
     for (const [next, callers] of this.#waiting) {
       if (!this.#isAdmitted(next)) continue;
       const [enter] = callers;

@@ -28,12 +28,10 @@ export interface ReloadResult {
  * used, nothing changes.
  */
 export class LiveSettings {
-  readonly #read: () => ReadSettings;
   readonly #parts: ReloadablePart[] = [];
   #inForce: ReadSettings;
 
-  constructor(read: () => ReadSettings) {
-    this.#read = read;
+  constructor(private readonly read: () => ReadSettings) {
     this.#inForce = read();
   }
 
@@ -72,7 +70,7 @@ export class LiveSettings {
    * and changes nothing.
    */
   reload(): ReloadResult {
-    const { config, origins } = this.#read();
+    const { config, origins } = this.read();
     const different = keys.filter((key) => !Bun.deepEquals(config[key], this.config[key]));
     const next: Record<string, unknown> = { ...config };
     const nextOrigins: Record<string, SettingOrigin> = { ...origins };

@@ -20,12 +20,9 @@ export function describeUnanswered(failures: Failures): string {
 
 /** Records whether the leaders of the event log's partitions answer, and logs when that changes. */
 export class AnswerHealth {
-  readonly #options: AnswerHealthOptions;
   #trouble: string | undefined;
 
-  constructor(options: AnswerHealthOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: AnswerHealthOptions) {}
 
   /**
    * Records the result of a request to the leaders of all partitions. `failures` has the errors of
@@ -44,7 +41,7 @@ export class AnswerHealth {
       );
       return;
     }
-    const { logger, topic } = this.#options;
+    const { logger, topic } = this.options;
     if (this.#trouble !== undefined)
       logger.info({ topic }, "all partitions of the event log answer again");
     this.#trouble = undefined;
@@ -62,7 +59,7 @@ export class AnswerHealth {
   }
 
   #fail(message: string, err: unknown, trouble: string): void {
-    const { logger, topic } = this.#options;
+    const { logger, topic } = this.options;
     if (this.#trouble === undefined) logger.error({ err, topic }, message);
     this.#trouble = trouble;
   }

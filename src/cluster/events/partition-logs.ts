@@ -66,11 +66,9 @@ export async function openPartitionLogs(options: PartitionLogsOptions): Promise<
 /** All partitions of a topic, each as an event log, under the name that `logNameOf` returns. */
 export class PartitionLogs implements EventLogs {
   readonly readers = new Map<string, LogReader>();
-  readonly #options: PartitionLogsOptions;
   readonly #partitions: PartitionReader[] = [];
   readonly #losses: LossReport;
   readonly #listeners = new Set<(news?: DurableRange) => void>();
-  readonly #admin: Admin;
   readonly #asker: Fetcher;
   readonly #tail: PartitionTail;
   readonly #placement = new OffsetBases();
@@ -80,11 +78,12 @@ export class PartitionLogs implements EventLogs {
   #polling: Promise<void> = Promise.resolve();
   #isOpen = true;
 
-  constructor(options: PartitionLogsOptions, admin: Admin) {
-    this.#options = options;
+  constructor(
+    private readonly options: PartitionLogsOptions,
+    private readonly admin: Admin,
+  ) {
     const { clients, topic, sourceOf, logger } = options;
     this.#losses = new LossReport({ ...options, describe: describeBlockLoss(topic.name) });
-    this.#admin = admin;
     this.#health = new AnswerHealth({ topic: topic.name, logger });
     const of = { topic: topic.name, offsetBases: this.#placement, windowBytes: WINDOW_BYTES };
     const fetcher = (more: { waitMs: number; pace?: FetchPace }) =>
@@ -145,7 +144,7 @@ export class PartitionLogs implements EventLogs {
     for (const it of cut) this.#partitions[it]!.reset(this.#placement.base(it), ends.get(it)!);
     const moved = new Set([...others, ...cut]);
     if (moved.size > 0) for (const tell of this.#moveListeners) tell([...moved].map(logNameOf));
-    if (others.length > 0) throw new TopicRecreated(this.#options.topic.name);
+    if (others.length > 0) throw new TopicRecreated(this.options.topic.name);
   }
 
   onDurable(listener: (news?: DurableRange) => void): () => void {
@@ -204,7 +203,7 @@ export class PartitionLogs implements EventLogs {
     if (isMoved) this.#partitions[partition]!.reset(base, base);
     this.#partitions[partition]!.advance(sequenceOf(base + BigInt(end)));
     if (lost === undefined) return;
-    const { logger, topic } = this.#options;
+    const { logger, topic } = this.options;
     logger.error({ log, topic: topic.name }, `partition of the event log ${lost.how}`);
     const at = sequenceOf(base);
     this.#losses.missing(log, { from: at - 1, to: at }, lost.blocks);
@@ -217,7 +216,7 @@ export class PartitionLogs implements EventLogs {
 
   /** Returns the settings with which an ingest process opens the same partitions for appending. */
   settings(): { kind: "partitions"; settings: PartitionedLogSettings } {
-    const { brokers, topic } = this.#options;
+    const { brokers, topic } = this.options;
     const settings = { brokers, topic: topic.name, partitions: this.#partitions.length };
     return { kind: "partitions", settings };
   }
@@ -263,7 +262,7 @@ export class PartitionLogs implements EventLogs {
   async #grow(msMax?: number): Promise<void> {
     const { offsets: firsts, failures } = await this.#asker.brokerOffsets("first", msMax);
     const count = firsts.size + failures.size;
-    const { name, partitions } = this.#options.topic;
+    const { name, partitions } = this.options.topic;
     const share = Math.floor(CACHE_BYTES_MAX / Math.max(partitions, count));
     for (let partition = this.#partitions.length; partition < count; partition++) {
       const reader = new PartitionReader({
@@ -282,7 +281,7 @@ export class PartitionLogs implements EventLogs {
 
   async #trim(name: string, partition: number, offset: bigint): Promise<void> {
     const partitions = [{ partition, offset: offset - this.#placement.base(partition) }];
-    await this.#admin.deleteRecords({ topics: [{ name, partitions }] });
+    await this.admin.deleteRecords({ topics: [{ name, partitions }] });
   }
 
   #indexOf(log: string): number {

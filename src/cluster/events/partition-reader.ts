@@ -46,7 +46,6 @@ type Found = Block | number;
  * `addFetched` has set the end of the durable blocks.
  */
 export class PartitionReader implements LogReader {
-  readonly #options: PartitionReaderOptions;
   #cache: BlockCache;
   readonly #counts = new BlockRecordCounts();
   /** Fetches in flight, by block offset. Concurrent reads of the same offset share one fetch. */
@@ -72,8 +71,7 @@ export class PartitionReader implements LogReader {
   #trimmed = 0;
   #isOwned = false;
 
-  constructor(options: PartitionReaderOptions) {
-    this.#options = options;
+  constructor(private readonly options: PartitionReaderOptions) {
     this.#cache = new BlockCache(options.cacheBytesMax);
     this.#opened = options.first === undefined ? undefined : sequenceOf(options.first);
     this.#first = this.#opened ?? 0;
@@ -106,7 +104,7 @@ export class PartitionReader implements LogReader {
    * follow the log continue from `end`.
    */
   reset(first: bigint, end: bigint): void {
-    this.#cache = new BlockCache(this.#options.cacheBytesMax);
+    this.#cache = new BlockCache(this.options.cacheBytesMax);
     this.#first = sequenceOf(first);
     this.#end = sequenceOf(end);
     // Earlier losses were reported already.
@@ -153,10 +151,10 @@ export class PartitionReader implements LogReader {
     if (sequenceOf(offset) <= this.#first) return;
     this.#trimmed = Math.max(this.#trimmed, sequenceOf(offset));
     // A request to a silent broker takes longer than a partition may take to stop.
-    await unlessAborted(this.#options.trim(offset), stop);
+    await unlessAborted(this.options.trim(offset), stop);
     if (stop?.aborted) return;
     this.#first = Math.max(this.#first, sequenceOf(offset));
-    this.#options.losses.forget(this.#options.name, this.#first);
+    this.options.losses.forget(this.options.name, this.#first);
   }
 
   /**
@@ -197,7 +195,7 @@ export class PartitionReader implements LogReader {
    * the block within `READ_MS_MAX`.
    */
   async #find(offset: bigint): Promise<Found> {
-    const { fetcher, partition, name } = this.#options;
+    const { fetcher, partition, name } = this.options;
     const until = performance.now() + READ_MS_MAX;
     for (;;) {
       const fetched = await fetcher.fetch(partition, offset);
@@ -269,12 +267,12 @@ export class PartitionReader implements LogReader {
   #tellDamage(offset: bigint, bytes: number): void {
     if (this.#damage.has(offset)) return;
     this.#damage.add(offset);
-    const { name, losses } = this.#options;
+    const { name, losses } = this.options;
     losses.damaged(name, name, Number(offset), bytes);
   }
 
   #passOver(from: bigint, to: number): number {
-    const { name, losses } = this.#options;
+    const { name, losses } = this.options;
     // Blocks are counted, because their number of records is unknown.
     losses.missing(name, { from: sequenceOf(from), to }, Number(offsetOf(to) - from));
     return to;

@@ -42,14 +42,11 @@ const ANNOUNCED_SOURCES_MAX = 2_000;
  * arrived.
  */
 export class PartitionTail {
-  readonly #options: PartitionTailOptions;
   readonly #followed = new Map<number, Followed>();
   readonly #ending = new Set<Promise<void>>();
   readonly #health = new Map<number, ReadHealth>();
 
-  constructor(options: PartitionTailOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: PartitionTailOptions) {}
 
   follows(partition: number): boolean {
     return this.#followed.has(partition);
@@ -109,7 +106,7 @@ export class PartitionTail {
   }
 
   async #run(partition: number, reader: PartitionReader, stop: Promise<undefined>): Promise<void> {
-    const { fetcher, logger, onNews, nameOf } = this.#options;
+    const { fetcher, logger, onNews, nameOf } = this.options;
     const health = new ReadHealth();
     this.#health.set(partition, health);
     let isOpen = true;
@@ -140,11 +137,11 @@ export class PartitionTail {
   #tell(log: string, end: number, blocks: readonly Block[]): void {
     const sources = new Set<string | undefined>();
     for (const block of blocks) {
-      for (const { bytes } of recordsOf(block)) sources.add(this.#options.sourceOf(bytes));
+      for (const { bytes } of recordsOf(block)) sources.add(this.options.sourceOf(bytes));
     }
     const isNamed =
       !sources.has(undefined) && sources.size > 0 && sources.size <= ANNOUNCED_SOURCES_MAX;
     const named = [...sources].filter((source) => source !== undefined);
-    this.#options.onNews(isNamed ? { log, end, sources: named } : undefined);
+    this.options.onNews(isNamed ? { log, end, sources: named } : undefined);
   }
 }

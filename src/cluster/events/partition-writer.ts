@@ -52,7 +52,6 @@ export interface PartitionWriterOptions<T> {
  * one of the empty test blocks that are sent every `PROBE_MS`.
  */
 export class PartitionWriter<T> implements LogWriter<T> {
-  readonly #options: PartitionWriterOptions<T>;
   readonly #batcher: Batcher<T>;
   #durable: number;
   #healthy = true;
@@ -67,8 +66,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
   #lastAppended = Promise.resolve();
   #probe: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: PartitionWriterOptions<T>) {
-    this.#options = options;
+  constructor(private readonly options: PartitionWriterOptions<T>) {
     this.#batcher = new Batcher(options.codec, 0);
     this.#durable = sequenceOf(options.end);
   }
@@ -112,7 +110,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
   appendAll(records: readonly T[]): Promise<void> {
     const refusal = this.refusal();
     if (refusal !== undefined) {
-      this.#options.metrics?.rejected.inc(records.length);
+      this.options.metrics?.rejected.inc(records.length);
       return Promise.reject(new LogUnavailable(refusal));
     }
     try {
@@ -135,7 +133,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
   refusal(): string | undefined {
     if (this.#closed) return "The event log is closed";
     if (!this.#healthy) return "The brokers take nothing";
-    const { pendingBytesMax = LOG_PENDING_BYTES_MAX } = this.#options;
+    const { pendingBytesMax = LOG_PENDING_BYTES_MAX } = this.options;
     if (this.#sendingBytes + this.#batcher.waiting.bytes >= pendingBytesMax) {
       return "Too many records wait for the brokers";
     }
@@ -189,7 +187,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   #tell(batch: FlushBatch, startedAt: number): void {
-    const { metrics, onChange } = this.#options;
+    const { metrics, onChange } = this.options;
     metrics?.records.inc(batch.count);
     metrics?.bytes.inc(batch.bytes);
     metrics?.flushSeconds.observe((performance.now() - startedAt) / 1000);
@@ -201,7 +199,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
    * do not acknowledge the block.
    */
   async #send(take: () => Taken | undefined): Promise<void> {
-    const { producer, partition } = this.#options;
+    const { producer, partition } = this.options;
     const offset = await producer.send(partition, () => {
       const { buffer, end, count } = take() ?? emptyBlock();
       sealBlock(buffer, end, 0, count);
@@ -216,7 +214,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
    * with `error` as the cause.
    */
   #refuse(batch: FlushBatch | undefined, error: unknown): void {
-    const { partition, logger, metrics } = this.#options;
+    const { partition, logger, metrics } = this.options;
     if (this.#healthy) {
       logger.error({ err: error, partition }, "event log cannot be written");
     }
@@ -238,13 +236,13 @@ export class PartitionWriter<T> implements LogWriter<T> {
   async #tryAgain(): Promise<void> {
     try {
       await this.#send(() => undefined);
-      const { partition, logger } = this.#options;
+      const { partition, logger } = this.options;
       logger.info({ partition }, "event log can be written again");
       this.#setHealthy(true);
     } catch (error) {
       if (error instanceof InvariantError) this.#logFault(error);
       this.#failure = error;
-      this.#options.onChange?.();
+      this.options.onChange?.();
       this.#probeLater();
     }
     this.#running = undefined;
@@ -258,14 +256,14 @@ export class PartitionWriter<T> implements LogWriter<T> {
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;
     this.#isFaultLogged = true;
-    const { partition, logger } = this.#options;
+    const { partition, logger } = this.options;
     logger.error({ err, partition }, "probe of the event log met a broken invariant");
   }
 
   #setHealthy(healthy: boolean): void {
     if (this.#healthy === healthy) return;
     this.#healthy = healthy;
-    this.#options.onChange?.();
+    this.options.onChange?.();
   }
 }
 

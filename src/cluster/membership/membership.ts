@@ -87,7 +87,6 @@ const LEAVE_MS_MAX = 2_000;
  * that the group removed stops all its partitions before it joins again.
  */
 export class Membership {
-  readonly #options: MembershipOptions;
   readonly #consumer: Consumer;
   readonly #admin: Admin;
   readonly #closed = Promise.withResolvers<void>();
@@ -111,9 +110,8 @@ export class Membership {
   #heardAt = performance.now();
   #askedAt = performance.now();
 
-  constructor(options: MembershipOptions) {
+  constructor(private readonly options: MembershipOptions) {
     const { clients, group, topic, sessionMs } = options;
-    this.#options = options;
     this.#release = new PartitionRelease({ sessionMs });
     this.#admin = clients.admin();
     this.#consumer = clients.groupConsumer({
@@ -138,14 +136,14 @@ export class Membership {
    * brokers have described none yet. Rejects when no broker answers.
    */
   async nodes(): Promise<ClusterNode[] | undefined> {
-    const { group, topic } = this.#options;
+    const { group, topic } = this.options;
     const asked = this.#admin.describeGroups({ groups: [group] });
     const found = (await withTimeLimit(asked, ANSWER_MS_MAX, lateAnswer)).get(group);
     return this.#described.take(found, topic);
   }
 
   state(): MembershipState {
-    const { clients, group, sessionMs, runner } = this.#options;
+    const { clients, group, sessionMs, runner } = this.options;
     const joined = { isMember: this.#isMember, hasJoined: this.#hasJoined };
     const health = judgeGroup({
       ...joined,
@@ -164,7 +162,7 @@ export class Membership {
   async leave(): Promise<void> {
     this.#isOpen = false;
     this.#closed.resolve();
-    await this.#options.runner.assign([], this.#release.refusedNumbers());
+    await this.options.runner.assign([], this.#release.refusedNumbers());
     const left = this.#consumer.close(true).catch(() => {});
     await Promise.race([Promise.all([left, ...this.#loops]), Bun.sleep(LEAVE_MS_MAX)]);
     this.#isMember = false;
@@ -193,7 +191,7 @@ export class Membership {
    * calls this method before each attempt to join.
    */
   async #introduce(): Promise<Buffer> {
-    const { self, sessionMs } = this.#options;
+    const { self, sessionMs } = this.options;
     this.#askedAt = performance.now();
     this.#isMember &&= this.#consumer.memberId !== null;
     const kept = this.#isOpen ? this.#partitionsOf(this.#consumer.assignments) : [];
@@ -202,14 +200,14 @@ export class Membership {
     const introduction: Introduction = {
       ...self,
       refused: this.#release.refused(),
-      canRun: this.#options.ability?.().canRun,
+      canRun: this.options.ability?.().canRun,
       reports: this.#reports,
     };
     return Buffer.from(JSON.stringify(introduction));
   }
 
   async #stayJoined(): Promise<void> {
-    const { logger } = this.#options;
+    const { logger } = this.options;
     let isTold = false;
     while (this.#isOpen) {
       this.#again = Promise.withResolvers();
@@ -236,7 +234,7 @@ export class Membership {
    * leader. Joining starts a rebalance, which assigns the new partitions.
    */
   async #watchGrowth(): Promise<void> {
-    const { topic } = this.#options;
+    const { topic } = this.options;
     while (this.#isOpen) {
       await this.#pause(GROWTH_MS);
       if (!this.#isMember || !this.#isLeader) continue;
@@ -251,7 +249,7 @@ export class Membership {
    * responded for too long. The Kafka library then asks another broker.
    */
   async #watchSilence(): Promise<void> {
-    const { sessionMs } = this.#options;
+    const { sessionMs } = this.options;
     for (let last = performance.now(); this.#isOpen; await this.#pause(WATCH_MS)) {
       // Time in which this process itself stood still says nothing about the brokers.
       this.#heardAt += Math.max(0, performance.now() - last - 2 * WATCH_MS);
@@ -270,7 +268,7 @@ export class Membership {
    * partitions again.
    */
   async #watchAbility(): Promise<void> {
-    const { ability, runner, logger } = this.#options;
+    const { ability, runner, logger } = this.options;
     if (ability === undefined) return;
     for (let last = performance.now(); this.#isOpen; await this.#pause(WATCH_MS)) {
       const now = performance.now();
@@ -287,7 +285,7 @@ export class Membership {
   }
 
   #assign(partitions: readonly number[]): Promise<void> {
-    return this.#options.runner.assign(partitions, this.#release.abandonedNumbers());
+    return this.options.runner.assign(partitions, this.#release.abandonedNumbers());
   }
 
   async #pause(ms: number): Promise<void> {
@@ -295,6 +293,6 @@ export class Membership {
   }
 
   #partitionsOf(assignments: Consumer["assignments"] | undefined): number[] {
-    return assignments?.find(({ topic }) => topic === this.#options.topic)?.partitions ?? [];
+    return assignments?.find(({ topic }) => topic === this.options.topic)?.partitions ?? [];
   }
 }

@@ -66,13 +66,10 @@ interface PartitionState {
  * taken away during its start is stopped after the start.
  */
 export class PartitionRunner {
-  readonly #options: PartitionRunnerOptions;
   readonly #states = new Map<number, PartitionState>();
   #isClosed = false;
 
-  constructor(options: PartitionRunnerOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: PartitionRunnerOptions) {}
 
   /** Returns the numbers of the partitions that are assigned to this node, in ascending order. */
   assigned(): number[] {
@@ -132,7 +129,7 @@ export class PartitionRunner {
       state.isAssigned = assigned.has(partition);
       if (!state.isAssigned && refused?.has(partition)) {
         state.restart = { afterMs: 0 };
-        this.#options.abandon?.(partition);
+        this.options.abandon?.(partition);
       }
       state.wake?.();
       this.#settle(partition, state);
@@ -174,7 +171,7 @@ export class PartitionRunner {
   }
 
   async #start(partition: number, state: PartitionState): Promise<void> {
-    const { start, logger } = this.#options;
+    const { start, logger } = this.options;
     state.restart = undefined;
     try {
       assert(!state.isRunning, "A partition is started only while it does not run on this node");
@@ -193,7 +190,7 @@ export class PartitionRunner {
   }
 
   async #stop(partition: number, state: PartitionState): Promise<void> {
-    const { stop, logger } = this.#options;
+    const { stop, logger } = this.options;
     const { restart } = state;
     state.restart = undefined;
     try {

@@ -3,21 +3,18 @@ const PASSAGE_MS_MAX = 3_000;
 
 /** Observes whether this node's messages reach the node bus's topic and are read back. */
 export class MessagePassage {
-  readonly #now: () => number;
   /**
-   * Time by `#now` of the first message that this node sent since it last read back one of its
+   * Time by `now` of the first message that this node sent since it last read back one of its
    * messages. Undefined when it has sent none since.
    */
   #sentAt: number | undefined;
   /** Whether the brokers acknowledged the last message. True before the first one. */
   isWritten = true;
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number = () => performance.now()) {}
 
   sent(): void {
-    this.#sentAt ??= this.#now();
+    this.#sentAt ??= this.now();
   }
 
   wrote(isWritten: boolean): void {
@@ -31,6 +28,6 @@ export class MessagePassage {
   /** Whether this node's messages are stored and read back. True before the first message. */
   isWorking(): boolean {
     const { isWritten } = this;
-    return isWritten && (this.#sentAt === undefined || this.#now() - this.#sentAt < PASSAGE_MS_MAX);
+    return isWritten && (this.#sentAt === undefined || this.now() - this.#sentAt < PASSAGE_MS_MAX);
   }
 }

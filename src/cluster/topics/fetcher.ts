@@ -69,7 +69,6 @@ const OFFSET_OUT_OF_RANGE = 1;
  * partitions that the broker leads.
  */
 export class Fetcher {
-  readonly #options: FetcherOptions;
   readonly #placement: OffsetBases;
   /** Calls of `fetch` that were not yet sent to a broker. */
   #waiting: Waiting[] = [];
@@ -80,8 +79,7 @@ export class Fetcher {
    */
   readonly #heard = new Map<number, Pick<FetchResult, "first" | "end">>();
 
-  constructor(options: FetcherOptions) {
-    this.#options = options;
+  constructor(private readonly options: FetcherOptions) {
     this.#placement = options.offsetBases ?? new OffsetBases();
     options.consumer.topics.track(options.topic);
   }
@@ -122,7 +120,7 @@ export class Fetcher {
     which: Bound,
     partition: number,
   ): Promise<{ topicId: string; offset: bigint }> {
-    const { consumer, topic } = this.#options;
+    const { consumer, topic } = this.options;
     const offsets = await listOffsets({ consumer, topic, which }, [partition]);
     const { topicId } = await this.#leaders();
     return { topicId, offset: offsets[0]! };
@@ -148,7 +146,7 @@ export class Fetcher {
    * Rejects only if the topic is not known.
    */
   async brokerOffsets(which: Bound, msMax?: number): Promise<NamedOffsets & { topicId: string }> {
-    const { consumer, topic } = this.#options;
+    const { consumer, topic } = this.options;
     const known = await this.#leaders();
     const named = await listAllOffsets({ consumer, topic, which }, known, msMax);
     const { topicId } = await this.#leaders();
@@ -170,7 +168,7 @@ export class Fetcher {
       const { topicId, leaders, nameOf } = await this.#leaders();
       for (const { partition } of waiting) this.#expectPlaced(partition, topicId);
       for (const [leader, wanted] of Map.groupBy(waiting, (it) => leaders[it.partition])) {
-        if (leader === undefined || leader < 0) refuse(wanted, leaderless(this.#options.topic));
+        if (leader === undefined || leader < 0) refuse(wanted, leaderless(this.options.topic));
         else if (this.#busy.has(leader)) this.#waiting.push(...wanted);
         else void this.#fetchFrom({ id: leader, name: nameOf(leader) }, topicId, wanted);
       }
@@ -203,7 +201,7 @@ export class Fetcher {
   }
 
   async #pause(found: ReadonlyMap<number, Answer>): Promise<void> {
-    const { pace } = this.#options;
+    const { pace } = this.options;
     if (pace === undefined) return;
     const batches = found.values().reduce((sum, it) => sum + (it.records?.length ?? 0), 0);
     const ms = pace.pauseMs(batches, performance.now());
@@ -211,7 +209,7 @@ export class Fetcher {
   }
 
   async #ask(leader: number, topicId: string, wanted: Waiting[]): Promise<Map<number, Answer>> {
-    const { consumer, waitMs, windowBytes = READ_WINDOW_BYTES } = this.#options;
+    const { consumer, waitMs, windowBytes = READ_WINDOW_BYTES } = this.options;
     const partitions = wanted.map(({ partition, offset }) => ({
       partition,
       fetchOffset: offset,
@@ -260,18 +258,18 @@ export class Fetcher {
 
   #expectPlaced(partition: number, topicId: string): void {
     if (!this.#placement.isOfTopic(partition, topicId))
-      throw new TopicRecreated(this.#options.topic);
+      throw new TopicRecreated(this.options.topic);
   }
 
   async #leaders(): Promise<Leaders> {
-    const { consumer, topic, identity } = this.#options;
+    const { consumer, topic, identity } = this.options;
     const known = await leadersOf(consumer, topic);
     identity?.check(known.topicId);
     return known;
   }
 
   async #refresh(): Promise<void> {
-    const { consumer, topic } = this.#options;
+    const { consumer, topic } = this.options;
     consumer.clearMetadata();
     await consumer.metadata({ topics: [topic], forceUpdate: true });
   }

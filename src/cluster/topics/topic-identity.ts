@@ -10,13 +10,10 @@ export class TopicRecreated extends Error {
  * created again.
  */
 export class TopicIdentity {
-  readonly #topic: string;
   #id: string | undefined;
   #isAnother = false;
 
-  constructor(topic: string) {
-    this.#topic = topic;
-  }
+  constructor(private readonly topic: string) {}
 
   /**
    * Throws `TopicRecreated` if `id`, or the id of an earlier call, differs from the first observed
@@ -30,6 +27,6 @@ export class TopicIdentity {
 
   /** Throws `TopicRecreated` if an earlier call of `check` has observed a different id. */
   expectUnchanged(): void {
-    if (this.#isAnother) throw new TopicRecreated(this.#topic);
+    if (this.#isAnother) throw new TopicRecreated(this.topic);
   }
 }
