@@ -33,7 +33,7 @@ beforeEach(() => {
       mkdirSync(join(cwd, "package"));
       writeFileSync(join(cwd, "package/addon"), readFileSync(command.at(-1)!));
     }
-    return { exitCode: 0, stderr: Buffer.alloc(0) };
+    return { exitCode: 0, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
   };
   spies = [
     spyOn(Bun, "spawnSync").mockImplementation(run as never),
