@@ -2,7 +2,6 @@ import { Type } from "@sinclair/typebox";
 import { backupSettings } from "./backup-settings.ts";
 import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
 import { mailSettings } from "./mail-settings.ts";
-import { rudderStackSettings } from "./rudderstack-settings.ts";
 import {
   flag,
   host,
@@ -10,12 +9,11 @@ import {
   httpUrl,
   integer,
   oneOf,
+  optionalInteger,
   optionalText,
   secretText,
 } from "./schema-types.ts";
 import { signOnSettings } from "./sign-on-settings.ts";
-import { tlsSettings } from "./tls-settings.ts";
-import { transformerSettings } from "./transformer-settings.ts";
 
 /**
  * All settings. Each has one name in three notations: a key in `pixelmill.toml` (`admin.port`), an
@@ -54,7 +52,22 @@ export const configSchema = Type.Object({
     "URL under which people reach the console, for links in alerts and single sign-on",
   ),
   ...backupSettings,
-  ...transformerSettings,
+  "transformer.host": host(
+    "127.0.0.1",
+    "address of the listener that runs user code for rudder-server, which sends no credentials",
+  ),
+  "transformer.port": optionalInteger(0, 65_535, {
+    description:
+      "port of that listener, 9090 as a rule; 0 takes a free one; without it there is no listener",
+  }),
+  "transformer.secret": secretText(
+    "secret that requests to that listener must have, as a proxy or rudder-transformer sends it",
+    {
+      minLength: 16,
+      pattern: "^[!-~]+$",
+      title: "16 to 1,024 visible ASCII characters",
+    },
+  ),
   "public.url": httpUrl(
     "URL under which browsers reach the data plane, as `/v2/workspace` tells it",
   ),
@@ -98,7 +111,23 @@ export const configSchema = Type.Object({
   "workspace.members": itemsMax("members", 2_000),
   "workspace.tokens": itemsMax("tokens", 5_000),
   "workspace.credentials": itemsMax("credentials", 1_000),
-  ...tlsSettings,
+  "tls.certificate": pemFile("certificate of the data plane, and of the authorities between"),
+  "tls.key": pemFile("private key of that certificate; with it the data plane speaks TLS alone"),
+  "admin.tls.certificate": pemFile(
+    "certificate of the control plane, and of the authorities between",
+  ),
+  "admin.tls.key": pemFile(
+    "private key of that certificate; with it the control plane speaks TLS alone",
+  ),
+  "admin.tls.clients": pemFile(
+    "authorities that clients' certificates must be signed by; without it none is asked for",
+  ),
+  "transformer.tls.certificate": pemFile(
+    "certificate of the listener for rudder-server, and of the authorities between",
+  ),
+  "transformer.tls.key": pemFile(
+    "private key of that certificate; with it that listener speaks TLS alone",
+  ),
   ...mailSettings,
   ...signOnSettings,
   "metrics.tenants": flag(
@@ -143,7 +172,19 @@ export const configSchema = Type.Object({
     { default: 0, maximum: 16_777_216 },
   ),
   "sandbox.fetch.allow": cidrs("private ranges that user code's `fetch` may reach nevertheless"),
-  ...rudderStackSettings,
+  "rudderstack.definitions": optionalText(
+    "checkout of RudderStack's rudder-integrations-config, which defines the types that rudder-server delivers",
+  ),
+  "rudderstack.namespace": optionalText(
+    "namespace in which rudder-servers get the configuration of all workspaces, with a token of the first workspace",
+    {
+      pattern: "^[A-Za-z0-9._-]{1,128}$",
+      title: "1 to 128 letters, digits, dots, underscores or hyphens",
+    },
+  ),
+  "rudderstack.code.open": flag(
+    "let whoever reaches the control plane read published code, for a rudder-transformer that has no secret",
+  ),
   "geolocation.database": optionalText("MaxMind-format file behind user code's `geolocation(ip)`", {
     reloadable: true,
   }),
@@ -200,4 +241,8 @@ function itemsMax(items: string, fallback: number) {
 
 function cidrs(description: string) {
   return Type.Array(Type.String({ title: "CIDR ranges" }), { default: [], description });
+}
+
+function pemFile(content: string) {
+  return optionalText(`PEM file with the ${content}`, { reloadable: "when set" });
 }
