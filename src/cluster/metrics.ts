@@ -1,4 +1,4 @@
-import { Gauge } from "prom-client";
+import { showGauge } from "../observe/gauge.ts";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
@@ -16,14 +16,7 @@ export function registerClusterMetrics(
   },
 ): void {
   const show = (name: string, help: string, value: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [metrics],
-      collect() {
-        this.set(value());
-      },
-    });
+    showGauge(metrics, name, help, value);
   show("pixelmill_cluster_partitions", "Partitions whose lanes run at this node", of.partitions);
   show(
     "pixelmill_cluster_partitions_stopped",
