@@ -1,21 +1,16 @@
 import { existsSync } from "node:fs";
-import { Gauge } from "prom-client";
 import { type Api, createApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/deps.ts";
 import { controlPlaneHosts } from "./api/request/cross-site.ts";
 import { openSignOn } from "./api/sign-in/sign-on.ts";
 import { type Backend, retentionBounds, type StartContext } from "./backend/backend.ts";
 import { openFigures } from "./backend/figures.ts";
-import { openAlerts } from "./backend/open-alerts.ts";
-import { openDataDirectory } from "./backend/open-data-directory.ts";
-import { openPipeline } from "./backend/open-pipeline.ts";
-import { openSandbox } from "./backend/open-sandbox.ts";
+import { openAlerts, openDataDirectory, openPipeline, openSandbox } from "./backend/open-parts.ts";
 import { type Certificates, openCertificates } from "./backend/reloadable/certificates.ts";
 import { openControlSocket } from "./backend/reloadable/control-socket.ts";
 import { openGeolocationDatabase } from "./backend/reloadable/open-geolocation.ts";
 import { openIngest } from "./backend/reloadable/open-ingest.ts";
-import { addOwnSettings } from "./backend/reloadable/own-settings.ts";
-import { startApi } from "./backend/reloadable/start-api.ts";
+import { addOwnSettings, startApi } from "./backend/reloadable/start-api.ts";
 import { openStandalone } from "./backend/standalone.ts";
 import { startBackups } from "./backup/scheduled-backups.ts";
 import { catalogFile } from "./catalog/store.ts";
@@ -40,6 +35,7 @@ import { reachableUrl } from "./http/url.ts";
 import { createClientAddresses } from "./ingest/client-address.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
 import { type DiskUsage, readDiskSpace } from "./observe/disk.ts";
+import { showGauge } from "./observe/gauge.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { recentResult } from "./observe/recent-result.ts";
@@ -211,14 +207,12 @@ async function openBackend(opening: StartContext): Promise<Backend> {
 }
 
 function showReserve(metrics: Metrics, catalogDirectory: string): void {
-  new Gauge({
-    name: "pixelmill_disk_reserve_bytes",
-    help: "Disk space that the catalog's file keeps for changes on a full disk",
-    registers: [metrics],
-    collect() {
-      this.set(reservedBytes(catalogFile(catalogDirectory)));
-    },
-  });
+  showGauge(
+    metrics,
+    "pixelmill_disk_reserve_bytes",
+    "Disk space that the catalog's file keeps for changes on a full disk",
+    () => reservedBytes(catalogFile(catalogDirectory)),
+  );
 }
 
 /** Starts the regular backups, if the settings ask for backups. */
@@ -233,7 +227,8 @@ function sandboxTrouble(sandbox: GuestSandbox): string | undefined {
   return state === "ready" ? undefined : reason;
 }
 
-interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds" | "alerts" | "definitions"> {
+interface ApiSources
+  extends Pick<ApiDeps, "publishing" | "kinds" | "alerts" | "definitions" | "starting"> {
   backend: Backend;
   sandbox: GuestSandbox;
   ingest: Ingest;
@@ -241,51 +236,32 @@ interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds" | "alerts" | "
   figures: FigureRecorder;
   disk: DiskUsage;
   certificates: Certificates;
-  starting(): string | undefined;
   failedHandshakes: FailedHandshakes;
 }
 
 function openApi(opening: StartContext, sources: ApiSources): Api {
   const { config, logger, metrics } = opening;
   const backups = openBackups(opening);
-  const { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk } = sources;
-  const { alerts, certificates, definitions, starting, failedHandshakes } = sources;
+  const { backend, sandbox, ingest, starting, failedHandshakes } = sources;
   const { catalog, nodes, others } = backend;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
+    ...sources,
     catalog,
-    publishing,
-    pipeline,
-    figures,
-    kinds,
-    definitions,
     namespace: config["rudderstack.namespace"],
     opensCode: config["rudderstack.code.open"],
-    alerts,
     diskSpace: () => readDiskSpace(config.data),
     version,
     logger,
     metrics,
     suspensions: (workspaceId) => programSuspensions(sandbox, workspaceId),
     slowCode: (workspaceId) => slowRevisions(sandbox, workspaceId),
-    ready: () =>
-      readiness({
-        config,
-        backend,
-        ingest,
-        sandbox,
-        pipeline,
-        certificates,
-        backups,
-        starting: starting(),
-      }),
-    starting,
+    ready: () => readiness({ ...sources, config, backups, starting: starting() }),
     onFailedHandshake: () => failedHandshakes.inc({ plane: "control" }),
     ...(nodes && { nodes }),
     ...(others && { others }),
     metricsText: recentResult(METRICS_KEPT_MS, () => metricsText(metrics, ingest)),
-    system: () =>
-      systemFigures({ ingest, sandbox, pipeline, disk, retention: retentionBounds(config) }),
+    system: () => systemFigures({ ...sources, retention: retentionBounds(config) }),
     clientOf(peer, forwardedFor) {
       const address = clients.of({ peer, header: () => forwardedFor });
       return clients.networkOf(address) ?? address;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, mock, spyOn, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { type AppOptions, openApp } from "../src/app.ts";
-import * as alerts from "../src/backend/open-alerts.ts";
+import * as alerts from "../src/backend/open-parts.ts";
 import * as listening from "../src/backend/reloadable/start-api.ts";
 import {
   controlSocket,

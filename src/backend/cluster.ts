@@ -1,7 +1,6 @@
 import { hostname } from "node:os";
 import { assert } from "../assert.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import { openCatalog } from "../catalog/open.ts";
 import { logNameOf, openPartitionLogs } from "../cluster/events/partition-logs.ts";
 import { endProver } from "../cluster/events/proven-end.ts";
 import { Membership, type MembershipState } from "../cluster/membership/membership.ts";
@@ -30,16 +29,9 @@ import { correctedClock } from "../pipeline/clock.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
 import { version } from "../version.ts";
-import { startAuditRetention } from "./audit-retention.ts";
-import {
-  auditBoundsOf,
-  type Backend,
-  type Check,
-  checkOf,
-  itemsMaxOf,
-  type StartContext,
-} from "./backend.ts";
+import { type Backend, type Check, checkOf, type StartContext } from "./backend.ts";
 import { brokerSettings } from "./broker-settings.ts";
+import { openServedCatalog } from "./open-catalog.ts";
 import { type AbilitySources, partitionAbility } from "./partition-ability.ts";
 import { PartitionLedgers } from "./partition-ledgers.ts";
 import { type PartitionPipelines, runPartitionPipelines } from "./partition-pipelines.ts";
@@ -250,10 +242,8 @@ const TOPICS = [
  * Opens the catalog that the nodes of the cluster share, and waits until this node has read all
  * changes made before the call.
  */
-async function openSharedCatalog(
-  { config, logger, stack, requestStop }: StartContext,
-  clients: KafkaClients,
-): Promise<Catalog> {
+async function openSharedCatalog(opening: StartContext, clients: KafkaClients): Promise<Catalog> {
+  const { config, logger, requestStop } = opening;
   const ids = topicIds(config);
   const topic = (name: string) => `${config["cluster.name"]}.${name}`;
   const name = topic("catalog");
@@ -262,16 +252,8 @@ async function openSharedCatalog(
   const replicas = config["cluster.replicas"];
   const [order] = await openOrderedTopic({ clients, logger, partitions: 1, replicas, ids, name });
   const directory = clusterDirectory(config, "catalog");
-  const catalog = await openCatalog({
-    directory,
-    logger,
-    itemsMax: itemsMaxOf(config),
-    audit: auditBoundsOf(config),
-    order: order!,
-    onNewer: requestStop,
-  });
-  stack.defer(() => catalog.close());
-  stack.defer(startAuditRetention(catalog, logger));
+  const storage = { directory, order: order!, onNewer: requestStop };
+  const catalog = await openServedCatalog(opening, storage);
   if (isNewNode) expectSameToken(catalog, config);
   return catalog;
 }

@@ -1,4 +1,3 @@
-import { openCatalog } from "../catalog/open.ts";
 import {
   catalogDirectory,
   deliveryDirectory,
@@ -13,35 +12,17 @@ import { createPipeline } from "../pipeline/pipeline.ts";
 import { knownPositions } from "../pipeline/reading/known-positions.ts";
 import { segmentBounds } from "../pipeline/retention/retention.ts";
 import { openStore } from "../store/lmdb/lmdb-store.ts";
-import { startAuditRetention } from "./audit-retention.ts";
-import {
-  auditBoundsOf,
-  type Backend,
-  checkOf,
-  itemsMaxOf,
-  retentionBounds,
-  type StartContext,
-} from "./backend.ts";
+import { type Backend, checkOf, retentionBounds, type StartContext } from "./backend.ts";
+import { openServedCatalog } from "./open-catalog.ts";
 
 /**
  * Opens the storage of a standalone server, which is on its own disk. Throws `StartError` when the
  * data directory belongs to a cluster node.
  */
-export async function openStandalone({
-  config,
-  logger,
-  metrics,
-  stack,
-}: StartContext): Promise<Backend> {
+export async function openStandalone(opening: StartContext): Promise<Backend> {
+  const { config, logger, metrics, stack } = opening;
   expectFittingDirectory(config);
-  const catalog = await openCatalog({
-    directory: catalogDirectory(config),
-    itemsMax: itemsMaxOf(config),
-    audit: auditBoundsOf(config),
-    logger,
-  });
-  stack.defer(() => catalog.close());
-  stack.defer(startAuditRetention(catalog, logger));
+  const catalog = await openServedCatalog(opening, { directory: catalogDirectory(config) });
   const ledger = openLedger(deliveryDirectory(config), logger);
   stack.defer(() => ledger.close());
   const logs = await openFileLogs({

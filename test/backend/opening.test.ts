@@ -1,13 +1,15 @@
 import { afterEach, describe, expect, jest, mock, spyOn, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startAuditRetention } from "../../src/backend/audit-retention.ts";
 import type { Backend, PipelineConfig, StartContext } from "../../src/backend/backend.ts";
 import { syncOffsetBase } from "../../src/backend/offset-base.ts";
-import { openAlerts } from "../../src/backend/open-alerts.ts";
-import { openDataDirectory } from "../../src/backend/open-data-directory.ts";
-import { openPipeline } from "../../src/backend/open-pipeline.ts";
-import { openSandbox } from "../../src/backend/open-sandbox.ts";
+import { startAuditRetention } from "../../src/backend/open-catalog.ts";
+import {
+  openAlerts,
+  openDataDirectory,
+  openPipeline,
+  openSandbox,
+} from "../../src/backend/open-parts.ts";
 import { openIngest } from "../../src/backend/reloadable/open-ingest.ts";
 import { startApi } from "../../src/backend/reloadable/start-api.ts";
 import { openStandalone } from "../../src/backend/standalone.ts";

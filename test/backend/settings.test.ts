@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { auditBoundsOf, checkOf, itemsMaxOf, retentionBounds } from "../../src/backend/backend.ts";
 import { brokerSettings } from "../../src/backend/broker-settings.ts";
 import { mailServerOf } from "../../src/backend/mail-server.ts";
-import { addOwnSettings } from "../../src/backend/reloadable/own-settings.ts";
+import { addOwnSettings } from "../../src/backend/reloadable/start-api.ts";
 import { limitedItems } from "../../src/catalog/management/item-limits.ts";
 import { LiveSettings } from "../../src/settings/live-settings.ts";
 import { readSettings } from "../../src/settings/reader.ts";

@@ -1,6 +1,7 @@
 import type { Api } from "../../api/api.ts";
+import { limitedItems } from "../../catalog/management/item-limits.ts";
 import type { ListeningSocket } from "../../http/listening-socket.ts";
-import type { StartContext } from "../backend.ts";
+import { type Backend, itemsMaxOf, type StartContext } from "../backend.ts";
 import type { Certificates } from "./certificates.ts";
 
 interface ControlPlaneSources {
@@ -23,4 +24,27 @@ export async function startApi(
   });
   certificates.control.onChange((keys) => api.setTls(keys));
   return url;
+}
+
+/**
+ * Makes each reload of the settings apply the new log level, workspace limits and rate limit of the
+ * API.
+ */
+export function addOwnSettings(
+  { settings, logger }: StartContext,
+  { catalog }: Pick<Backend, "catalog">,
+  api: Api,
+): void {
+  settings.add({
+    keys: [
+      "log.level",
+      "admin.rate",
+      ...limitedItems.map((items) => `workspace.${items}` as const),
+    ],
+    prepare: (next) => () => {
+      logger.level = next["log.level"];
+      catalog.setItemsMax(itemsMaxOf(next));
+      api.setRequestsPerSecondMax(next["admin.rate"]);
+    },
+  });
 }

@@ -1,5 +1,22 @@
 import type { Catalog } from "../catalog/catalog.ts";
+import { openCatalog } from "../catalog/open.ts";
 import type { Logger } from "../observe/log.ts";
+import { auditBoundsOf, itemsMaxOf, type StartContext } from "./backend.ts";
+
+/**
+ * Opens the catalog with the bounds that the settings give it, and deletes old entries of its audit
+ * log until the server stops.
+ */
+export async function openServedCatalog(
+  { config, logger, stack }: StartContext,
+  storage: Pick<Parameters<typeof openCatalog>[0], "directory" | "order" | "onNewer">,
+): Promise<Catalog> {
+  const bounds = { itemsMax: itemsMaxOf(config), audit: auditBoundsOf(config) };
+  const catalog = await openCatalog({ ...storage, ...bounds, logger });
+  stack.defer(() => catalog.close());
+  stack.defer(startAuditRetention(catalog, logger));
+  return catalog;
+}
 
 /** Time in milliseconds between two deletions of old entries from the audit log. */
 const PAUSE_MS = 3_600_000;
