@@ -14,9 +14,9 @@ import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
 import { awaitBrokers } from "../cluster/topics/await-brokers.ts";
 import { nameNumbers } from "../cluster/topics/number-list.ts";
 import { accessOf } from "../cluster/topics/partition-access.ts";
-import { judgeReading } from "../cluster/topics/reading-trouble.ts";
 import { judgeTopics } from "../cluster/topics/topic-health.ts";
 import { monitorTopicSettings } from "../cluster/topics/topic-settings-monitor.ts";
+import { judgeReading } from "../cluster/topics/troubles.ts";
 import { sourceOfRecord } from "../event/record.ts";
 import {
   clusterDirectory,

@@ -1,6 +1,6 @@
 import { logNameOf, type PartitionLogs } from "../cluster/events/partition-logs.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
-import { judgeLedgers, type LedgerJudgement } from "../cluster/topics/ledger-trouble.ts";
+import { type Judgement, judgeLedgers } from "../cluster/topics/troubles.ts";
 import { clusterDirectory, topicIds } from "../first-start/data-directory.ts";
 import type { KafkaClients } from "../kafka/client.ts";
 import type { Logger } from "../observe/log.ts";
@@ -126,7 +126,7 @@ export class PartitionLedgers {
    * Returns how serious the failures of ledgers are: whether `/ready` must answer 503, or only
    * warn. `runsPartitions` says whether this node delivers events.
    */
-  health(runsPartitions: boolean): LedgerJudgement {
+  health(runsPartitions: boolean): Judgement {
     const failures = this.#ledgers.map(({ ledger }) => ledger.failure());
     return judgeLedgers(failures, this.diskTrouble(), runsPartitions);
   }

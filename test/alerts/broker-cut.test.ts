@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { judgeReading } from "../../src/cluster/topics/reading-trouble.ts";
 import { judgeTopics } from "../../src/cluster/topics/topic-health.ts";
+import { judgeReading } from "../../src/cluster/topics/troubles.ts";
 import { ClusterView } from "../../src/kafka/cluster-view.ts";
 import type { MetadataAnswer } from "../../src/kafka/library.ts";
 import { startAlertScene, startReceiver, type TestReceiver, until } from "./_scene.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { judgeLedgers } from "../../src/cluster/topics/ledger-trouble.ts";
+import { judgeLedgers } from "../../src/cluster/topics/troubles.ts";
 
 const unread = "The topic p.ledgers cannot be read: its leader answers NOT_LEADER";
 

@@ -42,7 +42,7 @@ class SimulatedCluster {
     this.#partitions = partitions;
     this.nodes = Array.from({ length: count }, (_, index) => ({
       id: `node-${index}`,
-      release: new PartitionRelease({ sessionMs: SESSION_MS }),
+      release: new PartitionRelease(SESSION_MS),
       held: [],
     }));
     this.#rebalance(() => ({ troubles: new Map(), canRun: this.#all() }));
@@ -208,14 +208,14 @@ test("a node that is well and unwell in turns gets its partitions back less and 
 });
 
 test("a process that was suspended refuses no partition because of its pause", () => {
-  const release = new PartitionRelease({ sessionMs: SESSION_MS });
+  const release = new PartitionRelease(SESSION_MS);
   const ability = { troubles: new Map([[0, "A part does not work"]]), canRun: [] };
   release.observe(ability, [0], 60_000);
   expect(release.refused()).toEqual([]);
 });
 
 test("a partition that a node has reported to refuse stops without its work, also when the trouble ends for a moment", () => {
-  const release = new PartitionRelease({ sessionMs: SESSION_MS });
+  const release = new PartitionRelease(SESSION_MS);
   const full: PartitionAbility = { troubles: new Map([[0, "The disk is full"]]), canRun: [1] };
   const well: PartitionAbility = { troubles: new Map(), canRun: [0, 1] };
   for (let tick = 0; tick < TICKS_OF_SESSION; tick++) release.observe(full, [0, 1], TICK_MS);
@@ -231,7 +231,7 @@ test("a partition that a node has reported to refuse stops without its work, als
 
 /** A release that observes partition 0, second by second: with trouble, well, or neither. */
 function observed() {
-  const release = new PartitionRelease({ sessionMs: SESSION_MS });
+  const release = new PartitionRelease(SESSION_MS);
   const abilities: Record<string, PartitionAbility> = {
     trouble: { troubles: new Map([[0, "A part does not work"]]), canRun: [] },
     well: { troubles: new Map(), canRun: [0] },
@@ -294,7 +294,7 @@ test("a partition that its node still runs is accepted as soon as its trouble en
 });
 
 test("refused partitions are named by reason, in ascending order", () => {
-  const release = new PartitionRelease({ sessionMs: 1_000 });
+  const release = new PartitionRelease(1_000);
   const troubles = new Map([
     [10, "disk"],
     [9, "disk"],

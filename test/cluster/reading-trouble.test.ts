@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { type AbilitySources, partitionAbility } from "../../src/backend/partition-ability.ts";
 import type { PartitionAccess } from "../../src/cluster/topics/partition-access.ts";
-import { judgeReading } from "../../src/cluster/topics/reading-trouble.ts";
+import { judgeReading } from "../../src/cluster/topics/troubles.ts";
 
 const available: PartitionAccess = { state: "available" };
 const unreachable: PartitionAccess = { state: "unreachable", leader: "Broker 1 (kafka:9092)" };

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import {
   describePartitionFaults,
   type PartitionFault,
-} from "../../src/cluster/events/write-faults.ts";
+} from "../../src/cluster/topics/write-refusal.ts";
 
 const code = (apiId: string) => Object.assign(new Error("Refused"), { apiId });
 const fault = (

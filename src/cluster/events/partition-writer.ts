@@ -200,11 +200,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
    */
   async #send(take: () => Taken | undefined): Promise<void> {
     const { producer, partition } = this.options;
-    const offset = await producer.send(partition, () => {
-      const { buffer, end, count } = take() ?? emptyBlock();
-      sealBlock(buffer, end, 0, count);
-      return buffer.subarray(0, end);
-    });
+    const offset = await producer.send(partition, () => sealed(take()));
     this.#durable = Math.max(this.#durable, sequenceOf(offset + 1n));
     this.#acknowledgedAt = performance.now();
   }
@@ -271,8 +267,9 @@ const NO_ANSWER = `The brokers said nothing for ${ANSWER_MS_MAX / 1000} s`;
 
 type Taken = Pick<OpenBlock, "buffer" | "end" | "count">;
 
-const emptyBlock = (): Taken => ({
-  buffer: Buffer.alloc(HEADER_BYTES),
-  end: HEADER_BYTES,
-  count: 0,
-});
+/** Seals a block as a partition takes it. Without a block, seals one without records. */
+export function sealed(taken?: Taken): Buffer {
+  const { buffer = Buffer.alloc(HEADER_BYTES), end = HEADER_BYTES, count = 0 } = taken ?? {};
+  sealBlock(buffer, end, 0, count);
+  return buffer.subarray(0, end);
+}

@@ -5,8 +5,8 @@ import { writerMetrics } from "../../log/metrics.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
+import { describePartitionFaults } from "../topics/write-refusal.ts";
 import { PartitionWriter } from "./partition-writer.ts";
-import { describePartitionFaults } from "./write-faults.ts";
 
 /**
  * Settings with which a process opens a topic to append events to its partitions. The server passes

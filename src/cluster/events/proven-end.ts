@@ -1,7 +1,7 @@
 import { withTimeLimit } from "../../concurrency/time-limit.ts";
 import type { KafkaClients } from "../../kafka/client.ts";
 import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
-import { HEADER_BYTES, sealBlock } from "../../log/block.ts";
+import { sealed } from "./partition-writer.ts";
 
 /**
  * Returns the offset after all blocks of a partition that were acknowledged before the call, as the
@@ -23,13 +23,7 @@ export function endProver(clients: Pick<KafkaClients, "producer">, topic: string
   return async (partition) => {
     producer ??= new IdempotentProducer({ producer: clients.producer(), topic });
     const late = () => new Error(`Expected the leader of ${topic} ${partition} to take a block`);
-    const sent = producer.send(partition, emptyBlock);
+    const sent = producer.send(partition, () => sealed());
     return Number(await withTimeLimit(sent, ACKNOWLEDGED_MS_MAX, late));
   };
-}
-
-function emptyBlock(): Buffer {
-  const block = Buffer.alloc(HEADER_BYTES);
-  sealBlock(block, HEADER_BYTES, 0, 0);
-  return block;
 }

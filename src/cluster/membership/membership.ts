@@ -112,7 +112,7 @@ export class Membership {
 
   constructor(private readonly options: MembershipOptions) {
     const { clients, group, topic, sessionMs } = options;
-    this.#release = new PartitionRelease({ sessionMs });
+    this.#release = new PartitionRelease(sessionMs);
     this.#admin = clients.admin();
     this.#consumer = clients.groupConsumer({
       groupId: group,

@@ -16,14 +16,6 @@ export interface RefusedPartitions {
   partitions: number[];
 }
 
-export interface PartitionReleaseOptions {
-  /**
-   * Session timeout of the consumer group, in milliseconds. A node refuses a partition with which
-   * it has had trouble for this long.
-   */
-  sessionMs: number;
-}
-
 /**
  * Maximum milliseconds that one call of `observe` counts. If more time has passed since the last
  * call, the process was suspended, and nothing was observed in the rest of the time.
@@ -41,7 +33,6 @@ type ObservedPartition = ReturnType<typeof newlyObserved>;
  * as soon as its trouble ends, because no other node could run it either.
  */
 export class PartitionRelease {
-  readonly #sessionMs: number;
   readonly #observed = new Map<number, ObservedPartition>();
   /**
    * Partitions that this node refused or had trouble with when it last reported to the other nodes.
@@ -51,9 +42,11 @@ export class PartitionRelease {
   #reportedRefusals: ReadonlySet<number> = new Set();
   #sinceReportMs = Number.POSITIVE_INFINITY;
 
-  constructor({ sessionMs }: PartitionReleaseOptions) {
-    this.#sessionMs = sessionMs;
-  }
+  /**
+   * `sessionMs` is the session timeout of the consumer group, in milliseconds. A node refuses a
+   * partition with which it has had trouble for this long.
+   */
+  constructor(private readonly sessionMs: number) {}
 
   /**
    * Updates which partitions this node refuses. `held` has the partitions that are assigned to this
@@ -66,19 +59,19 @@ export class PartitionRelease {
       const state = this.#observed.getOrInsertComputed(partition, newlyObserved);
       const troubledMs = state.troubledMs + stepMs;
       Object.assign(state, { reason, isTroubled: true, wellMs: 0, troubledMs });
-      if (state.troubledMs < this.#sessionMs || state.isRefused) continue;
+      if (state.troubledMs < this.sessionMs || state.isRefused) continue;
       state.isRefused = true;
       state.refusals += 1;
     }
     for (const [partition, state] of this.#observed) {
       if (ability.troubles.has(partition)) continue;
       state.isTroubled = false;
-      state.troubledMs = Math.max(0, Math.min(state.troubledMs, this.#sessionMs) - stepMs);
+      state.troubledMs = Math.max(0, Math.min(state.troubledMs, this.sessionMs) - stepMs);
       state.wellMs = ability.canRun.includes(partition) ? state.wellMs + stepMs : 0;
       if (held.includes(partition) || state.wellMs >= this.#backoffMs(state)) {
         state.isRefused = false;
       }
-      const isForgotten = state.wellMs >= BACKOFF_SESSIONS_MAX * this.#sessionMs;
+      const isForgotten = state.wellMs >= BACKOFF_SESSIONS_MAX * this.sessionMs;
       if (isForgotten && !state.isRefused) this.#observed.delete(partition);
     }
   }
@@ -121,7 +114,7 @@ export class PartitionRelease {
     const holds = held.filter((partition) => refused.has(partition));
     if (holds.some((partition) => !this.#reportedRefusals.has(partition))) return true;
     const isWellAgain = this.#reported.values().some((it) => !refused.has(it) && this.#isWell(it));
-    return (holds.length > 0 || isWellAgain) && this.#sinceReportMs >= this.#sessionMs;
+    return (holds.length > 0 || isWellAgain) && this.#sinceReportMs >= this.sessionMs;
   }
 
   /** Records that this node has just reported which partitions it refuses. */
@@ -139,12 +132,12 @@ export class PartitionRelease {
 
   /** Returns whether this node has been able to run the partition for a session. */
   #isWell(partition: number): boolean {
-    const { wellMs = this.#sessionMs } = this.#observed.get(partition) ?? {};
-    return wellMs >= this.#sessionMs;
+    const { wellMs = this.sessionMs } = this.#observed.get(partition) ?? {};
+    return wellMs >= this.sessionMs;
   }
 
   #backoffMs({ refusals }: ObservedPartition): number {
-    return Math.min(2 ** (refusals - 1), BACKOFF_SESSIONS_MAX) * this.#sessionMs;
+    return Math.min(2 ** (refusals - 1), BACKOFF_SESSIONS_MAX) * this.sessionMs;
   }
 }
 

@@ -154,7 +154,9 @@ export function createNodeRpc(options: NodeRpcOptions) {
     const lately = heardAt.keys().filter((id) => isHeard(id, PRESENT_MS));
     const awaited = new Set([...expected(), ...lately]);
     awaited.delete(node);
-    if (awaited.size === 0 || asked.size >= QUESTIONS_MAX) return nobodyAnswered(awaited);
+    if (awaited.size === 0 || asked.size >= QUESTIONS_MAX) {
+      return { answers: new Map(), missing: [...awaited].sort() };
+    }
     const all = Promise.withResolvers<void>();
     const id = crypto.randomUUID();
     const answers = new Map<string, unknown>();
@@ -218,10 +220,6 @@ function decode(bytes: Uint8Array): unknown {
   } catch {
     return undefined;
   }
-}
-
-function nobodyAnswered(awaited: ReadonlySet<string>): NodeAnswers {
-  return { answers: new Map(), missing: [...awaited].sort() };
 }
 
 function isMessage(message: unknown): message is Message {

@@ -8,16 +8,13 @@ const PAUSE_MS = 20;
  * pause ends early when this node waits for an entry.
  */
 export class FollowPace {
-  readonly #pauseMs: number;
   /** Position after the last entry of the log that this node waits to read. */
   #wanted = 0;
   /** Position after the last entry of the log that this node has appended. */
   #appended = 0;
   #hurry: (() => void) | undefined;
 
-  constructor(pauseMs = PAUSE_MS) {
-    this.#pauseMs = pauseMs;
-  }
+  constructor(private readonly pauseMs = PAUSE_MS) {}
 
   /**
    * Records that this node has appended an entry at `position`, which it then waits to read. After
@@ -40,7 +37,7 @@ export class FollowPace {
     if (this.#wanted > next) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#hurry = resolve;
-    const timer = setTimeout(resolve, this.#pauseMs);
+    const timer = setTimeout(resolve, this.pauseMs);
     await promise;
     clearTimeout(timer);
     this.#hurry = undefined;

@@ -10,21 +10,18 @@ export interface TopicSettingsMonitorOptions {
   everyMs?: number;
 }
 
-export interface TopicSettingsMonitor {
-  /** Returns a sentence for each topic whose settings risked data loss when last checked. */
-  warnings(): string[];
-  close(): void;
-}
-
 const LOOK_MS = 10_000;
 
-/** Starts to check regularly whether the current settings of the topics risk data loss. */
+/**
+ * Starts to check regularly whether the current settings of the topics risk data loss. `warnings`
+ * returns a sentence for each topic whose settings did when last checked.
+ */
 export function monitorTopicSettings({
   admin,
   topics,
   logger,
   everyMs = LOOK_MS,
-}: TopicSettingsMonitorOptions): TopicSettingsMonitor {
+}: TopicSettingsMonitorOptions) {
   const faults = new Map<string, string>();
 
   async function lookAt(topic: TopicSettings): Promise<void> {

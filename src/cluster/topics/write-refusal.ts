@@ -1,4 +1,5 @@
 import type { WriteRefusal } from "../../kafka/idempotent-producer.ts";
+import { nameNumbers } from "./number-list.ts";
 
 /**
  * By Kafka's error code, what a broker says with this code when it refuses a batch. The subject of
@@ -37,6 +38,24 @@ export function describeWriteRefusal({ leader, broker, error }: WriteRefusal): s
     code === undefined ? "does not answer this node" : (REASONS[code] ?? `answers ${code}`);
   const named = broker ?? leader;
   return `broker ${named}, which ${named === leader ? "leads" : "led before"}, ${reason}`;
+}
+
+/** A partition that does not accept records, and why. */
+export interface PartitionFault extends WriteRefusal {
+  partition: number;
+}
+
+/** Returns one sentence per cause, with the partitions that accept no records because of it. */
+export function describePartitionFaults(
+  topic: string,
+  faults: readonly PartitionFault[],
+): string[] {
+  const groups = Map.groupBy(faults, describeWriteRefusal);
+  return [...groups].map(([reason, of]) => {
+    const partitions = nameNumbers(of.map(({ partition }) => partition));
+    const subject = of.length === 1 ? "partition" : "partitions";
+    return `${topic} is not written in ${subject} ${partitions}: ${reason}`;
+  });
 }
 
 const UNKNOWN: ReadonlySet<string> = new Set(["UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"]);

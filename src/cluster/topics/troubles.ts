@@ -1,0 +1,83 @@
+import { REQUEST_MS_MAX } from "../../kafka/client.ts";
+import { CONSEQUENCE } from "../../observe/consequence.ts";
+import { INGEST_REFUSED_SHARE_MAX } from "../../settings/limits.ts";
+import { nameNumbers } from "./number-list.ts";
+import type { PartitionAccess } from "./partition-access.ts";
+import { noAnswerOf } from "./topic-health.ts";
+
+export interface Judgement {
+  /**
+   * Sentence that says why `/ready` answers 503. Undefined if what was judged does not cause this.
+   */
+  trouble: string | undefined;
+  warnings: string[];
+}
+
+/**
+ * Decides whether failing ledgers (stores of delivery progress) are trouble, because of which
+ * `/ready` answers 503, or only a warning. `failures` has, for each partition whose ledger this
+ * node cannot read or write, a sentence that says why. If this node's disk does not take changes of
+ * ledgers, `ofDisk` says why.
+ *
+ * - More than the share `INGEST_REFUSED_SHARE_MAX` of all ledgers fails: trouble.
+ * - Fewer ledgers fail: a warning, because other nodes deliver the events of these partitions once
+ *   the group's session time has passed.
+ * - The disk does not take changes: trouble while this node delivers the events of any partition,
+ *   and otherwise a warning.
+ */
+export function judgeLedgers(
+  failures: readonly (string | undefined)[],
+  ofDisk: string | undefined,
+  runsPartitions: boolean,
+): Judgement {
+  if (ofDisk !== undefined && !runsPartitions) {
+    const rest = "other nodes run its partitions, and it answers nothing about dead letters";
+    return { trouble: undefined, warnings: [ofDisk + CONSEQUENCE + rest] };
+  }
+  const failing = failures.flatMap((cause, partition) => (cause ? [{ cause, partition }] : []));
+  const trouble = ofDisk ?? failing[0]?.cause;
+  if (ofDisk !== undefined || failing.length > INGEST_REFUSED_SHARE_MAX * failures.length) {
+    return { trouble, warnings: [] };
+  }
+  const warnings = [...Map.groupBy(failing, ({ cause }) => cause)].map(([cause, of]) => {
+    const partitions = nameNumbers(of.map(({ partition }) => partition));
+    const subject = of.length === 1 ? "ledger of partition" : "ledgers of partitions";
+    return `The ${subject} ${partitions} cannot be used here: ${cause}`;
+  });
+  return { trouble: undefined, warnings };
+}
+
+/**
+ * Milliseconds without an answer from a leader of the catalog after which `/ready` reports that API
+ * requests fail. During a shorter silence, requests wait for this leader or its successor.
+ */
+const SILENT_MS_MAX = REQUEST_MS_MAX;
+
+/**
+ * Decides whether what this node cannot read is trouble, because of which `/ready` answers 503, or
+ * only a warning. `unread` is a sentence about events that cannot be read.
+ *
+ * - A leader of the catalog has not answered for `SILENT_MS_MAX`: trouble, because this node then
+ *   answers no API request.
+ * - Some event partitions cannot be read or written, but at most the share
+ *   `INGEST_REFUSED_SHARE_MAX` of all: `unread` is a warning, because this node serves the others.
+ *   It releases partitions to nodes that can read them.
+ * - In all other cases `unread` is trouble.
+ */
+export function judgeReading(
+  access: (topic: "catalog" | "events", silentMs: number) => readonly PartitionAccess[],
+  unread: string | undefined,
+): Judgement {
+  const silent = access("catalog", SILENT_MS_MAX).find(({ state }) => state === "unreachable");
+  if (silent?.state === "unreachable") {
+    const consequence = "it leads the catalog, which this node cannot read";
+    const trouble = noAnswerOf(silent.leader) + CONSEQUENCE + consequence;
+    return { trouble, warnings: [] };
+  }
+  const events = access("events", 0);
+  const failing = events.filter(({ state }) => state !== "available").length;
+  const isPart = failing > 0 && failing <= INGEST_REFUSED_SHARE_MAX * events.length;
+  return isPart
+    ? { trouble: undefined, warnings: unread === undefined ? [] : [unread] }
+    : { trouble: unread, warnings: [] };
+}
