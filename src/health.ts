@@ -43,32 +43,24 @@ interface ReadinessSources {
  * Builds the response of `/ready`: the result of the check of each part of the server, and warnings
  * for the operator.
  */
-export function readiness({
-  config,
-  backend,
-  ingest,
-  sandbox,
-  pipeline,
-  backups,
-  certificates,
-  starting,
-}: ReadinessSources): Readiness {
+export function readiness(sources: ReadinessSources): Readiness {
+  const { backend, sandbox, certificates } = sources;
   const { state, reason, insecure } = sandbox.status();
-  const pixels = ingest.health();
+  const pixels = sources.ingest.health();
   const checks = {
     ingest: checkOf(pixels.trouble),
     sandbox: checkOf(state === "ready" ? undefined : (reason ?? "Not started yet")),
-    catalog: checkOf(backend.catalog.trouble() ?? starting),
+    catalog: checkOf(backend.catalog.trouble() ?? sources.starting),
     ...backend.checks(),
   };
   const warnings = [
     ...(insecure ? [SANDBOX_INSECURE] : []),
-    ...(existsSync(holdFile(config)) ? [DELIVERIES_HELD] : []),
+    ...(existsSync(holdFile(sources.config)) ? [DELIVERIES_HELD] : []),
     ...pixels.warnings,
     ...backend.logs.warnings(),
     ...backend.warnings(),
-    ...pipeline.warnings(),
-    ...(backups?.warnings() ?? []),
+    ...sources.pipeline.warnings(),
+    ...(sources.backups?.warnings() ?? []),
     ...Object.values(certificates).flatMap((certificate) => certificate.warnings()),
   ];
   return { ready: Object.values(checks).every(({ ok }) => ok), ...mergeByCause(checks, warnings) };

@@ -1,6 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { temporaryDirectory } from "../disk/temporary-directory.ts";
 import { StartError } from "../errors.ts";
 import type { Config } from "../settings/keys.ts";
 import { backup } from "./backup.ts";
@@ -40,22 +41,19 @@ async function backUpToBucket(
       `Expected the key of a new object, as s3://BUCKET/KEY, got ${urlText(url)}`,
     );
   }
+  using stack = new DisposableStack();
   const bucket = openBucket(config, url.bucket);
+  stack.defer(() => bucket.close());
   removeStaging();
-  const staging = mkdtempSync(join(tmpdir(), `pixelmill-backup-${process.pid}-`));
-  try {
-    const [found] = await bucket.list(url.key);
-    if (found?.key === url.key) {
-      throw new StartError(`Expected a new object, but ${urlText(url)} exists`);
-    }
-    const path = join(staging, "backup");
-    const contents = await backup(config, path);
-    await upload(bucket, path, url.key);
-    return contents;
-  } finally {
-    rmSync(staging, { recursive: true, force: true });
-    bucket.close();
+  using staging = temporaryDirectory(join(tmpdir(), `pixelmill-backup-${process.pid}-`));
+  const [found] = await bucket.list(url.key);
+  if (found?.key === url.key) {
+    throw new StartError(`Expected a new object, but ${urlText(url)} exists`);
   }
+  const path = join(staging.path, "backup");
+  const contents = await backup(config, path);
+  await upload(bucket, path, url.key);
+  return contents;
 }
 
 /** Deletes the temporary directories of backups whose processes have ended. */

@@ -4,7 +4,7 @@
  * the same file, because the serial number is computed from the content, and the time is that of
  * the commit.
  */
-import { basePackages } from "./image/base-packages.ts";
+import { type BasePackage, basePackages } from "./image/base-packages.ts";
 import { output } from "./product.ts";
 
 interface Component {
@@ -53,9 +53,7 @@ export function billOfMaterials(bom: BillOfMaterials, time: number): string {
   metadata.timestamp = new Date(time * 1000).toISOString();
   for (const tool of metadata.tools ?? []) delete tool.version;
   const system = Object.entries(basePackages).flatMap(([architecture, packages]) =>
-    packages.map(({ name, version, sha256 }) =>
-      debianComponent(name, version, architecture, sha256),
-    ),
+    packages.map((it) => debianComponent(it, architecture)),
   );
   bom.components.push(...system);
   bom.dependencies.push(...system.map((it) => ({ ref: it["bom-ref"], dependsOn: [] })));
@@ -63,12 +61,7 @@ export function billOfMaterials(bom: BillOfMaterials, time: number): string {
   return `${JSON.stringify(bom, null, 2)}\n`;
 }
 
-function debianComponent(
-  name: string,
-  version: string,
-  architecture: string,
-  sha256: string,
-): Component {
+function debianComponent({ name, version, sha256 }: BasePackage, architecture: string): Component {
   const url = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}&distro=debian-12`;
   return {
     "bom-ref": url,

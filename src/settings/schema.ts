@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { backupSettings } from "./backup-settings.ts";
 import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
-import { mailSettings } from "./mail-settings.ts";
 import {
   flag,
   host,
@@ -128,7 +127,31 @@ export const configSchema = Type.Object({
   "transformer.tls.key": pemFile(
     "private key of that certificate; with it that listener speaks TLS alone",
   ),
-  ...mailSettings,
+  "smtp.server": optionalText("mail server that sends alerts by email", {
+    reloadable: true,
+    ...hostAndPort,
+  }),
+  "smtp.tls": oneOf(["starttls", "implicit", "none"], {
+    reloadable: true,
+    default: "starttls",
+    description:
+      "how the connection to the mail server is encrypted: starttls, implicit (from its beginning) or none",
+  }),
+  "smtp.ca": optionalText(
+    "PEM file of the authorities that the mail server's certificate is signed by",
+    { reloadable: true },
+  ),
+  "smtp.user": optionalText("name to sign in to the mail server", {
+    reloadable: true,
+    maxLength: 320,
+  }),
+  "smtp.password": secretText("password to sign in to the mail server", { reloadable: true }),
+  "smtp.from": optionalText("address that alerts are sent from by email", {
+    reloadable: true,
+    pattern: "^[^ @<>]+@[^ @<>]+$",
+    title: "an email address",
+    maxLength: 320,
+  }),
   ...signOnSettings,
   "metrics.tenants": flag(
     "label metrics with ids and names of workspaces, destinations and code; `/metrics` needs no token",

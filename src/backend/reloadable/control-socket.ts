@@ -2,7 +2,6 @@ import { rmSync } from "node:fs";
 import { Counter } from "prom-client";
 import { messageOf, StartError } from "../../errors.ts";
 import { controlSocket } from "../../first-start/data-directory.ts";
-import type { Logger } from "../../observe/log.ts";
 import type { LiveSettings } from "../../settings/live-settings.ts";
 import type { StartContext } from "../backend.ts";
 
@@ -15,15 +14,10 @@ export interface ControlFault {
  * Listens on a Unix socket in the data directory, for the commands `reload` and `config --running`.
  * Only the owner of the directory can connect. A SIGHUP also reloads the settings.
  */
-export function openControlSocket({
-  config,
-  settings,
-  logger,
-  metrics,
-  stack,
-}: StartContext): void {
+export function openControlSocket(opening: StartContext): void {
+  const { config, settings, logger, stack } = opening;
   settings.expectComplete();
-  const reload = createReload({ settings, logger, metrics });
+  const reload = createReload(opening);
   const reloadAtSignal = () => void reload("SIGHUP");
   process.on("SIGHUP", reloadAtSignal);
   stack.defer(() => void process.off("SIGHUP", reloadAtSignal));
@@ -39,17 +33,11 @@ export function openControlSocket({
   }
 }
 
-interface ReloadParts {
-  settings: LiveSettings;
-  logger: Logger;
-  metrics: StartContext["metrics"];
-}
-
 /**
  * Returns a function that reloads the settings, and logs and counts the result. `by` says for the
  * log who asked for the reload.
  */
-function createReload({ settings, logger, metrics }: ReloadParts): (by: string) => Response {
+function createReload({ settings, logger, metrics }: StartContext): (by: string) => Response {
   const reloads = new Counter({
     name: "pixelmill_settings_reloads_total",
     help: "Reloads of the settings by result: ok, or failed, after which nothing has changed",

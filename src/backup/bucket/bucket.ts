@@ -5,7 +5,7 @@ import { StartError } from "../../errors.ts";
 import type { Config } from "../../settings/keys.ts";
 import { BACKUP_LIST_PAGES_MAX, BACKUP_REQUEST_TRIES_MAX } from "../../settings/limits.ts";
 import { authoritiesOf, bucketConfig } from "./bucket-config.ts";
-import { type ListedObject, listPage, uploadsPage } from "./listing.ts";
+import { type ListedObject, listPage, type Page, uploadsPage } from "./listing.ts";
 
 /** Maximum size in bytes of a response with one page of a list. A page has at most 1,000 keys. */
 const LIST_BYTES_MAX = 4 << 20;
@@ -86,7 +86,7 @@ export function openBucket(config: Config, name: string, signal = new AbortContr
   async function pages<T>(
     request: Pick<BucketRequest, "purpose" | "permission">,
     first: Record<string, string>,
-    read: (xml: string) => { items: T[]; next: Record<string, string> | undefined },
+    read: (xml: string) => Page<T>,
   ): Promise<T[]> {
     const found: T[] = [];
     let query: Record<string, string> | undefined = first;

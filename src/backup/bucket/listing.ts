@@ -10,11 +10,14 @@ interface OpenUpload {
   uploadId: string;
 }
 
-/** Parses a page of `ListObjectsV2`. `next` has the query parameters that request the next page. */
-export function listPage(xml: string): {
-  items: ListedObject[];
+/** Items of a listing. `next` has the query parameters that request the next page. */
+export interface Page<T> {
+  items: T[];
   next: Record<string, string> | undefined;
-} {
+}
+
+/** Parses a page of `ListObjectsV2`. */
+export function listPage(xml: string): Page<ListedObject> {
   const items = elements(xml, "Contents").flatMap((element) => {
     const key = textOf(element, "Key");
     const bytes = Number(textOf(element, "Size"));
@@ -25,14 +28,8 @@ export function listPage(xml: string): {
   return { items, next };
 }
 
-/**
- * Parses a page of `ListMultipartUploads`. `next` has the query parameters that request the next
- * page.
- */
-export function uploadsPage(xml: string): {
-  items: OpenUpload[];
-  next: Record<string, string> | undefined;
-} {
+/** Parses a page of `ListMultipartUploads`. */
+export function uploadsPage(xml: string): Page<OpenUpload> {
   const items = elements(xml, "Upload").flatMap((element) => {
     const key = textOf(element, "Key");
     const uploadId = textOf(element, "UploadId");

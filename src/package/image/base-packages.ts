@@ -118,7 +118,7 @@ function updateBase(): void {
 if (import.meta.main) updateBase();
 
 /** Version of a Debian package, and the hash of its file. */
-interface BasePackage {
+export interface BasePackage {
   name: string;
   version: string;
   sha256: string;
