@@ -68,7 +68,10 @@ export function backupTarget(config: Config, logger: Logger): BackupTarget {
 }
 
 function inDirectory(directory: string): BackupTarget {
-  prepareBackupDirectory(directory);
+  orStartError(`Cannot use backup.directory ${directory}`, () => {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    removeLeftovers(directory);
+  });
   return {
     environment: {},
     placeOf: (at) => join(directory, backupName(at)),
@@ -166,15 +169,4 @@ export function removeLeftovers(directory: string): void {
       rmSync(join(directory, name), { recursive: true, force: true });
     }
   }
-}
-
-/**
- * Creates the directory for backups, and deletes the unfinished backups of processes that have
- * ended. Throws `StartError` if the directory cannot be used.
- */
-function prepareBackupDirectory(directory: string): void {
-  orStartError(`Cannot use backup.directory ${directory}`, () => {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    removeLeftovers(directory);
-  });
 }

@@ -34,10 +34,9 @@ export async function debianPackage(product: Product, path: string): Promise<voi
   for (const file of [...files, ...controlFiles(product, files)]) put(stage, file);
   setTimes(stage, product.time);
   mkdirSync(dirname(path), { recursive: true });
-  output(
-    ["dpkg-deb", "--root-owner-group", "-Zzstd", "-z3", "--threads-max=1", "--build", stage, path],
-    { env: { SOURCE_DATE_EPOCH: String(product.time) } },
-  );
+  const options = ["--root-owner-group", "-Zzstd", "-z3", "--threads-max=1"];
+  const env = { SOURCE_DATE_EPOCH: String(product.time) };
+  output(["dpkg-deb", ...options, "--build", stage, path], { env });
 }
 
 async function installedFiles(product: Product): Promise<PackedFile[]> {

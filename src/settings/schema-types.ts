@@ -55,6 +55,11 @@ export function flag(description: string, fallback = false) {
   return Type.Boolean({ default: fallback, description });
 }
 
+/** Returns the schema of a setting: a list of texts, which is empty if it is not set. */
+export function list(description: string, item: StringOptions, fallback: string[] = []) {
+  return Type.Array(Type.String(item), { default: fallback, description });
+}
+
 /** Returns the schema of an optional setting: a text that is never shown. */
 export function secretText(description: string, options: StringOptions = {}) {
   return optionalText(description, { maxLength: 1_024, ...options, writeOnly: true });

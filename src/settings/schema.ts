@@ -7,6 +7,7 @@ import {
   hostAndPort,
   httpUrl,
   integer,
+  list,
   oneOf,
   optionalInteger,
   optionalText,
@@ -27,16 +28,12 @@ export const configSchema = Type.Object({
   port: port(8080, "port of the data plane; 0 takes a free one"),
   "admin.host": host("127.0.0.1", "address of the control plane (API, metrics)"),
   "admin.port": port(8081, "port of the control plane; 0 takes a free one"),
-  "admin.hosts": Type.Array(
-    Type.String({
+  "admin.hosts": list(
+    "names of the control plane for browsers and scrapers, beside localhost; " +
+      "with a port where a proxy listens on another one than 80 or 443",
+    {
       pattern: "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*(:[1-9][0-9]{0,4})?$",
       title: "host names, with a port where a proxy listens on another one than 80 or 443",
-    }),
-    {
-      default: [],
-      description:
-        "names of the control plane for browsers and scrapers, beside localhost; " +
-        "with a port where a proxy listens on another one than 80 or 443",
     },
   ),
   "admin.token": optionalText(
@@ -211,10 +208,10 @@ export const configSchema = Type.Object({
   "geolocation.database": optionalText("MaxMind-format file behind user code's `geolocation(ip)`", {
     reloadable: true,
   }),
-  "cluster.kafka": Type.Array(Type.String(hostAndPort), {
-    default: [],
-    description: "Kafka brokers that several nodes share; without them the server is alone",
-  }),
+  "cluster.kafka": list(
+    "Kafka brokers that several nodes share; without them the server is alone",
+    hostAndPort,
+  ),
   "cluster.name": Type.String({
     default: "pixelmill",
     pattern: "^[A-Za-z0-9_-]{1,64}$",
@@ -263,7 +260,7 @@ function itemsMax(items: string, fallback: number) {
 }
 
 function cidrs(description: string) {
-  return Type.Array(Type.String({ title: "CIDR ranges" }), { default: [], description });
+  return list(description, { title: "CIDR ranges" });
 }
 
 function pemFile(content: string) {

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { SESSION_SECONDS_MAX } from "./limits.ts";
-import { httpUrl, integer, optionalText, secretText } from "./schema-types.ts";
+import { httpUrl, integer, list, optionalText, secretText } from "./schema-types.ts";
 
 /** Settings of single sign-on with OpenID Connect, as a part of `configSchema`. */
 export const signOnSettings = {
@@ -19,26 +19,23 @@ export const signOnSettings = {
   "oidc.ca": optionalText(
     "PEM file of the authorities that the provider's certificate is signed by",
   ),
-  "oidc.scopes": Type.Array(Type.String({ pattern: "^[^ ]+$", title: "scopes" }), {
-    default: ["openid", "profile", "email"],
-    description: "scopes that the server asks for; some providers send groups only for another one",
-  }),
+  "oidc.scopes": list(
+    "scopes that the server asks for; some providers send groups only for another one",
+    { pattern: "^[^ ]+$", title: "scopes" },
+    ["openid", "profile", "email"],
+  ),
   "oidc.groups.claim": Type.String({
     default: "groups",
     minLength: 1,
     maxLength: 256,
     description: "claim of the ID token or of UserInfo with the names of an account's groups",
   }),
-  "oidc.roles": Type.Array(
-    Type.String({
+  "oidc.roles": list(
+    "roles of groups, such as `data-team=developer`; `*` is everybody's group. " +
+      "An account without a role may not sign in",
+    {
       pattern: "^.+=(viewer|developer|operator|admin)$",
       title: "GROUP=ROLE, with the role viewer, developer, operator or admin",
-    }),
-    {
-      default: [],
-      description:
-        "roles of groups, such as `data-team=developer`; `*` is everybody's group. " +
-        "An account without a role may not sign in",
     },
   ),
   "oidc.workspace": optionalText("workspace of the accounts; the oldest one without it", {

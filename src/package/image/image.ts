@@ -49,19 +49,12 @@ export async function imageLayout(
       textFile("usr/share/doc/pixelmill/copyright", licence()),
     ]),
   ];
-  const config = add(
-    "application/vnd.oci.image.config.v1+json",
-    JSON.stringify(configuration(product, revision, layers)),
-  );
-  const manifest = add(
-    "application/vnd.oci.image.manifest.v1+json",
-    JSON.stringify({
-      schemaVersion: 2,
-      mediaType: "application/vnd.oci.image.manifest.v1+json",
-      config,
-      layers: layers.map(({ descriptor }) => descriptor),
-    }),
-  );
+  const addJson = (mediaType: string, content: object) => add(mediaType, JSON.stringify(content));
+  const configType = "application/vnd.oci.image.config.v1+json";
+  const config = addJson(configType, configuration(product, revision, layers));
+  const mediaType = "application/vnd.oci.image.manifest.v1+json";
+  const descriptors = layers.map(({ descriptor }) => descriptor);
+  const manifest = addJson(mediaType, { schemaVersion: 2, mediaType, config, layers: descriptors });
   const json = (path: string, content: unknown) => textFile(path, JSON.stringify(content));
   return [
     ...blobs,
