@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { Gauge } from "prom-client";
 import { type Api, createApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/deps.ts";
 import { controlPlaneHosts } from "./api/request/cross-site.ts";
@@ -35,7 +36,6 @@ import { reachableUrl } from "./http/url.ts";
 import { createClientAddresses } from "./ingest/client-address.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
 import { type DiskUsage, readDiskSpace } from "./observe/disk.ts";
-import { showGauge } from "./observe/gauge.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { recentResult } from "./observe/recent-result.ts";
@@ -207,12 +207,14 @@ async function openBackend(opening: StartContext): Promise<Backend> {
 }
 
 function showReserve(metrics: Metrics, catalogDirectory: string): void {
-  showGauge(
-    metrics,
-    "pixelmill_disk_reserve_bytes",
-    "Disk space that the catalog's file keeps for changes on a full disk",
-    () => reservedBytes(catalogFile(catalogDirectory)),
-  );
+  new Gauge({
+    name: "pixelmill_disk_reserve_bytes",
+    help: "Disk space that the catalog's file keeps for changes on a full disk",
+    registers: [metrics],
+    collect() {
+      this.set(reservedBytes(catalogFile(catalogDirectory)));
+    },
+  });
 }
 
 /** Starts the regular backups, if the settings ask for backups. */

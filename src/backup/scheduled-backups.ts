@@ -1,9 +1,8 @@
 import { constants, setPriority } from "node:os";
 import { resolve } from "node:path";
-import { Counter } from "prom-client";
+import { Counter, Gauge } from "prom-client";
 import { messageOf } from "../errors.ts";
 import { ageOf } from "../observe/ages.ts";
-import { showGauge } from "../observe/gauge.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { selfCommand } from "../self-command.ts";
@@ -66,24 +65,28 @@ class ScheduledBackups {
       help: "Backups that the server tried by itself, and that failed",
       registers: [metrics],
     });
-    showGauge(
-      metrics,
-      "pixelmill_backup_age_seconds",
-      "Time since the newest backup of this server began, or since the start of the server while none is known; absent without `backup.every`",
-      () => this.#ageMs() / 1_000,
-    );
-    showGauge(
-      metrics,
-      "pixelmill_backup_bytes",
-      "Size of the newest backup of this server; absent without `backup.every`",
-      () => this.#newest?.bytes ?? 0,
-    );
-    showGauge(
-      metrics,
-      "pixelmill_backup_interval_seconds",
-      "The setting `backup.every`; absent when it is 0",
-      () => config["backup.every"],
-    );
+    const backups = this;
+    new Gauge({
+      name: "pixelmill_backup_age_seconds",
+      help: "Time since the newest backup of this server began, or since the start of the server while none is known; absent without `backup.every`",
+      registers: [metrics],
+      collect() {
+        this.set(backups.#ageMs() / 1_000);
+      },
+    });
+    new Gauge({
+      name: "pixelmill_backup_bytes",
+      help: "Size of the newest backup of this server; absent without `backup.every`",
+      registers: [metrics],
+      collect() {
+        this.set(backups.#newest?.bytes ?? 0);
+      },
+    });
+    new Gauge({
+      name: "pixelmill_backup_interval_seconds",
+      help: "The setting `backup.every`; absent when it is 0",
+      registers: [metrics],
+    }).set(config["backup.every"]);
     this.#wait(0);
   }
 

@@ -1,4 +1,4 @@
-import { showGauge } from "../observe/gauge.ts";
+import { Gauge } from "prom-client";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
@@ -16,7 +16,14 @@ export function registerClusterMetrics(
   },
 ): void {
   const show = (name: string, help: string, value: () => number) =>
-    showGauge(metrics, name, help, value);
+    new Gauge({
+      name,
+      help,
+      registers: [metrics],
+      collect() {
+        this.set(value());
+      },
+    });
   show("pixelmill_cluster_partitions", "Partitions whose lanes run at this node", of.partitions);
   show(
     "pixelmill_cluster_partitions_stopped",
