@@ -52,6 +52,25 @@ export function keysBelow<const Parts extends readonly string[]>(...parts: Parts
 }
 
 /**
+ * Returns the functions in `methods`, each of which runs as one transaction of the store: see
+ * `Store.change`.
+ */
+export function inTransactions<Methods extends Record<string, (...args: never[]) => unknown>>(
+  store: CatalogStore,
+  methods: Methods,
+) {
+  const changes = Object.entries(methods).map(([name, method]) => [
+    name,
+    (...args: never[]) => store.change(() => method(...args)),
+  ]);
+  return Object.fromEntries(changes) as {
+    [Name in keyof Methods]: (
+      ...args: Parameters<Methods[Name]>
+    ) => Promise<ReturnType<Methods[Name]>>;
+  };
+}
+
+/**
  * Disk space in bytes that is reserved for the catalog, for use when the disk is full. Then alerts
  * can still be stored and sent, users can sign in and free space, and a cluster's node can store
  * other nodes' changes, which it needs to answer requests.

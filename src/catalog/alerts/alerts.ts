@@ -7,9 +7,10 @@ import {
   PAGE_ITEMS_MAX,
 } from "../../settings/limits.ts";
 import { newId } from "../ids.ts";
-import { changeTime } from "../management/change-time.ts";
+import { changeTime, newItem } from "../management/item-times.ts";
 import type { ChangeableItem } from "../model.ts";
-import type { CatalogStore } from "../store.ts";
+import { type CatalogStore, inTransactions } from "../store.ts";
+import type { WorkspaceTable } from "../tables/workspace-table.ts";
 import type {
   Alert,
   AlertChange,
@@ -37,11 +38,14 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
   const { rules, receivers, receiverStates } = tables;
 
   function putRule(workspaceId: string, input: AlertRuleInput): AlertRule {
-    const now = Date.now();
-    const rule = { id: newId(now), workspaceId, ...input, createdAt: now, updatedAt: now };
-    for (const id of input.receiverIds) receivers.get(workspaceId, id);
+    const rule = { ...newItem(workspaceId), ...input };
+    expectReceivers(rule);
     rules.put(rule);
     return rule;
+  }
+
+  function expectReceivers({ workspaceId, receiverIds }: AlertRule): void {
+    for (const id of receiverIds) receivers.get(workspaceId, id);
   }
 
   /** Throws `conflict` unless `holder` has the lease: a former holder must not change anything. */
@@ -100,65 +104,44 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
 
   return {
     rules: {
-      create: (workspaceId: string, input: AlertRuleInput) =>
-        store.change(() => {
+      ...inTransactions(store, {
+        create(workspaceId: string, input: AlertRuleInput) {
           expectRoom("rules", rules.count(workspaceId), ALERT_RULES_OF_WORKSPACE_MAX);
           return putRule(workspaceId, input);
-        }),
-      /** Replaces a rule with the result of `change`, which runs in the transaction. */
-      update: (workspaceId: string, id: string, change: (before: AlertRule) => AlertRuleInput) =>
-        store.change(() => {
-          const before = rules.get(workspaceId, id);
-          const after = changed(before, change(before));
-          for (const receiverId of after.receiverIds) receivers.get(workspaceId, receiverId);
-          rules.put(after);
-          return after;
-        }),
-      remove: (workspaceId: string, id: string) =>
-        store.change(() => {
-          const rule = rules.get(workspaceId, id);
-          rules.remove(rule);
+        },
+        /** Replaces a rule with the result of `change`, which runs in the transaction. */
+        update: updater(rules, expectReceivers),
+        remove(workspaceId: string, id: string) {
+          rules.remove(rules.get(workspaceId, id));
           tables.removeMarks(workspaceId, id);
-        }),
+        },
+      }),
       get: rules.get,
       list: rules.list,
     },
     receivers: {
-      /**
-       * Creates a receiver. If it is the workspace's first one and the workspace has no rules, also
-       * creates `firstRules`.
-       */
-      create: (
-        workspaceId: string,
-        input: AlertReceiverInput,
-        firstRules: readonly AlertRuleInput[],
-      ) =>
-        store.change(() => {
+      ...inTransactions(store, {
+        /**
+         * Creates a receiver. If it is the workspace's first one and the workspace has no rules, also
+         * creates `firstRules`.
+         */
+        create(
+          workspaceId: string,
+          input: AlertReceiverInput,
+          firstRules: readonly AlertRuleInput[],
+        ) {
           const count = receivers.count(workspaceId);
           expectRoom("receivers", count, ALERT_RECEIVERS_OF_WORKSPACE_MAX);
-          const now = Date.now();
-          const made = { id: newId(now), workspaceId, ...input, createdAt: now, updatedAt: now };
-          const receiver: AlertReceiver = made;
+          const receiver: AlertReceiver = { ...newItem(workspaceId), ...input };
           receivers.put(receiver);
           if (count === 0 && rules.count(workspaceId) === 0) {
             for (const rule of firstRules) putRule(workspaceId, rule);
           }
           return receiver;
-        }),
-      /** Replaces a receiver with the result of `change`, which runs in the transaction. */
-      update: (
-        workspaceId: string,
-        id: string,
-        change: (before: AlertReceiver) => AlertReceiverInput,
-      ) =>
-        store.change(() => {
-          const before = receivers.get(workspaceId, id);
-          const after = changed(before, change(before));
-          receivers.put(after);
-          return after;
-        }),
-      remove: (workspaceId: string, id: string) =>
-        store.change(() => {
+        },
+        /** Replaces a receiver with the result of `change`, which runs in the transaction. */
+        update: updater(receivers),
+        remove(workspaceId: string, id: string) {
           receivers.remove(receivers.get(workspaceId, id));
           receiverStates.remove(id);
           for (const rule of rules.list(workspaceId, 1).items) {
@@ -168,12 +151,13 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
             const isLast = receiverIds.length === 0;
             rules.put({ ...rule, receiverIds, ...(isLast && { enabled: false }) });
           }
-        }),
+        },
+        /** Stores the result of a test notification as the receiver's latest result. */
+        note: noteState,
+      }),
       get: receivers.get,
       list: receivers.list,
       state: (id: string): ReceiverState => receiverStates.get(id) ?? {},
-      /** Stores the result of a test notification as the receiver's latest result. */
-      note: (id: string, result: NotificationResult) => store.change(() => noteState(id, result)),
     },
     /** Lists a page of alerts: first open ones, then ended ones, both with the newest first. */
     list(workspaceId: string, page: number, state?: "open" | "ended") {
@@ -194,28 +178,25 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       ...new Set([...receivers.all().map((it) => it.workspaceId), ...tables.active()]),
     ],
     lease: tables.lease,
-    /**
-     * Makes the process `holder` the holder of the lease, unless the lease has changed since the
-     * caller read it as `seen`.
-     */
-    takeLease: (holder: string, seen: LeaseRow | undefined) =>
-      store.change(() => {
+    ...inTransactions(store, {
+      /**
+       * Makes the process `holder` the holder of the lease, unless the lease has changed since the
+       * caller read it as `seen`.
+       */
+      takeLease(holder: string, seen: LeaseRow | undefined) {
         const lease = tables.lease();
         if (lease?.holder !== seen?.holder || lease?.renewals !== seen?.renewals) return;
         tables.setLease({ holder, renewals: 0 });
-      }),
-    renewLease: (holder: string) =>
-      store.change(() => {
+      },
+      renewLease(holder: string) {
         const lease = tables.lease();
         if (lease?.holder === holder) tables.setLease({ holder, renewals: lease.renewals + 1 });
-      }),
-    releaseLease: (holder: string) =>
-      store.change(() => {
+      },
+      releaseLease(holder: string) {
         if (tables.lease()?.holder === holder) tables.setLease(undefined);
-      }),
-    /** Stores the alerts and marks that an evaluation of a workspace's rules has changed. */
-    record: (holder: string, workspaceId: string, { begun, ended, marks }: AlertChange) =>
-      store.change(() => {
+      },
+      /** Stores the alerts and marks that an evaluation of a workspace's rules has changed. */
+      record(holder: string, workspaceId: string, { begun, ended, marks }: AlertChange) {
         expectLease(holder);
         for (const id of ended) end(workspaceId, id);
         const room = ALERTS_OPEN_OF_WORKSPACE_MAX - tables.open(workspaceId).length;
@@ -224,13 +205,12 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           if (rules.find(mark.ruleId) !== undefined) tables.setMark(workspaceId, mark);
         }
         tables.trim(workspaceId, ALERTS_KEPT_OF_WORKSPACE_MAX);
-      }),
-    /**
-     * Marks notifications as being sent by `holder`, and counts an attempt of each. Resolves with
-     * the keys of these notifications: the ones in `keys` that still wait to be sent.
-     */
-    claim: (holder: string, keys: readonly NotificationKey[]) =>
-      store.change(() => {
+      },
+      /**
+       * Marks notifications as being sent by `holder`, and counts an attempt of each. Resolves with
+       * the keys of these notifications: the ones in `keys` that still wait to be sent.
+       */
+      claim(holder: string, keys: readonly NotificationKey[]) {
         expectLease(holder);
         return keys.filter((key) =>
           changeNotification(tables, key, (it) => ({
@@ -239,25 +219,40 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
             claim: holder,
           })),
         );
-      }),
-    settle: (
-      holder: string,
-      results: readonly { key: NotificationKey; result: NotificationResult }[],
-    ) =>
-      store.change(() => {
+      },
+      settle(
+        holder: string,
+        results: readonly { key: NotificationKey; result: NotificationResult }[],
+      ) {
         expectLease(holder);
         for (const { key, result } of results) {
           changeNotification(tables, key, (it) => afterAttempt(it, result));
           noteState(key.receiverId, result);
         }
-      }),
+      },
+    }),
   };
 }
 
-/** Returns an item with new fields. The item keeps its id, workspace and time of creation. */
-function changed<T extends ChangeableItem>(before: T, fields: Omit<T, keyof ChangeableItem>) {
-  const { id, workspaceId, createdAt } = before;
-  return { id, workspaceId, ...fields, createdAt, updatedAt: changeTime(before) };
+/**
+ * Returns a function that replaces an item of `table` with the result of `change`. `check` throws
+ * for an item that must not be stored.
+ */
+function updater<T extends ChangeableItem>(table: WorkspaceTable<T>, check?: (after: T) => void) {
+  return (
+    workspaceId: string,
+    id: string,
+    change: (before: T) => Omit<T, keyof ChangeableItem>,
+  ): T => {
+    const before = table.get(workspaceId, id);
+    const { createdAt } = before;
+    const kept = { id, workspaceId, createdAt, updatedAt: changeTime(before) };
+    // The compiler does not see that the fields of a `ChangeableItem` and the others make a `T`.
+    const after = { ...change(before), ...kept } as T;
+    check?.(after);
+    table.put(after);
+    return after;
+  };
 }
 
 /**

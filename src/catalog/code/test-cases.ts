@@ -3,7 +3,7 @@ import { isId, newId } from "../ids.ts";
 import { TEST_CASES_BYTES_MAX, TEST_CASES_MAX } from "../limits.ts";
 import type { Author, TestCase } from "../model.ts";
 import { parseName } from "../name.ts";
-import { type CatalogStore, keysBelow } from "../store.ts";
+import { type CatalogStore, inTransactions, keysBelow } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import { storable } from "../tables/revision-history.ts";
 
@@ -73,34 +73,30 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
       expectTransformation(workspaceId, transformationId);
       return of(transformationId);
     },
-    /**
-     * Adds a test case. Rejects with `conflict` when the transformation already has the maximum
-     * number of test cases, or when their total size would be too large.
-     */
-    add(workspaceId: string, transformationId: string, input: TestCaseInput) {
-      return store.change(() => {
+    ...inTransactions(store, {
+      /**
+       * Adds a test case. Rejects with `conflict` when the transformation already has the maximum
+       * number of test cases, or when their total size would be too large.
+       */
+      add(workspaceId: string, transformationId: string, input: TestCaseInput) {
         expectTransformation(workspaceId, transformationId);
         const now = Date.now();
         const id = newId(now);
         const times = { createdAt: now, updatedAt: now };
         return put(transformationId, { ...fields(input), ...times, id, versionId: id });
-      });
-    },
-    /** Replaces a test case, which gets a new versionId. */
-    replace(workspaceId: string, transformationId: string, id: string, input: TestCaseInput) {
-      return store.change(() => {
+      },
+      /** Replaces a test case, which gets a new versionId. */
+      replace(workspaceId: string, transformationId: string, id: string, input: TestCaseInput) {
         const { createdAt } = get(workspaceId, transformationId, id);
         const now = Date.now();
         const times = { createdAt, updatedAt: now };
         return put(transformationId, { ...fields(input), ...times, id, versionId: newId(now) });
-      });
-    },
-    remove(workspaceId: string, transformationId: string, id: string) {
-      return store.change(() => {
+      },
+      remove(workspaceId: string, transformationId: string, id: string) {
         get(workspaceId, transformationId, id);
         cases.remove([transformationId, id]);
-      });
-    },
+      },
+    }),
   };
 }
 

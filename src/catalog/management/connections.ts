@@ -3,11 +3,11 @@ import type { Positions } from "../../log/positions.ts";
 import { externalIdTaken, withExternalId } from "../external-id.ts";
 import { newId } from "../ids.ts";
 import type { Connection } from "../model.ts";
-import type { CatalogStore } from "../store.ts";
+import { type CatalogStore, inTransactions } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import { readsOf } from "../tables/workspace-table.ts";
-import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
+import { changeTime, newItem } from "./item-times.ts";
 import { newWindow, setLive } from "./live-windows.ts";
 
 /** Selects connections by source, by destination or by both. At least one of the two is present. */
@@ -56,42 +56,36 @@ export function openConnections(
   }
 
   return {
-    /**
-     * Connects a source to a destination. The connection delivers events from `logEnds` on, the
-     * current ends of the event logs. Rejects with `conflict` when the two are already connected.
-     */
-    create(workspaceId: string, input: ConnectionInput, logEnds: Positions) {
-      return store.change(() => {
+    ...inTransactions(store, {
+      /**
+       * Connects a source to a destination. The connection delivers events from `logEnds` on, the
+       * current ends of the event logs. Rejects with `conflict` when the two are already connected.
+       */
+      create(workspaceId: string, input: ConnectionInput, logEnds: Positions) {
         const source = sources.get(workspaceId, input.sourceId);
         const destination = destinations.get(workspaceId, input.destinationId);
         const pair = { sourceId: source.id, destinationId: destination.id };
         if (connections.ofPair(pair) !== undefined) throw pairTaken();
         limits.expectRoom(workspaceId, "connections");
-        const now = Date.now();
         const enabled = input.enabled ?? true;
         const connection: Connection = {
-          id: newId(now),
-          workspaceId,
+          ...newItem(workspaceId),
           ...pair,
           enabled,
           ...newWindow(enabled && destination.enabled, logEnds),
-          createdAt: now,
-          updatedAt: now,
         };
         const made = withExternalId(connection, input, connections.owner);
         connections.put(made);
         topology.record([destination.id]);
         return made;
-      });
-    },
-    /**
-     * Changes a connection. If its source or destination is replaced, later events take the new
-     * route, and undelivered events of the old route are discarded, as when a connection is
-     * removed. Also restores a connection that was removed with its source or destination, if
-     * `input` replaces what no longer exists.
-     */
-    update(workspaceId: string, id: string, input: Partial<ConnectionInput>, logEnds: Positions) {
-      return store.change(() => {
+      },
+      /**
+       * Changes a connection. If its source or destination is replaced, later events take the new
+       * route, and undelivered events of the old route are discarded, as when a connection is
+       * removed. Also restores a connection that was removed with its source or destination, if
+       * `input` replaces what no longer exists.
+       */
+      update(workspaceId: string, id: string, input: Partial<ConnectionInput>, logEnds: Positions) {
         const stored = connections.find(id);
         const before = stored ?? removed.find(workspaceId, id);
         if (before?.workspaceId !== workspaceId) throw connectionNotFound();
@@ -106,15 +100,13 @@ export function openConnections(
         connections.put(after);
         topology.record([before.destinationId, after.destinationId]);
         return after;
-      });
-    },
-    remove(workspaceId: string, id: string) {
-      return store.change(() => {
+      },
+      remove(workspaceId: string, id: string) {
         const connection = connections.get(workspaceId, id);
         connections.remove(connection);
         topology.record([connection.destinationId]);
-      });
-    },
+      },
+    }),
     /**
      * Iterates over the connections of a source, of a destination, or of both, the oldest first.
      */

@@ -7,8 +7,8 @@ import {
 import { newId } from "../ids.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
-import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
+import { changeTime, newItem } from "./item-times.ts";
 
 const nameShape = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -41,13 +41,12 @@ export function openCredentials(store: CatalogStore, { credentials }: Tables, li
     async put(workspaceId: string, name: string, value: string) {
       check(name, value);
       return store.change(() => {
-        const now = Date.now();
         const before = credentials.byName(workspaceId, name);
         if (before === undefined) limits.expectRoom(workspaceId, "credentials");
         expectRoomForValue(workspaceId, name, value);
         const credential = before
           ? { ...before, updatedAt: changeTime(before) }
-          : { id: newId(now), workspaceId, name, createdAt: now, updatedAt: now };
+          : { ...newItem(workspaceId), name };
         credentials.putValue(credential, value);
         moved(workspaceId);
         return credential;

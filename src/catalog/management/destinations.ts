@@ -1,14 +1,13 @@
 import { defined } from "../../defined.ts";
 import type { Positions } from "../../log/positions.ts";
 import { withExternalId } from "../external-id.ts";
-import { newId } from "../ids.ts";
 import type { Destination, DestinationFilter } from "../model.ts";
-import type { CatalogStore } from "../store.ts";
+import { type CatalogStore, inTransactions } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
 import { readsOf } from "../tables/workspace-table.ts";
-import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
+import { changeTime, newItem } from "./item-times.ts";
 import { setLive } from "./live-windows.ts";
 
 /** Fields of a destination in a request. An empty external id removes the stored external id. */
@@ -35,34 +34,28 @@ export function openDestinations(
   limits: ItemLimits,
 ) {
   return {
-    create(workspaceId: string, input: DestinationInput) {
-      const now = Date.now();
-      const { typeAs, deliveredBy, version, consentIds, filter } = input;
-      const destination: Destination = {
-        id: newId(now),
-        workspaceId,
-        name: input.name,
-        type: input.type,
-        ...defined({ typeAs, deliveredBy, version, consentIds, filter }),
-        enabled: input.enabled ?? true,
-        config: input.config,
-        createdAt: now,
-        updatedAt: now,
-      };
-      return store.change(() => {
+    ...inTransactions(store, {
+      create(workspaceId: string, input: DestinationInput) {
+        const { typeAs, deliveredBy, version, consentIds, filter } = input;
+        const destination: Destination = {
+          ...newItem(workspaceId),
+          name: input.name,
+          type: input.type,
+          ...defined({ typeAs, deliveredBy, version, consentIds, filter }),
+          enabled: input.enabled ?? true,
+          config: input.config,
+        };
         limits.expectRoom(workspaceId, "destinations");
         const made = withExternalId(destination, input, destinations.owner);
         destinations.put(made);
         topology.record([made.id]);
         return made;
-      });
-    },
-    /**
-     * Changes a destination. `logEnds` are the current ends of the event logs. When `enabled`
-     * changes, the destination's connections start or stop delivering at these positions.
-     */
-    update(workspaceId: string, id: string, input: DestinationChange, logEnds: Positions) {
-      return store.change(() => {
+      },
+      /**
+       * Changes a destination. `logEnds` are the current ends of the event logs. When `enabled`
+       * changes, the destination's connections start or stop delivering at these positions.
+       */
+      update(workspaceId: string, id: string, input: DestinationChange, logEnds: Positions) {
         const before = destinations.get(workspaceId, id);
         const { filter, ...others } = before;
         const { name, version, enabled, consentIds } = input;
@@ -80,14 +73,12 @@ export function openDestinations(
         }
         topology.record([id]);
         return after;
-      });
-    },
-    /**
-     * Removes a destination, its link to a transformation, and its connections. The connections can
-     * be restored for `REMOVED_CONNECTION_SECONDS_MAX` seconds.
-     */
-    remove(workspaceId: string, id: string) {
-      return store.change(() => {
+      },
+      /**
+       * Removes a destination, its link to a transformation, and its connections. The connections can
+       * be restored for `REMOVED_CONNECTION_SECONDS_MAX` seconds.
+       */
+      remove(workspaceId: string, id: string) {
         const destination = destinations.get(workspaceId, id);
         const ended = connections.ofDestination(id);
         for (const connection of ended) connections.remove(connection);
@@ -95,8 +86,8 @@ export function openDestinations(
         links.remove(destination.id);
         destinations.remove(destination);
         topology.record([id]);
-      });
-    },
+      },
+    }),
     ...readsOf(destinations),
   };
 }

@@ -1,9 +1,8 @@
-import { newId } from "../ids.ts";
 import type { Identity, Member, WorkspaceRole } from "../model.ts";
-import type { CatalogStore } from "../store.ts";
+import { type CatalogStore, inTransactions } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
-import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
+import { changeTime, newItem } from "./item-times.ts";
 
 /** An account at an OpenID provider, as the provider describes it at a sign-in. */
 export interface ProviderAccount {
@@ -35,21 +34,17 @@ export function openIdentities(
 
   function newMember(workspaceId: string): Member {
     limits.expectRoom(workspaceId, "members");
-    const now = Date.now();
     return {
-      id: newId(now),
-      workspaceId,
+      ...newItem(workspaceId),
       name: "",
       email: "",
       role: "member",
       editTransformations: false,
       permissions: [],
-      createdAt: now,
-      updatedAt: now,
     };
   }
 
-  return {
+  return inTransactions(store, {
     /**
      * Returns the member of an account, updated with the account's current name, email address and
      * role. The first sign-in of an account creates its member. If the provider has verified the
@@ -57,36 +52,32 @@ export function openIdentities(
      * account yet.
      */
     admit(workspaceId: string, account: ProviderAccount) {
-      return store.change(() => {
-        const known = members.byIdentity(workspaceId, account.identity);
-        const before = known ?? unlinked(workspaceId, account) ?? newMember(workspaceId);
-        const after: Member = {
-          ...before,
-          name: account.name,
-          email: account.email,
-          workspaceRole: account.role,
-          identity: account.identity,
-        };
-        if (Bun.deepEquals(before, after)) return before;
-        const changed = { ...after, updatedAt: changeTime(before) };
-        members.put(changed);
-        return changed;
-      });
+      const known = members.byIdentity(workspaceId, account.identity);
+      const before = known ?? unlinked(workspaceId, account) ?? newMember(workspaceId);
+      const after: Member = {
+        ...before,
+        name: account.name,
+        email: account.email,
+        workspaceRole: account.role,
+        identity: account.identity,
+      };
+      if (Bun.deepEquals(before, after)) return before;
+      const changed = { ...after, updatedAt: changeTime(before) };
+      members.put(changed);
+      return changed;
     },
     /**
      * Takes the role from the member of an account that is no longer allowed to sign in, and ends
      * the member's sessions. Does nothing when no member is linked to the account.
      */
     refuse(workspaceId: string, identity: Identity) {
-      return store.change(() => {
-        const member = members.byIdentity(workspaceId, identity);
-        if (member === undefined) return;
-        const { workspaceRole, ...others } = member;
-        if (workspaceRole !== undefined) members.put({ ...others, updatedAt: changeTime(member) });
-        for (const token of tokens.ofMember(member.id)) {
-          if (token.carriesSessions) tokens.remove(token);
-        }
-      });
+      const member = members.byIdentity(workspaceId, identity);
+      if (member === undefined) return;
+      const { workspaceRole, ...others } = member;
+      if (workspaceRole !== undefined) members.put({ ...others, updatedAt: changeTime(member) });
+      for (const token of tokens.ofMember(member.id)) {
+        if (token.carriesSessions) tokens.remove(token);
+      }
     },
-  };
+  });
 }

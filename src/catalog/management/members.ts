@@ -1,11 +1,10 @@
 import { defined } from "../../defined.ts";
-import { newId } from "../ids.ts";
 import type { Member, Permission, WorkspaceRole } from "../model.ts";
-import type { CatalogStore } from "../store.ts";
+import { type CatalogStore, inTransactions } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
-import { changeTime } from "./change-time.ts";
 import { expectOwnPermissions, type Grantor } from "./grants.ts";
 import type { ItemLimits } from "./item-limits.ts";
+import { changeTime, newItem } from "./item-times.ts";
 import { permissionsOf } from "./roles.ts";
 
 export type MemberInput = Pick<Member, "name" | "email"> &
@@ -21,18 +20,14 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables, li
      * caller) lacks.
      */
     create(workspaceId: string, input: MemberInput, grantor?: Grantor) {
-      const now = Date.now();
       const member: Member = {
-        id: newId(now),
-        workspaceId,
+        ...newItem(workspaceId),
         name: input.name,
         email: input.email,
         role: input.role ?? "member",
         editTransformations: input.editTransformations ?? false,
         permissions: input.permissions ?? [],
         ...(input.workspaceRole && { workspaceRole: input.workspaceRole }),
-        createdAt: now,
-        updatedAt: now,
       };
       expectOwnPermissions(permissionsOf(member), grantor);
       return store.change(() => {
@@ -41,13 +36,13 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables, li
         return member;
       });
     },
-    /**
-     * Changes a member. Rejects when the member would gain a permission that the grantor (the
-     * caller) lacks. With a new email address, all permissions count as gained, because the first
-     * sign-in at an OpenID provider finds the member by its address.
-     */
-    update(workspaceId: string, id: string, input: Partial<MemberInput>, grantor?: Grantor) {
-      return store.change(() => {
+    ...inTransactions(store, {
+      /**
+       * Changes a member. Rejects when the member would gain a permission that the grantor (the
+       * caller) lacks. With a new email address, all permissions count as gained, because the first
+       * sign-in at an OpenID provider finds the member by its address.
+       */
+      update(workspaceId: string, id: string, input: Partial<MemberInput>, grantor?: Grantor) {
         const before = members.get(workspaceId, id);
         const { workspaceRole, ...others } = before;
         const { name, email, role, editTransformations, permissions } = input;
@@ -62,16 +57,14 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables, li
         expectOwnPermissions(permissionsOf(after).difference(owned), grantor);
         members.put(after);
         return after;
-      });
-    },
-    /** Removes a member. The member's personal tokens stop working in the same transaction. */
-    remove(workspaceId: string, id: string) {
-      return store.change(() => {
+      },
+      /** Removes a member. The member's personal tokens stop working in the same transaction. */
+      remove(workspaceId: string, id: string) {
         const member = members.get(workspaceId, id);
         for (const token of tokens.ofMember(member.id)) tokens.remove(token);
         members.remove(member);
-      });
-    },
+      },
+    }),
     get: members.get,
     list: members.list,
   };

@@ -1,13 +1,12 @@
 import { defined } from "../../defined.ts";
 import { withExternalId } from "../external-id.ts";
-import { newId } from "../ids.ts";
 import type { Source } from "../model.ts";
 import { newWriteKey } from "../secrets.ts";
-import type { CatalogStore } from "../store.ts";
+import { type CatalogStore, inTransactions } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import { readsOf } from "../tables/workspace-table.ts";
-import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
+import { changeTime, newItem } from "./item-times.ts";
 
 /**
  * Fields of a source in a request. An empty external id removes the source's external id. Settings
@@ -29,28 +28,22 @@ export function openSources(
   }
 
   return {
-    create(workspaceId: string, input: SourceInput) {
-      const now = Date.now();
-      const source: Source = {
-        id: newId(now),
-        workspaceId,
-        name: input.name,
-        ...typeOf(input.type),
-        writeKey: newWriteKey(),
-        enabled: input.enabled ?? true,
-        config: input.config ?? {},
-        ...rudderStackFields(input),
-        ...(input.settings !== undefined && { settings: input.settings }),
-        createdAt: now,
-        updatedAt: now,
-      };
-      return store.change(() => {
+    ...inTransactions(store, {
+      create(workspaceId: string, input: SourceInput) {
+        const source: Source = {
+          ...newItem(workspaceId),
+          name: input.name,
+          ...typeOf(input.type),
+          writeKey: newWriteKey(),
+          enabled: input.enabled ?? true,
+          config: input.config ?? {},
+          ...rudderStackFields(input),
+          ...(input.settings !== undefined && { settings: input.settings }),
+        };
         limits.expectRoom(workspaceId, "sources");
         return put(withExternalId(source, input, sources.owner));
-      });
-    },
-    update(workspaceId: string, id: string, input: Partial<SourceInput>) {
-      return store.change(() => {
+      },
+      update(workspaceId: string, id: string, input: Partial<SourceInput>) {
         const before = sources.get(workspaceId, id);
         const { name, enabled, config } = input;
         const after = {
@@ -63,29 +56,25 @@ export function openSources(
           updatedAt: changeTime(before),
         };
         return put(withExternalId(after, input, sources.owner));
-      });
-    },
-    rotateWriteKey(workspaceId: string, id: string) {
-      return store.change(() => {
+      },
+      rotateWriteKey(workspaceId: string, id: string) {
         const before = sources.get(workspaceId, id);
         sources.forgetWriteKey(before.writeKey);
         return put({ ...before, writeKey: newWriteKey(), updatedAt: changeTime(before) });
-      });
-    },
-    /**
-     * Removes a source and its connections. The connections can be restored for
-     * `REMOVED_CONNECTION_SECONDS_MAX` seconds, the source cannot.
-     */
-    remove(workspaceId: string, id: string) {
-      return store.change(() => {
+      },
+      /**
+       * Removes a source and its connections. The connections can be restored for
+       * `REMOVED_CONNECTION_SECONDS_MAX` seconds, the source cannot.
+       */
+      remove(workspaceId: string, id: string) {
         const source = sources.get(workspaceId, id);
         const ended = connections.ofSource(source.id);
         for (const connection of ended) connections.remove(connection);
         removedConnections.keep(ended);
         sources.remove(source);
         topology.record(ended.map(({ destinationId }) => destinationId));
-      });
-    },
+      },
+    }),
     ...readsOf(sources),
   };
 }
