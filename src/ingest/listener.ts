@@ -14,14 +14,13 @@ import {
 } from "../settings/limits.ts";
 import { createClientAddresses } from "./client-address.ts";
 import { createFlushResponses } from "./flush-responses.ts";
-import type { ChangeableIngestSettings, PixelOutcomes } from "./messages.ts";
+import type { ChangeableIngestSettings, IngestSettings, PixelOutcomes } from "./messages.ts";
 import {
   createEvictionCounter,
   createHandshakeCounter,
   createSdkEventCounter,
   createSdkStatusCounter,
   createStatusCounter,
-  type RefusalReason,
   registerConnectionGauge,
 } from "./metrics.ts";
 import { createPixelEndpoint, type PixelEndpointOptions } from "./pixel/endpoint.ts";
@@ -41,17 +40,9 @@ import { createSdkRoutes } from "./sdk/routes.ts";
 
 export interface IngestListenerOptions
   extends Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax" | "tls">,
+    Pick<IngestSettings, "eventsPerSecondMax" | "trustedProxies" | "publicUrl">,
     Pick<PixelEndpointOptions, "source" | "recordClientAddress"> {
   log: PixelEndpointOptions["log"] & SdkEndpointOptions["log"];
-  /**
-   * Maximum number of pixels and SDK events, counted together, per second of one source. Further
-   * events are refused with status 429. 0 means no limit.
-   */
-  eventsPerSecondMax: number;
-  /** CIDRs of proxies whose `X-Forwarded-For` header is trusted. */
-  trustedProxies: readonly string[];
-  /** URL under which browsers reach the data plane; undefined when it is not set. */
-  publicUrl?: string | undefined;
   logger: Logger;
   metrics: Metrics;
   /** Numbers of stored and refused pixels. The listener increases them. */
@@ -85,16 +76,10 @@ export function createIngestListener(options: IngestListenerOptions) {
     return errorResponse(status, message, headers);
   }
 
-  function refuseSdk(
-    origin: string | undefined,
-    status: number,
-    message: string,
-    headers?: Record<string, string>,
-    reason?: RefusalReason,
-  ): HttpResponse {
+  const refuseSdk: SdkEndpointOptions["refuse"] = (origin, status, message, headers, reason) => {
     countSdk(status, reason);
     return sdkErrorResponse(origin, status, message, headers);
-  }
+  };
 
   function noteStored(sourceId: string, events: number): void {
     outcomes.stored += events;
@@ -110,13 +95,7 @@ export function createIngestListener(options: IngestListenerOptions) {
     rate.give(sourceId, good + refused);
   }
 
-  const shared = {
-    source: options.source,
-    log: options.log,
-    clients,
-    recordClientAddress: options.recordClientAddress,
-    rate,
-  };
+  const shared = { ...options, clients, rate };
   const pixel = createPixelEndpoint({
     ...shared,
     refuse,
@@ -134,7 +113,6 @@ export function createIngestListener(options: IngestListenerOptions) {
   });
   const sdkHandlerAt = createSdkRoutes({
     ...shared,
-    publicUrl: options.publicUrl,
     refuse: refuseSdk,
     respondWhenStored: createFlushResponses<TakenEvents>({
       stored({ sourceId, origin, good, refused }) {
@@ -184,7 +162,9 @@ export function createIngestListener(options: IngestListenerOptions) {
   function refusedResponse(status: number, request: RefusedRequest | undefined): HttpResponse {
     const isTooLarge = status === 413 && request !== undefined;
     if (isTooLarge && endpointAt(request.path) === undefined) return notFound();
-    return refusal(status, refuseAs(request));
+    const refuse = refuseAs(request);
+    const [message, headers] = refusals[status] ?? [];
+    return message === undefined ? refuse(400, BAD_REQUEST) : refuse(status, message, headers);
   }
 
   return {
@@ -274,27 +254,16 @@ const RETRY_SOON = { "Retry-After": "1" };
 const wrongMethod = ({ method }: HttpExchange, response = wrongMethodResponse) =>
   method === "OPTIONS" ? preflightResponse : response;
 
-/** Returns the response with a status of the HTTP server, which `refuse` creates. */
-function refusal(status: number, refuse: Refuse): HttpResponse {
-  switch (status) {
-    case 431:
-      return refuse(
-        431,
-        `Expected a head of at most ${HTTP_HEAD_BYTES_MAX} bytes and ${HTTP_HEADERS_MAX} headers`,
-      );
-    case 413:
-      return refuse(
-        413,
-        `Expected a body of at most ${HTTP_BODY_BYTES_MAX} bytes, or of ${SDK_BODY_BYTES_MAX} for events of SDKs`,
-      );
-    case 503:
-      return refuse(503, "Too many requests are incomplete", RETRY_SOON);
-    case 505:
-      return refuse(505, "Expected a request line that ends with HTTP/1.1");
-    default:
-      return refuse(
-        400,
-        "Expected an HTTP/1.1 request with exactly one valid Host header and lines that end with CRLF",
-      );
-  }
-}
+/** Sentence, and further headers, of the response with a status of the HTTP server. */
+const refusals: Record<number, [message: string, headers?: Record<string, string>]> = {
+  413: [
+    `Expected a body of at most ${HTTP_BODY_BYTES_MAX} bytes, or of ${SDK_BODY_BYTES_MAX} for events of SDKs`,
+  ],
+  431: [`Expected a head of at most ${HTTP_HEAD_BYTES_MAX} bytes and ${HTTP_HEADERS_MAX} headers`],
+  503: ["Too many requests are incomplete", RETRY_SOON],
+  505: ["Expected a request line that ends with HTTP/1.1"],
+};
+
+/** Sentence of the response with every other status of the HTTP server, which becomes 400. */
+const BAD_REQUEST =
+  "Expected an HTTP/1.1 request with exactly one valid Host header and lines that end with CRLF";

@@ -112,12 +112,9 @@ async function openLogs(options: FileLogsOptions, losses: LossReport): Promise<M
   for (const name of new Set([...used, ...left])) {
     const directory = join(options.directory, name);
     const { logger } = options;
-    const log: Log = { directory, mark: undefined, reader: undefined as never, isEmpty: false };
-    log.reader = await openLogReader({
-      directory,
-      losses,
-      durable: () => log.mark?.get() ?? 0,
-    });
+    const durable = () => log.mark?.get() ?? 0;
+    const reader = await openLogReader({ directory, losses, durable });
+    const log: Log = { directory, reader, mark: undefined, isEmpty: false };
     if (used.includes(name)) await awaitWriter(directory);
     else await sealLeftLog(log, options.known?.[name] ?? 0, logger, losses);
     logs.set(name, log);

@@ -80,17 +80,11 @@ interface OpenContext extends Omit<IngestLogContext, "onHealth"> {
  */
 async function open(
   settings: IngestSettings,
-  {
-    send,
-    listen,
-    drain,
-    onConfigure,
-  }: Pick<ReturnType<typeof connect>, "send" | "listen" | "drain" | "onConfigure">,
+  { send, listen, drain, onConfigure }: ReturnType<typeof connect>,
   { openPartitions, logger, metrics }: OpenContext,
 ): Promise<() => Promise<void>> {
-  const { catalogDirectory, trustedProxies, recordClientAddress } = settings;
   await using opening = new AsyncDisposableStack();
-  const catalog = await openCatalog({ directory: catalogDirectory, logger });
+  const catalog = await openCatalog({ directory: settings.catalogDirectory, logger });
   opening.defer(() => catalog.close());
   const parts = { logger, metrics, onHealth: createHealthReporter(send) };
   const log =
@@ -109,17 +103,12 @@ async function open(
   // The last one has the events whose requests were answered while the listener stopped.
   opening.defer(sendPulse);
   const listener = createIngestListener({
+    ...settings,
     outcomes,
     received,
     source: (writeKey) => catalog.live.source(writeKey),
     log,
-    trustedProxies,
-    recordClientAddress,
-    publicUrl: settings.publicUrl,
-    eventsPerSecondMax: settings.eventsPerSecondMax,
     connectionsMax: connectionsMax(logger),
-    connectionsPerNetworkMax: settings.connectionsPerNetworkMax,
-    tls: settings.tls,
     logger,
     metrics,
   });

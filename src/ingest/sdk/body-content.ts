@@ -4,7 +4,7 @@ import { textMemory } from "../../json/text-memory.ts";
 import { SDK_BODY_BYTES_MAX } from "../../settings/limits.ts";
 
 /** Reason why a request's body is refused: the response's status and sentence. */
-export interface ContentProblem {
+interface ContentProblem {
   status: 400 | 413 | 415;
   problem: string;
   headers?: Record<string, string>;

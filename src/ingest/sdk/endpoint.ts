@@ -1,21 +1,15 @@
 import type { Source } from "../../catalog/model.ts";
 import type { EventRecord } from "../../event/record.ts";
-import {
-  type BodyProblem,
-  eventAt,
-  type SdkBody,
-  type SdkEventFacts,
-  scanBody,
-} from "../../event/sdk/body.ts";
+import { eventAt, type SdkBody, type SdkEventFacts, scanBody } from "../../event/sdk/body.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
-import type { HttpResponse } from "../../http/response.ts";
+import { HttpResponse } from "../../http/response.ts";
 import { SDK_EVENT_BYTES_MAX } from "../../settings/limits.ts";
 import type { IngestLog } from "../log/ingest-log.ts";
 import { createTimedMessageId } from "../message-id.ts";
 import type { RefusalReason } from "../metrics.ts";
 import type { PixelEndpointOptions } from "../pixel/endpoint.ts";
 import { allowsOrigin, recordedAddress } from "../source-rules.ts";
-import { bodyContent, type ContentProblem } from "./body-content.ts";
+import { bodyContent } from "./body-content.ts";
 import type { SdkEndpoint } from "./paths.ts";
 import { basicUser, queryWriteKey } from "./write-key.ts";
 
@@ -66,7 +60,7 @@ const REFUSED_BYTES_KEPT = 4_096;
 export function createSdkEndpoint(
   options: SdkEndpointOptions,
 ): (endpoint: SdkEndpoint, exchange: HttpExchange) => HttpResponse | undefined {
-  const { source: sourceOf, rate, respondWhenStored } = options;
+  const { source: sourceOf, log, clients, rate, recordClientAddress, respondWhenStored } = options;
 
   /**
    * Returns the source with this write key. Returns an error response instead if there is no such
@@ -91,72 +85,62 @@ export function createSdkEndpoint(
     return source;
   }
 
+  /**
+   * Appends the events of a request to the log. The result `stored` resolves when all of the events
+   * are durable, and `refused` is the number of events that are stored as refused.
+   */
+  function append(body: SdkBody, source: Source, endpoint: SdkEndpoint, exchange: HttpExchange) {
+    const { bytes } = body;
+    const receivedAt = Date.now();
+    const clientAddress = recordClientAddress ? recordedAddress(source, clients.of(exchange)) : "";
+    const after = log.otherLogs?.();
+    const inherited = inheritedMembers(body);
+    const records: EventRecord[] = [];
+    const users: number[] = [];
+    let refused = 0;
+    for (let index = 0; index < body.events; index++) {
+      const event = eventAt(index);
+      const { problem } = event;
+      const own = bytes.subarray(event.start, event.end);
+      if (problem !== undefined) refused++;
+      records.push({
+        format: "json",
+        type: endpoint.type ?? event.type ?? "track",
+        receivedAt,
+        sourceId: source.id,
+        clientAddress,
+        messageId: event.hasMessageId ? undefined : createTimedMessageId(receivedAt),
+        sentAt: event.hasSentAt ? undefined : body.sentAt,
+        json: problem === undefined ? withMembers(own, inherited(event)) : kept(own, event),
+        after,
+        refused: problem,
+      });
+      users.push(event.user);
+    }
+    return { stored: log.appendAll(records, users), refused };
+  }
+
   return (endpoint, exchange) => {
     const origin = exchange.header("origin");
     const refuse = options.refuse.bind(options, origin);
     const sentKey = (endpoint.isBeacon && queryWriteKey(exchange)) || basicUser(exchange);
     const known = sentKey === undefined ? undefined : admit(origin, sentKey);
-    if (known !== undefined && !isSource(known)) return known;
+    if (known instanceof HttpResponse) return known;
     const content = bodyContent(exchange);
-    if (!isBytes(content)) return refuse(content.status, content.problem, content.headers);
+    if ("problem" in content) return refuse(content.status, content.problem, content.headers);
     const body = scanBody(content, endpoint.type === undefined);
-    if (isProblem(body)) return refuse(body.status, body.problem);
+    if ("problem" in body) return refuse(body.status, body.problem);
     if (sentKey === undefined && !body.writeKey) {
       return refuse(401, "Failed to read writeKey from header, query or body");
     }
     const source = known ?? admit(origin, body.writeKey!);
-    if (!isSource(source)) return source;
+    if (source instanceof HttpResponse) return source;
     rate.take(source.id, body.events);
-    const { stored, refused } = append(options, body, { endpoint, exchange, source });
+    const { stored, refused } = append(body, source, endpoint, exchange);
     const good = body.events - refused;
     respondWhenStored(stored, exchange, { sourceId: source.id, origin, good, refused });
     return undefined;
   };
-}
-
-interface Sent {
-  endpoint: SdkEndpoint;
-  exchange: HttpExchange;
-  source: Source;
-}
-
-/**
- * Appends the events of a request to the log. The result `stored` resolves when all of the events
- * are durable, and `refused` is the number of events that are stored as refused.
- */
-function append(
-  { log, clients, recordClientAddress }: SdkEndpointOptions,
-  body: SdkBody,
-  { endpoint, exchange, source }: Sent,
-): { stored: Promise<void>; refused: number } {
-  const { bytes } = body;
-  const receivedAt = Date.now();
-  const clientAddress = recordClientAddress ? recordedAddress(source, clients.of(exchange)) : "";
-  const after = log.otherLogs?.();
-  const inherited = inheritedMembers(body);
-  const records: EventRecord[] = [];
-  const users: number[] = [];
-  let refused = 0;
-  for (let index = 0; index < body.events; index++) {
-    const event = eventAt(index);
-    const { problem } = event;
-    const own = bytes.subarray(event.start, event.end);
-    if (problem !== undefined) refused++;
-    records.push({
-      format: "json",
-      type: endpoint.type ?? event.type ?? "track",
-      receivedAt,
-      sourceId: source.id,
-      clientAddress,
-      messageId: event.hasMessageId ? undefined : createTimedMessageId(receivedAt),
-      sentAt: event.hasSentAt ? undefined : body.sentAt,
-      json: problem === undefined ? withMembers(own, inherited(event)) : kept(own, event),
-      after,
-      refused: problem,
-    });
-    users.push(event.user);
-  }
-  return { stored: log.appendAll(records, users), refused };
 }
 
 /**
@@ -169,10 +153,6 @@ function kept(json: Buffer, { isTooDeep }: Pick<SdkEventFacts, "isTooDeep">): Bu
   return Buffer.from(JSON.stringify(json.toString("utf8", 0, REFUSED_BYTES_KEPT)));
 }
 
-const isBytes = (value: Buffer | ContentProblem): value is Buffer => !("problem" in value);
-const isSource = (value: Source | HttpResponse): value is Source => "workspaceId" in value;
-const isProblem = (value: SdkBody | BodyProblem): value is BodyProblem => "problem" in value;
-
 const COMMA = Buffer.from(",");
 const CONTEXT = Buffer.from('"context":');
 const INTEGRATIONS = Buffer.from('"integrations":');
@@ -184,11 +164,7 @@ const NONE: Buffer[] = [];
  * `integrations` of the batch, except those that the event has itself. Each member is returned as
  * pieces of JSON, with a comma first.
  */
-function inheritedMembers({
-  bytes,
-  context,
-  integrations,
-}: Pick<SdkBody, "bytes" | "context" | "integrations">): (event: SdkEventFacts) => Buffer[] {
+function inheritedMembers({ bytes, context, integrations }: SdkBody) {
   if (context === undefined && integrations === undefined) return () => NONE;
   const ofContext = context && [COMMA, CONTEXT, bytes.subarray(context.start, context.end)];
   const ofIntegrations = integrations && [
@@ -196,7 +172,7 @@ function inheritedMembers({
     INTEGRATIONS,
     bytes.subarray(integrations.start, integrations.end),
   ];
-  return ({ hasContext, hasIntegrations }) => [
+  return ({ hasContext, hasIntegrations }: SdkEventFacts): Buffer[] => [
     ...((!hasContext && ofContext) || NONE),
     ...((!hasIntegrations && ofIntegrations) || NONE),
   ];

@@ -1,4 +1,6 @@
 import type { Source } from "../../catalog/model.ts";
+import type { IngestSettings } from "../messages.ts";
+import type { PixelEndpointOptions } from "../pixel/endpoint.ts";
 import { errorBody } from "../responses.ts";
 
 /** A response to an SDK: its status, and JSON text. */
@@ -7,12 +9,8 @@ export interface SdkAnswer {
   body: string;
 }
 
-export interface SourceConfigOptions {
-  /** Returns the source with a write key, enabled or not; undefined if there is none. */
-  source(writeKey: string): Source | undefined;
-  /** URL under which browsers reach the data plane; undefined when it is not set. */
-  publicUrl?: string | undefined;
-}
+export type SourceConfigOptions = Pick<PixelEndpointOptions, "source"> &
+  Pick<IngestSettings, "publicUrl">;
 
 /**
  * Creates the answers to SDKs that ask for their configuration. No answer lists destinations,
