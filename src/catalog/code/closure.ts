@@ -19,16 +19,13 @@ export function librariesFor(
   imports: readonly string[],
   find: (importName: string) => ImportedLibrary | undefined,
 ): Revision[] {
-  const met = new Set<string>();
   const libraries: Revision[] = [];
-  const names = [...imports];
-  for (let name = names.shift(); name !== undefined; name = names.shift()) {
-    if (met.has(name)) continue;
-    met.add(name);
+  const names = new Set(imports);
+  // A set also yields the names that are added while it is iterated.
+  for (const name of names) {
     const library = find(name);
-    if (library === undefined) continue;
-    libraries.push(library.revision);
-    names.push(...library.imports);
+    if (library !== undefined) libraries.push(library.revision);
+    for (const imported of library?.imports ?? []) names.add(imported);
   }
   return libraries;
 }
@@ -56,16 +53,11 @@ export function importersThrough<T>(
   importersOf: (code: T) => readonly T[],
   idOf: (code: T) => string,
 ): T[] {
-  const met = new Set(start.map(idOf));
-  const found: T[] = [];
-  const left = [...start];
-  for (let code = left.shift(); code !== undefined; code = left.shift()) {
-    for (const importer of importersOf(code)) {
-      if (met.has(idOf(importer))) continue;
-      met.add(idOf(importer));
-      found.push(importer);
-      left.push(importer);
-    }
+  const met = new Map(start.map((code) => [idOf(code), code]));
+  const { size } = met;
+  // A map also yields the code that is added while it is iterated.
+  for (const code of met.values()) {
+    for (const importer of importersOf(code)) met.getOrInsert(idOf(importer), importer);
   }
-  return found;
+  return [...met.values()].slice(size);
 }

@@ -31,11 +31,53 @@ export function createCommit(
    */
   function expectNewest(workspaceId: string, { basedOn = [] }: Pick<CodeChange, "basedOn">): void {
     for (const { kind, id, versionId } of basedOn) {
-      const resource = tables.resourceOf(workspaceId, kind, id);
-      if (resource.deleted) throw notFound(kind);
+      const resource = tables.existing(workspaceId, kind, id);
       if (resource.newest !== versionId) throw new RevisionConflict();
     }
   }
+
+  function addRevision(workspaceId: string, revision: Revision): void {
+    const { kind, id } = revision;
+    limits.expectRoom(revision.workspaceId, "revisions");
+    const before = tables.resource(id);
+    if (before === undefined) limits.expectRoom(revision.workspaceId, limitOf(kind));
+    if (revision.workspaceId !== workspaceId) throw notFound(kind);
+    tables.revisions.add(revision);
+    tables.putResource(before ? withRevision(before, revision) : newDraft(revision));
+  }
+
+  function publish(workspaceId: string, item: CodeChange["publish"][number]): void {
+    const { kind, id, versionId, imports } = item;
+    const before = tables.resourceOf(workspaceId, kind, id);
+    // A deleted item is restored when it is published.
+    if (before.deleted) limits.expectRoom(workspaceId, limitOf(kind));
+    const revision = tables.revisions.get(versionId);
+    if (revision === undefined) throw notFound(kind);
+    const after = withPublished(before, revision);
+    if (revision.importName !== undefined) {
+      const name = [workspaceId, familyOf(after.language), revision.importName] as const;
+      const owner = tables.libraryNames.library(...name);
+      if (owner !== undefined && owner !== id) throw importNameTaken();
+      tables.libraryNames.putLibrary(id, ...name);
+    }
+    const earlier = tables.publications.get(id);
+    if (earlier) tables.pasts.keep(earlier.versionId, { imports: earlier.imports });
+    tables.pasts.keep(versionId, { imports });
+    tables.libraryNames.putImports(after, earlier?.imports ?? [], imports);
+    tables.publications.put(after, { versionId, imports });
+    tables.putResource(after);
+  }
+
+  /**
+   * Stores the reason why a revision was saved or published. Without `note`, removes the reason
+   * stored with the transformation or library, but keeps the reason stored with the revision.
+   */
+  function keepNote({ id, versionId }: { id: string; versionId: string }, note?: string): void {
+    const resource = tables.resource(id);
+    if (resource !== undefined) tables.putResource(withNote(resource, note));
+    if (note !== undefined) tables.pasts.keep(versionId, { note });
+  }
+
   return {
     expectNewest,
     /**
@@ -50,14 +92,9 @@ export function createCommit(
       return store.change(() => {
         checkUsedLibraries(tables, workspaceId, change);
         expectNewest(workspaceId, change);
-        for (const revision of change.revisions) {
-          expectRoom(tables, limits, revision);
-          addRevision(tables, workspaceId, revision);
-        }
-        for (const item of change.publish) publish(tables, limits, workspaceId, item);
-        for (const item of [...change.revisions, ...change.publish]) {
-          keepNote(tables, item, change.note);
-        }
+        for (const revision of change.revisions) addRevision(workspaceId, revision);
+        for (const item of change.publish) publish(workspaceId, item);
+        for (const item of [...change.revisions, ...change.publish]) keepNote(item, change.note);
         for (const { versionId, events } of change.events ?? []) {
           tables.pasts.keep(versionId, { events: firstEvents(events) });
         }
@@ -123,62 +160,7 @@ function checkImportersTested(tables: CodeTables, workspaceId: string, change: C
   if (importers.some((versionId) => !tested.has(versionId))) throw new PublicationConflict();
 }
 
-function expectRoom(tables: CodeTables, limits: ItemLimits, revision: Revision): void {
-  const { workspaceId, id, kind } = revision;
-  limits.expectRoom(workspaceId, "revisions");
-  if (tables.resource(id) !== undefined) return;
-  limits.expectRoom(workspaceId, limitOf(kind));
-}
-
 const limitOf = (kind: CodeKind) => (kind === "library" ? "libraries" : "transformations");
-
-function addRevision(tables: CodeTables, workspaceId: string, revision: Revision): void {
-  if (revision.workspaceId !== workspaceId) throw notFound(revision.kind);
-  const before = tables.resource(revision.id);
-  tables.revisions.add(revision);
-  tables.putResource(before ? withRevision(before, revision) : newDraft(revision));
-}
-
-function publish(
-  tables: CodeTables,
-  limits: ItemLimits,
-  workspaceId: string,
-  { kind, id, versionId, imports }: CodeChange["publish"][number],
-): void {
-  const before = tables.resourceOf(workspaceId, kind, id);
-  // A deleted item is restored when it is published.
-  if (before.deleted) limits.expectRoom(workspaceId, limitOf(kind));
-  const revision = tables.revisions.get(versionId);
-  if (revision === undefined) throw notFound(kind);
-  const after = withPublished(before, revision);
-  const family = familyOf(after.language);
-  if (revision.importName !== undefined) {
-    const owner = tables.libraryNames.library(workspaceId, family, revision.importName);
-    if (owner !== undefined && owner !== id) throw importNameTaken();
-    tables.libraryNames.putLibrary(id, workspaceId, family, revision.importName);
-  }
-  const earlier = tables.publications.get(id);
-  if (earlier) tables.pasts.keep(earlier.versionId, { imports: earlier.imports });
-  tables.pasts.keep(versionId, { imports });
-  tables.libraryNames.removeImports(id, workspaceId, family, earlier?.imports ?? []);
-  tables.libraryNames.putImports(id, workspaceId, family, imports);
-  tables.publications.put(after, { versionId, imports });
-  tables.putResource(after);
-}
-
-/**
- * Stores the reason why a revision was saved or published. Without `note`, removes the reason
- * stored with the transformation or library, but keeps the reason stored with the revision.
- */
-function keepNote(
-  tables: CodeTables,
-  { id, versionId }: { id: string; versionId: string },
-  note: string | undefined,
-): void {
-  const resource = tables.resource(id);
-  if (resource !== undefined) tables.putResource(withNote(resource, note));
-  if (note !== undefined) tables.pasts.keep(versionId, { note });
-}
 
 /**
  * Returns the ids of all transformations and libraries, other than the given library, whose

@@ -1,6 +1,5 @@
-import { notFound } from "../code-errors.ts";
 import { newId } from "../ids.ts";
-import type { Destination, Resource } from "../model.ts";
+import type { Destination } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
@@ -14,14 +13,8 @@ import { checkLinkable } from "./resource-states.ts";
 export function openLinks(store: CatalogStore, { destinations }: Tables, tables: CodeTables) {
   const { links } = tables;
 
-  function transformation(workspaceId: string, id: string): Resource {
-    const resource = tables.resourceOf(workspaceId, "transformation", id);
-    if (resource.deleted) throw notFound("transformation");
-    return resource;
-  }
-
   function putLink(workspaceId: string, transformationId: string, destinationId: string): void {
-    checkLinkable(transformation(workspaceId, transformationId));
+    checkLinkable(tables.existing(workspaceId, "transformation", transformationId));
     const destination = destinations.get(workspaceId, destinationId);
     if (links.of(destination.id) === transformationId) return;
     links.put({ transformationId, order: newId() }, destination.id);
@@ -48,7 +41,7 @@ export function openLinks(store: CatalogStore, { destinations }: Tables, tables:
       answer?: () => T,
     ) {
       return store.change(() => {
-        transformation(workspaceId, transformationId);
+        tables.existing(workspaceId, "transformation", transformationId);
         const destination = destinations.get(workspaceId, destinationId);
         if (links.of(destination.id) === transformationId) links.remove(destination.id);
         return answer?.() as T;

@@ -1,9 +1,10 @@
 import { assert } from "../../assert.ts";
-import { notFound, notPublished, versionNotFound } from "../code-errors.ts";
+import { notPublished, versionNotFound } from "../code-errors.ts";
 import { familyOf } from "../import-name.ts";
 import type { CodeKind, Language, Resource, Revision } from "../model.ts";
 import { type CodeTables, isDraft } from "../tables/code-tables.ts";
 import type { RevisionHistory } from "../tables/revision-history.ts";
+import { publishedLibraries } from "./closure.ts";
 import type { ResourceRevision } from "./code-changes.ts";
 
 /** Creates the functions that read transformations, libraries and their revisions. */
@@ -47,19 +48,17 @@ export function createReads(tables: CodeTables) {
      * `missing` when it was deleted.
      */
     newestRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision {
-      const found = resourceOf(workspaceId, kind, id);
-      if (found.deleted) throw notFound(kind);
-      return { resource: found, revision: stored(found.newest) };
+      const resource = tables.existing(workspaceId, kind, id);
+      return { resource, revision: stored(resource.newest) };
     },
     /**
      * Returns a transformation or library with its published revision. Throws `missing` when it is
      * a draft or was deleted.
      */
     publishedRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision {
-      const found = resourceOf(workspaceId, kind, id);
-      if (found.deleted) throw notFound(kind);
-      if (found.published === undefined) throw notPublished(kind);
-      return { resource: found, revision: stored(found.published) };
+      const resource = tables.existing(workspaceId, kind, id);
+      if (resource.published === undefined) throw notPublished(kind);
+      return { resource, revision: stored(resource.published) };
     },
     /**
      * Yields all published transformations or libraries in the order of creation. Each is read from
@@ -132,8 +131,7 @@ export function createReads(tables: CodeTables) {
      * none.
      */
     libraryByImportName(workspaceId: string, language: Language, importName: string) {
-      const id = libraryNames.library(workspaceId, familyOf(language), importName);
-      return id === undefined ? undefined : live(id)[0]?.revision;
+      return publishedLibraries(tables, workspaceId, familyOf(language))(importName)?.revision;
     },
     /** Returns published code that imports the library with this import name and language. */
     importers: (workspaceId: string, language: Language, importName: string) =>

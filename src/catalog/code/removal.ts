@@ -1,5 +1,4 @@
 import { ApiError } from "../../errors.ts";
-import { notFound } from "../code-errors.ts";
 import { withExternalId } from "../external-id.ts";
 import { familyOf } from "../import-name.ts";
 import type { CodeKind, Resource, Revision } from "../model.ts";
@@ -44,8 +43,7 @@ export function createRemoval(store: CatalogStore, tables: CodeTables) {
       answer?: () => T,
     ) {
       return store.change(() => {
-        const before = tables.resourceOf(workspaceId, kind, id);
-        if (before.deleted) throw notFound(kind);
+        const before = tables.existing(workspaceId, kind, id);
         tables.putResource(withExternalId(withNote(before, undefined), { externalId }));
         return answer?.() as T;
       });
@@ -57,13 +55,12 @@ function unpublish(tables: CodeTables, resource: Resource): void {
   const publication = tables.publications.get(resource.id);
   const revision = publication && tables.revisions.get(publication.versionId);
   if (publication === undefined || revision === undefined) return;
-  const { id, workspaceId } = resource;
-  const family = familyOf(resource.language);
   if (revision.importName !== undefined) {
+    const { workspaceId, language } = resource;
     checkUnused(tables, workspaceId, revision);
-    tables.libraryNames.removeLibrary(workspaceId, family, revision.importName);
+    tables.libraryNames.removeLibrary(workspaceId, familyOf(language), revision.importName);
   }
-  tables.libraryNames.removeImports(id, workspaceId, family, publication.imports);
+  tables.libraryNames.putImports(resource, publication.imports, []);
   tables.publications.remove(resource);
   tables.pasts.keep(publication.versionId, { imports: publication.imports });
 }

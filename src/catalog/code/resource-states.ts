@@ -12,16 +12,8 @@ import type { Resource, Revision } from "../model.ts";
 /**
  * Creates the state of a new transformation or library, which is a draft, from its first revision.
  */
-export function newDraft(revision: Revision): Resource {
-  return {
-    kind: revision.kind,
-    id: revision.id,
-    workspaceId: revision.workspaceId,
-    language: revision.language,
-    createdAt: revision.createdAt,
-    newest: revision.versionId,
-    deleted: false,
-  };
+export function newDraft({ kind, id, workspaceId, language, createdAt, versionId }: Revision) {
+  return { kind, id, workspaceId, language, createdAt, newest: versionId, deleted: false };
 }
 
 /**

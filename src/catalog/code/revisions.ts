@@ -60,12 +60,13 @@ function revision(
     language: input.language,
     ...(of.kind === "library" && { importName: importNameFor(name) }),
     imports: importsOf(input.language, code),
-    ...(input.createdBy && { createdBy: toAuthor(input.createdBy) }),
+    ...(input.createdBy && { createdBy: authorOf(input.createdBy) }),
     createdAt: now,
   };
 }
 
-function toAuthor({ tokenId, memberId }: Author): Author {
+/** Returns an author as it is stored. */
+export function authorOf({ tokenId, memberId }: Author): Author {
   return { tokenId, ...(memberId !== undefined && { memberId }) };
 }
 

@@ -1,11 +1,12 @@
 import { ApiError } from "../../errors.ts";
 import { isId, newId } from "../ids.ts";
 import { TEST_CASES_BYTES_MAX, TEST_CASES_MAX } from "../limits.ts";
-import type { Author, TestCase } from "../model.ts";
+import type { TestCase } from "../model.ts";
 import { parseName } from "../name.ts";
 import { type CatalogStore, inTransactions, keysBelow } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import { storable } from "../tables/revision-history.ts";
+import { authorOf } from "./revisions.ts";
 
 export interface TestCaseInput extends Pick<TestCase, "name" | "input" | "createdBy"> {
   description?: string;
@@ -32,11 +33,8 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
     return found;
   }
 
-  function expectTransformation(workspaceId: string, transformationId: string): void {
-    if (tables.resourceOf(workspaceId, "transformation", transformationId).deleted) {
-      throw new ApiError("missing", "Transformation not found");
-    }
-  }
+  const expectTransformation = (workspaceId: string, transformationId: string) =>
+    tables.existing(workspaceId, "transformation", transformationId);
 
   /**
    * Stores a test case. Throws `conflict` if the transformation would then have too many test
@@ -109,10 +107,6 @@ function fields(input: TestCaseInput) {
     ...(expectedOutput !== undefined && { expectedOutput: storable(expectedOutput) }),
     ...(createdBy && { createdBy: authorOf(createdBy) }),
   };
-}
-
-function authorOf({ tokenId, memberId }: Author): Author {
-  return { tokenId, ...(memberId !== undefined && { memberId }) };
 }
 
 function sizeOf({ name, description, input, expectedOutput }: TestCase): number {

@@ -2,7 +2,7 @@ import { assert } from "../../assert.ts";
 import type { Table } from "../../store/table.ts";
 import { notFound } from "../code-errors.ts";
 import { isId, timeOf } from "../ids.ts";
-import { type Family, isImportName } from "../import-name.ts";
+import { type Family, familyOf, isImportName } from "../import-name.ts";
 import type { CodeKind, Publication, Resource, Revision } from "../model.ts";
 import { type CatalogStore, keysBelow, LAST } from "../store.ts";
 import { revisionHistoryTable } from "./revision-history.ts";
@@ -16,6 +16,13 @@ export function openCodeTables(store: CatalogStore) {
   const drafts = store.table<true, ResourceKey>("drafts-by-workspace");
   const resource = (id: string) => (isId(id) ? resources.get(id) : undefined);
   const publications = publicationTable(store);
+
+  function resourceOf(workspaceId: string, kind: CodeKind, id: string): Resource {
+    const found = resource(id);
+    if (found?.workspaceId !== workspaceId || found.kind !== kind) throw notFound(kind);
+    return found;
+  }
+
   return {
     resource,
     /** Returns how many transformations or libraries a workspace has, without deleted ones. */
@@ -29,9 +36,11 @@ export function openCodeTables(store: CatalogStore) {
      * Returns a transformation or library. Throws `missing` when the workspace has none with this
      * id and kind.
      */
-    resourceOf(workspaceId: string, kind: CodeKind, id: string): Resource {
-      const found = resource(id);
-      if (found?.workspaceId !== workspaceId || found.kind !== kind) throw notFound(kind);
+    resourceOf,
+    /** Returns a transformation or library. Throws `missing` also when it was deleted. */
+    existing(workspaceId: string, kind: CodeKind, id: string): Resource {
+      const found = resourceOf(workspaceId, kind, id);
+      if (found.deleted) throw notFound(kind);
       return found;
     },
     putResource(resource: Resource): void {
@@ -158,20 +167,12 @@ function libraryNameTable(store: CatalogStore) {
       if (!isImportName(name[2])) return [];
       return [...importers.getKeys(keysBelow(...name))].map((key) => key[3]);
     },
-    putImports(id: string, workspaceId: string, family: Family, imports: readonly string[]): void {
-      for (const name of imports.filter(isImportName)) {
-        importers.put([workspaceId, family, name, id], true);
-      }
-    },
-    removeImports(
-      id: string,
-      workspaceId: string,
-      family: Family,
-      imports: readonly string[],
-    ): void {
-      for (const name of imports.filter(isImportName)) {
-        importers.remove([workspaceId, family, name, id]);
-      }
+    /** Replaces the names `before`, which published code imported, by `after`. */
+    putImports({ id, workspaceId, language }: Resource, before: string[], after: string[]): void {
+      const family = familyOf(language);
+      const keyOf = (name: string): [...Name, string] => [workspaceId, family, name, id];
+      for (const name of before.filter(isImportName)) importers.remove(keyOf(name));
+      for (const name of after.filter(isImportName)) importers.put(keyOf(name), true);
     },
   };
 }
