@@ -28,8 +28,7 @@ import { alertFacts } from "./routes/alerts/alert-facts.ts";
 import { configAnswer, formsOf } from "./routes/resources/destination-config.ts";
 import { answerLocally } from "./routes/status/node-status.ts";
 import { TailFrames } from "./tail-frames.ts";
-import { type ControlPlaneAddress, listenOn } from "./tls/listen-on.ts";
-import { TlsListener } from "./tls/tls-listener.ts";
+import { type ControlPlaneAddress, listenOn, TlsListener } from "./tls/tls-listener.ts";
 
 export type Api = ReturnType<typeof createApi>;
 

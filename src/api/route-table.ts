@@ -38,9 +38,8 @@ import { tokenRoutes } from "./routes/resources/tokens.ts";
 import { workspaceRoutes } from "./routes/resources/workspace.ts";
 import { metricsRoutes } from "./routes/status/metrics.ts";
 import { nameRoutes } from "./routes/status/names.ts";
-import { overviewRoutes } from "./routes/status/overview.ts";
+import { overviewRoutes, suspensionRoutes } from "./routes/status/overview.ts";
 import { statusListRoutes } from "./routes/status/status-lists.ts";
-import { suspensionRoutes } from "./routes/status/suspensions.ts";
 import { systemRoutes } from "./routes/status/system.ts";
 
 /**

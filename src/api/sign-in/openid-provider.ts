@@ -1,10 +1,10 @@
 import { createRemoteJWKSet, customFetch as jwksFetch, jwtVerify } from "jose";
+import type { CustomFetch } from "openid-client";
 import * as client from "openid-client";
 import type { Identity, WorkspaceRole } from "../../catalog/model.ts";
 import { defined } from "../../defined.ts";
 import { messageOf } from "../../errors.ts";
-import { PROVIDER_ANSWER_MS_MAX } from "../limits.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
+import { PROVIDER_ANSWER_BYTES_MAX, PROVIDER_ANSWER_MS_MAX } from "../limits.ts";
 
 /** Settings of single sign-on with OpenID Connect. */
 export interface OpenIdSettings {
@@ -240,4 +240,39 @@ export function reasonOf(error: unknown): string {
   if (error instanceof client.ResponseBodyError) return `The provider answered ${error.error}`;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
   return cause ? `${messageOf(error)}: ${messageOf(cause)}` : messageOf(error);
+}
+
+/**
+ * Returns a `fetch` for requests to the OpenID provider. It limits the time and the size of the
+ * answer and follows no redirect. `ca` has the certificates (PEM) of the authorities that may sign
+ * the provider's certificate. Without `ca`, the system's authorities apply.
+ */
+export function boundedFetch(ca: string | undefined): CustomFetch {
+  return async (url, { body, method, headers, signal }) => {
+    const timeout = AbortSignal.timeout(PROVIDER_ANSWER_MS_MAX);
+    const answer = await fetch(url, {
+      method,
+      headers,
+      body,
+      redirect: "manual",
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      ...(ca !== undefined && { tls: { ca } }),
+    } as BunFetchRequestInit);
+    const bytes = await readBounded(answer);
+    const { status, headers: answered } = answer;
+    return new Response(bytes, { status, headers: answered });
+  };
+}
+
+async function readBounded(answer: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of answer.body ?? []) {
+    bytes += part.byteLength;
+    if (bytes > PROVIDER_ANSWER_BYTES_MAX) {
+      throw new Error(`The provider's answer is longer than ${PROVIDER_ANSWER_BYTES_MAX} bytes`);
+    }
+    parts.push(part);
+  }
+  return new Uint8Array(Buffer.concat(parts));
 }

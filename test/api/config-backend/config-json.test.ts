@@ -1,12 +1,11 @@
 import { expect, spyOn, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import { ConfigBody } from "../../../src/api/config-backend/config-body.ts";
 import {
   connectionsJson,
   destinationJson,
   sourceJson,
 } from "../../../src/api/config-backend/resource-json.ts";
-import { WorkspaceConfigs } from "../../../src/api/config-backend/workspace-configs.ts";
+import { ConfigBody, WorkspaceConfigs } from "../../../src/api/config-backend/workspace-configs.ts";
 import { until } from "../../until.ts";
 
 /** The JSON that rudder-server reads, byte for byte of what its parser asks for. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { WorkspaceConfig } from "../../../src/api/config-backend/workspace-config.ts";
+import { WorkspaceConfig } from "../../../src/api/config-backend/workspace-configs.ts";
 import { TimeSlicer } from "../../../src/concurrency/time-slicer.ts";
 
 /** Reads of the configuration of a workspace, over a catalog in memory. */

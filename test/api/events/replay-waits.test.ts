@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { replayWaits } from "../../../src/api/routes/events/replay-waits.ts";
+import { replayWaits } from "../../../src/api/routes/events/replays.ts";
 import { noCounts, type ReplayJob } from "../../../src/pipeline/model/replay-job.ts";
 import { scene } from "../status/_scene.ts";
 

@@ -1,8 +1,12 @@
 import { expect, test } from "bun:test";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { FAULTS_WALKED_MAX, QUERY_PARAMETERS_MAX } from "../../../src/api/limits.ts";
-import { unknownKeys } from "../../../src/api/request/unknown-keys.ts";
-import { expectBody, expectShape, readQuery } from "../../../src/api/request/validation.ts";
+import {
+  expectBody,
+  expectShape,
+  readQuery,
+  unknownKeys,
+} from "../../../src/api/request/validation.ts";
 import { routes } from "../../../src/api/route-table.ts";
 import { nullable, strict } from "../../../src/api/schema/common.ts";
 import { ApiError } from "../../../src/errors.ts";

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { PROVIDER_ANSWER_BYTES_MAX } from "../../../src/api/limits.ts";
-import { boundedFetch } from "../../../src/api/sign-in/bounded-fetch.ts";
+import { boundedFetch } from "../../../src/api/sign-in/openid-provider.ts";
 
 const requests: string[] = [];
 const provider = Bun.serve({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { alertProblems } from "../../../src/api/routes/status/alert-problems.ts";
 import { localStatus } from "../../../src/api/routes/status/local-status.ts";
-import { workspaceOverview } from "../../../src/api/routes/status/workspace-overview.ts";
+import { workspaceOverview } from "../../../src/api/routes/status/overview.ts";
+import { alertProblems } from "../../../src/api/routes/status/problems.ts";
 import { alertKinds, alertSubjects } from "../../../src/catalog/alerts/model.ts";
 import {
   OVERVIEW_CONNECTIONS_MAX,

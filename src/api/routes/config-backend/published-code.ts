@@ -10,7 +10,7 @@ import { text } from "../../../settings/schema-types.ts";
 import type { RequestContext } from "../../route.ts";
 import { route } from "../../route.ts";
 import { ids } from "../../schema/examples.ts";
-import { readsAllWorkspaces } from "./server-token.ts";
+import { readsAllWorkspaces } from "./workspace-config.ts";
 
 /**
  * This file defines the routes from which rudder-transformer fetches user code. rudder-transformer

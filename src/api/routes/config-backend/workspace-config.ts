@@ -1,14 +1,16 @@
 import { Type } from "@sinclair/typebox";
+import type { Principal } from "../../../catalog/model.ts";
+import { ApiError } from "../../../errors.ts";
 import { text } from "../../../settings/schema-types.ts";
-import type { ConfigBody } from "../../config-backend/config-body.ts";
 import { exampleConfig, ServerConfig } from "../../config-backend/schema.ts";
+import type { ConfigBody } from "../../config-backend/workspace-configs.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { parseTags } from "../../request/preconditions.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { responseHeaders } from "../../response/errors.ts";
 import { takesGzip } from "../../response/gzip.ts";
 import { route } from "../../route.ts";
-import { expectServiceToken, readsAllWorkspaces } from "./server-token.ts";
+import { isOperators } from "../alerts/alert-facts.ts";
 
 /**
  * This file defines the routes by which a rudder-server reads its configuration, with secrets in
@@ -94,4 +96,25 @@ function configResponse({ headers }: Request, config: ConfigBody): Response {
   const compressed = takesGzip(headers) ? config.compressed() : undefined;
   if (compressed === undefined) return new Response(json, { headers: all });
   return new Response(compressed, { headers: { ...all, "Content-Encoding": "gzip" } });
+}
+
+/**
+ * Throws unless the request has a service token. The routes that call this function answer with
+ * secrets, which persons (members and sessions of the console) must not read.
+ */
+export function expectServiceToken({ memberId }: Principal, { headers }: Request): void {
+  if (memberId === undefined && headers.has("authorization")) return;
+  throw new ApiError("forbidden", "Expected a service token, got that of a member or a session");
+}
+
+/**
+ * Whether rudder-server and rudder-transformer can read the data of all workspaces with the tokens
+ * of this workspace. True only for the first workspace, and only if the setting
+ * `rudderstack.namespace` is set.
+ */
+export function readsAllWorkspaces(
+  deps: Pick<RouteDeps, "catalog" | "namespace">,
+  workspaceId: string,
+): boolean {
+  return deps.namespace !== undefined && isOperators(deps, workspaceId);
 }

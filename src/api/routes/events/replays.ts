@@ -1,11 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ApiError } from "../../../errors.ts";
 import { PROPERTY_PATTERN, propertyExpected } from "../../../event/content-filter.ts";
-import {
-  type JobFailure,
-  pendingLetters,
-  type ReplayJob,
-} from "../../../pipeline/model/replay-job.ts";
+import { pendingLetters, type ReplayJob } from "../../../pipeline/model/replay-job.ts";
 import { fractionDone } from "../../../pipeline/replays/progress.ts";
 import {
   REPLAY_FILTER_CHARS_MAX,
@@ -18,7 +14,9 @@ import { authorOf } from "../../author.ts";
 import { route } from "../../route.ts";
 import { answerOf, enveloped, Id, isoTime, paged, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { replayWaits } from "./replay-waits.ts";
+import type { StatusDeps } from "../status/local-status.ts";
+import type { destinationStates } from "../status/status-schema.ts";
+import { measure } from "../status/workspace-state.ts";
 
 export const Rate = Type.Integer({
   minimum: 1,
@@ -213,6 +211,9 @@ export function replayAnswer(job: ReplayJob, waitsFor?: string): Static<typeof R
   const progress = job.state === "done" ? 1 : fractionDone(job);
   const left =
     kind === "events" ? Math.round((done * (1 - progress)) / progress) : job.total - job.seen;
+  const shownFailures = failures.map(({ groupId, ...failure }) =>
+    groupId === "" ? failure : { groupId, ...failure },
+  );
   const seconds = ((endedAt ?? Date.now()) - createdAt) / 1_000;
   return answerOf(Replay, {
     ...job,
@@ -221,7 +222,7 @@ export function replayAnswer(job: ReplayJob, waitsFor?: string): Static<typeof R
     progress,
     counts: { done, ...counts, pending },
     filter: filter && filterAnswer(filter),
-    failures: failures.length > 0 ? failures.map(failureAnswer) : undefined,
+    failures: failures.length > 0 ? shownFailures : undefined,
     left: outcome.state === "running" && Number.isFinite(left) ? left : undefined,
     perSecond: Math.round((done / Math.max(1, seconds)) * 10) / 10,
   });
@@ -239,10 +240,6 @@ function outcomeOf({ state, error, counts }: ReplayJob): Pick<ReplayJob, "state"
   return { state: "failed", error: "No event was delivered: all became dead letters" };
 }
 
-function failureAnswer({ groupId, ...failure }: JobFailure) {
-  return groupId === "" ? failure : { groupId, ...failure };
-}
-
 /** Returns the filter of a replay as responses show it, with times in ISO 8601. */
 function filterAnswer(filter: object): Record<string, string> {
   return Object.fromEntries(
@@ -251,4 +248,50 @@ function filterAnswer(filter: object): Record<string, string> {
       typeof value === "number" ? isoTime(value) : String(value),
     ]),
   );
+}
+
+/**
+ * States in which a destination accepts no events. The value is a sentence that explains the state,
+ * for a destination that reports no reason. It is empty for states with which a destination always
+ * reports a reason.
+ */
+const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
+  down: "",
+  failing: "",
+  blocked: "",
+  suspended: "Its user code is suspended",
+  paused: "The destination is disabled",
+};
+
+/**
+ * Returns the reasons why events of replay jobs wait, by job id: the job's destination accepts no
+ * events now. Leaves out jobs whose events do not wait.
+ */
+export async function replayWaits(
+  deps: StatusDeps,
+  workspaceId: string,
+  jobs: readonly ReplayJob[],
+): Promise<ReadonlyMap<string, string>> {
+  const underWay = jobs.filter(isUnderWay);
+  const ids = new Set(underWay.flatMap(({ destinationId }) => destinationId ?? []));
+  const destinations = deps.catalog.destinations.withIds(workspaceId, [...ids]);
+  if (destinations.length === 0) return new Map();
+  const measured = await measure(deps, workspaceId, destinations);
+  const stopped = new Map(
+    measured.destinations.flatMap(({ id, state, reason }) => {
+      const sentence = STOPPED[state];
+      return sentence === undefined ? [] : [[id, reason ?? sentence] as const];
+    }),
+  );
+  return new Map(
+    underWay.flatMap(({ id, destinationId = "" }) => {
+      const reason = stopped.get(destinationId);
+      return reason === undefined ? [] : [[id, reason] as const];
+    }),
+  );
+}
+
+/** Whether a job has events that are not delivered yet. */
+function isUnderWay(job: ReplayJob): boolean {
+  return job.kind === "events" ? job.state === "running" : pendingLetters(job) > 0;
 }

@@ -7,8 +7,7 @@ import { ApiError, type Detail } from "../../../errors.ts";
 import { isObject } from "../../../is-object.ts";
 import { DETAILS_MAX } from "../../../settings/limits.ts";
 import type { ApiDeps } from "../../deps.ts";
-import { unknownKeys } from "../../request/unknown-keys.ts";
-import { expectNone, invalidValue } from "../../request/validation.ts";
+import { expectNone, invalidValue, unknownKeys } from "../../request/validation.ts";
 import {
   audienceErrors,
   type DestinationConfig,

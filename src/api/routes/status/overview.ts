@@ -1,11 +1,14 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { OVERVIEW_ITEMS_MAX } from "../../../settings/limits.ts";
-import { component } from "../../../settings/schema-types.ts";
+import { OVERVIEW_CONNECTIONS_MAX, OVERVIEW_ITEMS_MAX } from "../../../settings/limits.ts";
+import { component, text } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
-import { MissingNodes, Time } from "../../schema/common.ts";
+import { isoTime, MissingNodes, paged, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { lastHour } from "./figure-answers.ts";
-import { Problem } from "./problems.ts";
+import { busiestFirst } from "./list-order.ts";
+import type { StatusDeps } from "./local-status.ts";
+import { workspaceSuspensions } from "./node-status.ts";
+import { alertProblems, Problem, problemsOf, withReason } from "./problems.ts";
 import {
   ConnectionStatus,
   DestinationStatus,
@@ -17,7 +20,12 @@ import {
   Rates,
   SourceStatus,
 } from "./status-schema.ts";
-import { workspaceOverview } from "./workspace-overview.ts";
+import {
+  type DestinationState,
+  type SourceState,
+  urgentDestinationFirst,
+  workspaceState,
+} from "./workspace-state.ts";
 
 const Overview = Type.Object(
   {
@@ -130,6 +138,88 @@ export const overviewRoutes = [
     async handle({ deps, workspaceId, params: { id } }) {
       const { minutes, missingNodes } = await lastHour(deps, workspaceId, id);
       return { minutes, ...(missingNodes.length > 0 && { missingNodes }) };
+    },
+  }),
+] as const;
+
+/**
+ * Returns the data of the console's overview: the worst problems, sums over the whole workspace,
+ * and the sources, destinations and connections that fail or have the highest rates.
+ */
+export async function workspaceOverview(deps: StatusDeps, workspaceId: string) {
+  const state = await workspaceState(deps, workspaceId);
+  const { sources, code, destinations, connections, totals, missingNodes } = state;
+  const problems = problemsOf(state, alertProblems(deps, workspaceId));
+  const shownSources = mostUrgent(sources, busiestFirst);
+  const shown = mostUrgent(destinations, urgentDestinationFirst);
+  const linked = new Set(shown.map(({ transformationId }) => transformationId));
+  const ids = new Set([...shownSources, ...shown].map(({ id }) => id));
+  return {
+    sources: shownSources,
+    transformations: code.filter(({ id }) => linked.has(id)),
+    destinations: shown,
+    connections: connections
+      .filter((it) => ids.has(it.sourceId) && ids.has(it.destinationId))
+      .slice(0, OVERVIEW_CONNECTIONS_MAX),
+    totals: {
+      ...totals,
+      deadLetters: deps.pipeline.deadLetters.count(workspaceId),
+      problems: problems.length,
+      ...sumsOf(sources, destinations),
+    },
+    problems: problems.slice(0, OVERVIEW_ITEMS_MAX).map((problem) => {
+      const { kind, destinationId } = problem;
+      if (kind !== "dead-letters") return problem;
+      return withReason(problem, deps.pipeline.deadLetters.groups(workspaceId, destinationId));
+    }),
+    ...(missingNodes.length > 0 && { missingNodes }),
+  };
+}
+
+function mostUrgent<T>(items: readonly T[], compare: (one: T, other: T) => number): T[] {
+  return items.toSorted(compare).slice(0, OVERVIEW_ITEMS_MAX);
+}
+
+function sumsOf(sources: readonly SourceState[], destinations: readonly DestinationState[]) {
+  const sum = (of: (it: DestinationState) => number) =>
+    destinations.reduce((total, it) => total + of(it), 0);
+  return {
+    rates: {
+      received: sources.reduce((total, it) => total + it.receivedPerSecond, 0),
+      delivered: sum(({ rates }) => rates.delivered),
+      dropped: sum(({ rates }) => rates.dropped),
+      failed: sum(({ rates }) => rates.failed),
+    },
+    lagEvents: sum(({ lagEvents }) => lagEvents),
+    lagSeconds: destinations.reduce((longest, it) => Math.max(longest, it.lagSeconds), 0),
+  };
+}
+
+const Suspension = component("Suspension", {
+  transformationVersionId: Type.String(),
+  name: Type.String(),
+  until: Time,
+  reason: text("The last error of the code"),
+});
+
+export const suspensionRoutes = [
+  route("GET /v2/suspensions", {
+    summary: "List transformations that are not run for a while, because they only fail",
+    aliases: ["/suspensions"],
+    needs: ["events:read"],
+    readsNoLedgers: true,
+    answer: Type.Object({
+      ...paged("suspensions", Suspension).properties,
+      missingNodes: MissingNodes,
+    }),
+    example: { answer: { suspensions: [example.suspension], paging: { total: 1 } } },
+    async handle({ deps, workspaceId }) {
+      const { suspensions, missingNodes } = await workspaceSuspensions(deps, workspaceId);
+      return {
+        suspensions: suspensions.map(({ until, ...it }) => ({ ...it, until: isoTime(until) })),
+        paging: { total: suspensions.length },
+        ...(missingNodes.length > 0 && { missingNodes }),
+      };
     },
   }),
 ] as const;

@@ -1,8 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { duration } from "../../../alerts/conditions.ts";
+import type { Alert, AlertKind } from "../../../catalog/alerts/model.ts";
 import type { LetterGroup } from "../../../pipeline/model/dead-letter.ts";
 import { OVERVIEW_LAG_SECONDS_MIN } from "../../../settings/limits.ts";
 import { oneOf, text } from "../../../settings/schema-types.ts";
+import type { RouteDeps } from "../../deps.ts";
 import { isoTime, Time } from "../../schema/common.ts";
 import type { LinkedTransformation } from "./status-schema.ts";
 import type { DestinationState } from "./workspace-state.ts";
@@ -135,3 +137,40 @@ export function withReason(problem: OverviewProblem, groups: readonly LetterGrou
 
 const counted = (count: number, noun: string) =>
   `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+/**
+ * Kinds of alerts that the overview lists as problems. An alert of another kind has a cause that
+ * the overview lists already, such as a failing destination.
+ */
+const kindsOfOwn = new Set<AlertKind>(["lag", "source-silent", "nodes-missing", "disk"]);
+
+/**
+ * Returns a problem for each open alert whose cause the overview does not list otherwise, and for
+ * each receiver that notifications do not reach.
+ */
+export function alertProblems(
+  { catalog }: Pick<RouteDeps, "catalog">,
+  workspaceId: string,
+): OverviewProblem[] {
+  const { alerts } = catalog;
+  const open = alerts.open(workspaceId).filter(({ kind }) => kindsOfOwn.has(kind));
+  const failing = alerts.receivers.list(workspaceId, 1).items.flatMap(({ id, name, enabled }) => {
+    const { failingSince, reason } = alerts.receivers.state(id);
+    if (!enabled || failingSince === undefined) return [];
+    const message = `Alerts do not reach ${name}: ${reason}`;
+    const since = isoTime(failingSince);
+    return [{ kind: "alert-receiver" as const, message, receiverId: id, since }];
+  });
+  return [...open.map(alertProblem), ...failing];
+}
+
+function alertProblem({ message, subject, createdAt }: Alert): OverviewProblem {
+  const { type, id } = subject;
+  return {
+    kind: "alert",
+    message,
+    ...(type === "destination" && { destinationId: id }),
+    ...(type === "source" && { sourceId: id }),
+    since: isoTime(createdAt),
+  };
+}
