@@ -180,7 +180,10 @@ export function route<
   // biome-ignore lint/complexity/noBannedTypes: the empty set of properties, not any object
   Query extends TProperties = {},
   Body extends TSchema = TUndefined,
->(key: Key, options: RouteOptions<Key, Query, Body, Answer>): Route<Key, Query, Body, Answer> {
+>(
+  key: Key,
+  options: RouteOptions<NoInfer<Key>, Query, Body, Answer>,
+): Route<Key, Query, Body, Answer> {
   const [method, path] = key.split(" ") as [Method, string];
   return {
     ...options,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { listCode } from "../../../src/api/routes/code/revision-queries.ts";
+import { listCode } from "../../../src/api/routes/code/code-routes.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 const CODE = "export const transformEvent = (event) => event;";

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { versionsRange } from "../../../src/api/routes/code/code-routes.ts";
 import { publishRoutes } from "../../../src/api/routes/code/publish.ts";
 import {
   destinationIdsOf,
@@ -8,7 +9,6 @@ import {
   testInputList,
 } from "../../../src/api/routes/code/publish-requests.ts";
 import { runRoutes } from "../../../src/api/routes/code/run.ts";
-import { versionsRange } from "../../../src/api/routes/code/version-list-query.ts";
 import {
   JSON_LEVELS_MAX,
   TEST_EVENTS_MAX,

@@ -2,13 +2,7 @@ import type { CodeKind, Resource, Revision } from "../../../catalog/model.ts";
 import { unlessMissing } from "../../../errors.ts";
 import { authorOf } from "../../author.ts";
 import type { ApiDeps } from "../../deps.ts";
-import {
-  type CurrentResource,
-  currentState,
-  hashOfState,
-  Tagged,
-  tagged,
-} from "../../entity-tag.ts";
+import { type CurrentResource, hashOfState, Tagged } from "../../entity-tag.ts";
 import type { ResourceCall } from "../../route.ts";
 import { isoTime } from "../../schema/common.ts";
 import { libraryAnswer, transformationAnswer } from "./revision-answers.ts";
@@ -32,42 +26,6 @@ export function taggedCode<T>({ catalog }: CodeDeps, resource: Resource, answer:
     answer,
     `${newest}.${hashOfState([published, externalId, destinations, note])}`,
   );
-}
-
-/**
- * Returns the answer about a transformation with its entity tag. With `hasLinks`, the answer lists
- * the linked destinations.
- */
-export function taggedTransformation(
-  deps: CodeDeps,
-  found: Parameters<typeof transformationAnswer>[1],
-  hasLinks: boolean,
-) {
-  const answer = transformationAnswer(deps, found, { destinations: hasLinks });
-  return taggedCode(deps, found.resource, answer);
-}
-
-/**
- * Returns a function that finds the revision that a request's path names, with its entity tag. The
- * tag is computed without the code, which never changes within a revision.
- */
-export function namedRevision<T extends { code: string }>(
-  kind: CodeKind,
-  answer: (deps: CodeDeps, revision: Revision) => T,
-) {
-  return ({ deps, workspaceId, params }: ResourceCall<"/{id}/{versionId}", unknown>) => {
-    const { code } = deps.catalog;
-    const shown = answer(deps, code.revision(workspaceId, kind, params.id, params.versionId));
-    return currentState("revision", tagged(shown, { ...shown, code: "" }), {});
-  };
-}
-
-/** Returns the handler that deletes the transformation or library that a request's path names. */
-export function removeCode(kind: CodeKind) {
-  return async ({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>) => {
-    await deps.catalog.code.remove(workspaceId, kind, params.id);
-    return { success: true as const };
-  };
 }
 
 /**

@@ -112,6 +112,9 @@ export function listed<T extends { code: string }>(answer: T, hasCode: boolean) 
  */
 type PublishWarnings = Partial<Pick<StoredCode, "warnings">>;
 
+/** A transformation or library with a revision, and what publishing this revision warned of. */
+export type PublishedCode = ResourceRevision & PublishWarnings;
+
 function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
   return warnings.length > 0 ? { warnings } : {};
 }
@@ -122,7 +125,7 @@ function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
  */
 export function transformationAnswer(
   deps: AnswerDeps,
-  found: ResourceRevision & PublishWarnings,
+  found: PublishedCode,
   options: { destinations: boolean },
 ): Static<typeof Transformation> {
   const { resource, revision } = found;
@@ -142,10 +145,7 @@ export function transformationVersionAnswer(
   return { ...revisionAnswer(deps, revision), codeVersion: "1" };
 }
 
-export function libraryAnswer(
-  deps: AnswerDeps,
-  found: ResourceRevision & PublishWarnings,
-): Static<typeof Library> {
+export function libraryAnswer(deps: AnswerDeps, found: PublishedCode): Static<typeof Library> {
   const { resource, revision } = found;
   const { catalog } = deps;
   const workspace = catalog.workspaces.get(resource.workspaceId);

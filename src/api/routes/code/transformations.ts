@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Permission } from "../../../catalog/model.ts";
 import { component } from "../../../settings/schema-types.ts";
-import { streamList } from "../../response/list-stream.ts";
 import { route } from "../../route.ts";
 import {
   Code,
@@ -12,10 +11,9 @@ import {
   Name,
   Note,
   publishQuery,
-  Success,
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { currentCode, namedRevision, removeCode, taggedTransformation } from "./current-code.ts";
+import { codeRoutes } from "./code-routes.ts";
 import {
   destinationIdsOf,
   destinationLists,
@@ -28,14 +26,11 @@ import {
 } from "./publish-requests.ts";
 import {
   ListedTransformation,
-  listed,
   Transformation,
   TransformationVersion,
   transformationAnswer,
   transformationVersionAnswer,
 } from "./revision-answers.ts";
-import { draftQuery, findCode, listCode, listQuery } from "./revision-queries.ts";
-import { versionsQuery, versionsRange } from "./version-list-query.ts";
 
 const connect: readonly Permission[] = ["transformations:connect", "destinations:connect"];
 const connectPermissions = {
@@ -73,9 +68,24 @@ const TransformationChange = Type.Object(
 
 const DestinationReference = component("DestinationReference", { destinationId: Id });
 
-const current = currentCode("transformation");
-const remove = removeCode("transformation");
-const currentRevision = namedRevision("transformation", transformationVersionAnswer);
+const transformations = codeRoutes({
+  kind: "transformation",
+  plural: "transformations",
+  versions: "TransformationVersions",
+  noun: "revision",
+  schemas: {
+    item: Transformation,
+    listed: ListedTransformation,
+    version: TransformationVersion,
+  },
+  examples: {
+    item: example.transformation,
+    version: example.transformationVersion,
+    external: { ...example.transformationVersion, externalId: "shout-titles" },
+  },
+  answer: (deps, found, destinations) => transformationAnswer(deps, found, { destinations }),
+  versionAnswer: transformationVersionAnswer,
+});
 
 export const transformationRoutes = [
   route("POST /transformations", {
@@ -111,40 +121,13 @@ export const transformationRoutes = [
         ...(body.externalId && { externalId: body.externalId }),
         ...(body.events && { events: eventList(body.events) }),
       });
-      return taggedTransformation(deps, found, input.publish);
+      return transformations.enclose(deps, found, input.publish);
     },
   }),
 
-  route("GET /transformations", {
-    summary: "List the published transformations, oldest first, or the drafts",
-    needs: [],
-    query: listQuery,
-    answer: Type.Object({ transformations: Type.Array(ListedTransformation) }),
-    example: { answer: { transformations: [example.transformation] } },
-    handle(call) {
-      const { deps, workspaceId, query } = call;
-      const found = listCode(deps.catalog.code, workspaceId, "transformation", query);
-      const answers = found.map(
-        (it) =>
-          it && listed(transformationAnswer(deps, it, { destinations: true }), query.code ?? true),
-      );
-      return streamList(call, "transformations", answers);
-    },
-  }),
+  route("GET /transformations", transformations.list),
 
-  route("GET /transformations/{id}", {
-    summary: "Retrieve a published transformation, or the newest revision of a draft",
-    needs: [],
-    query: draftQuery,
-    answer: Transformation,
-    current,
-    example: { params: { id: example.ids.transformation }, answer: example.transformation },
-    handle({ deps, workspaceId, params, query }) {
-      const { code } = deps.catalog;
-      const found = findCode(code, workspaceId, "transformation", params.id, query);
-      return taggedTransformation(deps, found, true);
-    },
-  }),
+  route("GET /transformations/{id}", transformations.retrieve),
 
   route("POST /transformations/{id}", {
     summary: "Make a new revision, and publish it when asked to",
@@ -155,7 +138,7 @@ export const transformationRoutes = [
     body: TransformationChange,
     hasLargeBody: true,
     answer: Transformation,
-    current,
+    current: transformations.current,
     example: {
       params: { id: example.ids.transformation },
       body: { code: example.transformation.code },
@@ -169,50 +152,19 @@ export const transformationRoutes = [
         destinationIds: destinationIdsOf(body),
         ...(body.events && { events: eventList(body.events) }),
       });
-      return taggedTransformation(deps, found, input.publish);
+      return transformations.enclose(deps, found, input.publish);
     },
   }),
 
   route("DELETE /transformations/{id}", {
+    ...transformations.remove,
     summary: "Delete a transformation and disconnect it; its revisions stay",
     needs: ["transformations:create-delete"],
-    readsInChange: true,
-    answer: Success,
-    current,
-    example: { params: { id: example.ids.transformation }, answer: { success: true } },
-    handle: (call) => remove(call),
   }),
 
-  route("GET /transformations/{id}/versions", {
-    summary: "List revisions, of drafts and deleted transformations too",
-    needs: [],
-    query: versionsQuery,
-    answer: Type.Object({ TransformationVersions: Type.Array(TransformationVersion) }),
-    example: {
-      params: { id: example.ids.transformation },
-      answer: { TransformationVersions: [example.transformationVersion] },
-    },
-    handle(call) {
-      const { deps, workspaceId, params, query } = call;
-      const { code } = deps.catalog;
-      const range = versionsRange(query);
-      const versions = code.revisions(workspaceId, "transformation", params.id, range);
-      const answers = versions.map((it) => transformationVersionAnswer(deps, it));
-      return streamList(call, "TransformationVersions", answers);
-    },
-  }),
+  route("GET /transformations/{id}/versions", transformations.listVersions),
 
-  route("GET /transformations/{id}/versions/{versionId}", {
-    summary: "Retrieve one revision",
-    needs: [],
-    answer: TransformationVersion,
-    example: {
-      params: { id: example.ids.transformation, versionId: example.ids.transformationVersion },
-      answer: example.transformationVersion,
-    },
-    current: (call) => [currentRevision(call)],
-    handle: (call) => currentRevision(call).now,
-  }),
+  route("GET /transformations/{id}/versions/{versionId}", transformations.retrieveVersion),
 
   route("POST /transformations/{id}/connectToDestination", {
     summary: "Connect a published transformation to a destination, in place of any other",
@@ -220,7 +172,7 @@ export const transformationRoutes = [
     readsInChange: true,
     body: DestinationReference,
     answer: Transformation,
-    current,
+    current: transformations.current,
     example: {
       params: { id: example.ids.transformation },
       body: { destinationId: example.ids.destination },
@@ -230,7 +182,7 @@ export const transformationRoutes = [
       const { code } = deps.catalog;
       return code.link(workspaceId, params.id, body.destinationId, () => {
         const found = code.publishedRevision(workspaceId, "transformation", params.id);
-        return taggedTransformation(deps, found, true);
+        return transformations.enclose(deps, found);
       });
     },
   }),
@@ -241,7 +193,7 @@ export const transformationRoutes = [
     readsInChange: true,
     body: DestinationReference,
     answer: Transformation,
-    current,
+    current: transformations.current,
     example: {
       params: { id: example.ids.transformation },
       body: { destinationId: example.ids.destination },
@@ -254,30 +206,13 @@ export const transformationRoutes = [
         const shown = found.resource.published
           ? code.publishedRevision(workspaceId, "transformation", params.id)
           : found;
-        return taggedTransformation(deps, shown, true);
+        return transformations.enclose(deps, shown);
       });
     },
   }),
 
   route("PUT /transformations/{id}/external-id", {
-    summary: "Set the id by which an external tool (rudder-cli) knows a transformation",
+    ...transformations.setExternalId,
     needs: ["transformations:edit"],
-    readsInChange: true,
-    body: Type.Object({ externalId: ExternalId }),
-    answer: Transformation,
-    current,
-    example: {
-      params: { id: example.ids.transformation },
-      body: { externalId: "shout-titles" },
-      answer: { ...example.transformationVersion, externalId: "shout-titles" },
-    },
-    async handle({ deps, workspaceId, params, body }) {
-      const { code } = deps.catalog;
-      const { externalId } = body;
-      return code.setExternalId(workspaceId, "transformation", params.id, externalId, () => {
-        const found = code.newestRevision(workspaceId, "transformation", params.id);
-        return taggedTransformation(deps, found, false);
-      });
-    },
   }),
 ] as const;
