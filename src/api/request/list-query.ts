@@ -116,14 +116,14 @@ export function searched<Item extends SearchedItem>(
 export type SortKeys<Row> = Record<string, (row: Row) => string | number>;
 
 /**
- * Sorts rows in place by a key such as `name`, or in reverse order by `-name`. Keeps the order of
- * rows with equal values. Does nothing if `sort` is no key of `keys`.
+ * Sorts rows in place by a key such as `name`, or in reverse order by `-name`, and returns them.
+ * Keeps the order of rows with equal values. Does nothing if `sort` is no key of `keys`.
  */
-export function sortRows<Row>(rows: Row[], sort: string | undefined, keys: SortKeys<Row>): void {
+export function sortRows<Row>(rows: Row[], sort: string | undefined, keys: SortKeys<Row>): Row[] {
   const keyOf = keys[sort?.replace(/^-/, "") ?? ""];
-  if (keyOf === undefined) return;
+  if (keyOf === undefined) return rows;
   const sign = sort?.startsWith("-") ? -1 : 1;
-  rows.sort((one, other) => sign * compare(keyOf(one), keyOf(other)));
+  return rows.sort((one, other) => sign * compare(keyOf(one), keyOf(other)));
 }
 
 // One collator for all comparisons: `localeCompare` with options makes one each time.

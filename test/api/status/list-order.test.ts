@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import { sortRows } from "../../../src/api/request/list-query.ts";
 import {
-  busiestFirst,
   destinationKeys,
   destinationSorts,
   sourceKeys,
   sourceSorts,
-} from "../../../src/api/routes/status/list-order.ts";
+} from "../../../src/api/routes/status/status-lists.ts";
 import {
+  busiestFirst,
   type DestinationState,
   type SourceState,
   urgentDestinationFirst,

@@ -80,7 +80,7 @@ test("connections are sorted: enabled ones, those of urgent destinations, then b
   expect(found.sources).toEqual([source]);
   const { signal } = new AbortController();
   expect(await measureSources(deps, "w", sources as Source[], signal)).toEqual({
-    sources: [source],
+    states: [source],
     missingNodes: [],
   });
 });

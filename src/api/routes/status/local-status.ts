@@ -150,11 +150,15 @@ function laneSummary({ rates, failure, lastFailure: _, ...status }: LaneStatus):
 }
 
 export function sumRates(all: readonly Rates[]): Rates {
-  const sum = (key: keyof Rates) => all.reduce((total, rates) => total + rates[key], 0);
+  return ratesOf((name) => all.reduce((total, rates) => total + rates[name], 0));
+}
+
+/** Returns rates, each of which `of` returns. */
+export function ratesOf(of: (name: keyof Rates) => number): Rates {
   return {
-    received: sum("received"),
-    delivered: sum("delivered"),
-    dropped: sum("dropped"),
-    failed: sum("failed"),
+    received: of("received"),
+    delivered: of("delivered"),
+    dropped: of("dropped"),
+    failed: of("failed"),
   };
 }

@@ -5,8 +5,7 @@ import { route } from "../../route.ts";
 import { isoTime, MissingNodes, paged, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { lastHour } from "./figure-answers.ts";
-import { busiestFirst } from "./list-order.ts";
-import type { StatusDeps } from "./local-status.ts";
+import { type StatusDeps, sumRates } from "./local-status.ts";
 import { workspaceSuspensions } from "./node-status.ts";
 import { alertProblems, Problem, problemsOf, withReason } from "./problems.ts";
 import {
@@ -21,6 +20,7 @@ import {
   SourceStatus,
 } from "./status-schema.ts";
 import {
+  busiestFirst,
   type DestinationState,
   type SourceState,
   urgentDestinationFirst,
@@ -181,16 +181,10 @@ function mostUrgent<T>(items: readonly T[], compare: (one: T, other: T) => numbe
 }
 
 function sumsOf(sources: readonly SourceState[], destinations: readonly DestinationState[]) {
-  const sum = (of: (it: DestinationState) => number) =>
-    destinations.reduce((total, it) => total + of(it), 0);
+  const received = sources.reduce((total, it) => total + it.receivedPerSecond, 0);
   return {
-    rates: {
-      received: sources.reduce((total, it) => total + it.receivedPerSecond, 0),
-      delivered: sum(({ rates }) => rates.delivered),
-      dropped: sum(({ rates }) => rates.dropped),
-      failed: sum(({ rates }) => rates.failed),
-    },
-    lagEvents: sum(({ lagEvents }) => lagEvents),
+    rates: { ...sumRates(destinations.map(({ rates }) => rates)), received },
+    lagEvents: destinations.reduce((total, it) => total + it.lagEvents, 0),
     lagSeconds: destinations.reduce((longest, it) => Math.max(longest, it.lagSeconds), 0),
   };
 }

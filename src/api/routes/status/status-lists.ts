@@ -2,19 +2,18 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Connection } from "../../../catalog/model.ts";
 import { unlessMissing } from "../../../errors.ts";
 import { STATUS_ITEMS_MAX } from "../../../settings/limits.ts";
-import { pageOf, searchedListQuery, sortBy, sortRows } from "../../request/list-query.ts";
+import {
+  pageOf,
+  type SortKeys,
+  searchedListQuery,
+  sortBy,
+  sortRows,
+} from "../../request/list-query.ts";
 import { measuredPage } from "../../request/measured-page.ts";
 import { route } from "../../route.ts";
 import { isoTime, MissingNodes } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { lastReceivedTimes } from "./figure-answers.ts";
-import {
-  busiestFirst,
-  destinationKeys,
-  destinationSorts,
-  sourceKeys,
-  sourceSorts,
-} from "./list-order.ts";
 import type { StatusDeps } from "./local-status.ts";
 import {
   ConnectionRow,
@@ -27,6 +26,7 @@ import {
   SourceRow,
 } from "./status-schema.ts";
 import {
+  busiestFirst,
   type ConnectionState,
   hasSharedState,
   type DestinationState as MeasuredDestination,
@@ -36,6 +36,21 @@ import {
   urgentDestinationFirst,
   workspaceState,
 } from "./workspace-state.ts";
+
+export const destinationSorts = ["name", "type", "delivered", "pending", "deadLetters"] as const;
+export const destinationKeys: SortKeys<MeasuredDestination> = {
+  name: ({ name }) => name,
+  type: ({ type }) => type,
+  delivered: ({ rates }) => rates.delivered,
+  pending: ({ lagEvents }) => lagEvents,
+  deadLetters: ({ deadLetters }) => deadLetters,
+};
+
+export const sourceSorts = ["name", "received"] as const;
+export const sourceKeys: SortKeys<SourceState> = {
+  name: ({ name }) => name,
+  received: ({ receivedPerSecond }) => receivedPerSecond,
+};
 
 const total = Type.Integer({ description: "Number of rows that match, on all pages" });
 
@@ -74,20 +89,14 @@ export const statusListRoutes = [
         ...slicingOf(deps, signal),
         items: deps.catalog.destinations.each(workspaceId),
         isFiltered: query.state !== undefined,
-        async all() {
-          const found = await wholeState(deps, workspaceId, signal);
-          return found && { states: found.destinations, missingNodes: found.missingNodes };
-        },
+        all: () => wholeState(deps, workspaceId, "destinations", signal),
         async measure(some) {
           const found = await measure(deps, workspaceId, some, signal);
           return { states: found.destinations, missingNodes: found.missingNodes };
         },
         arrange(all) {
-          const matches = all
-            .filter(({ state }) => (query.state ?? state) === state)
-            .sort(urgentDestinationFirst);
-          sortRows(matches, query.sort, destinationKeys);
-          return matches;
+          const matches = all.filter(({ state }) => (query.state ?? state) === state);
+          return sortRows(matches.sort(urgentDestinationFirst), query.sort, destinationKeys);
         },
       });
       return {
@@ -154,19 +163,9 @@ export const statusListRoutes = [
       const { rows, total, missingNodes } = await measuredPage(query, {
         ...slicingOf(deps, signal),
         items: deps.catalog.sources.each(workspaceId),
-        async all() {
-          const found = await wholeState(deps, workspaceId, signal);
-          return found && { states: found.sources, missingNodes: found.missingNodes };
-        },
-        async measure(some) {
-          const found = await measureSources(deps, workspaceId, some, signal);
-          return { states: found.sources, missingNodes: found.missingNodes };
-        },
-        arrange(all) {
-          const matches = all.toSorted(busiestFirst);
-          sortRows(matches, query.sort, sourceKeys);
-          return matches;
-        },
+        all: () => wholeState(deps, workspaceId, "sources", signal),
+        measure: (some) => measureSources(deps, workspaceId, some, signal),
+        arrange: (all) => sortRows(all.toSorted(busiestFirst), query.sort, sourceKeys),
       });
       const last = await lastReceivedTimes(deps, workspaceId, rows, signal);
       return {
@@ -226,14 +225,19 @@ export const statusListRoutes = [
 ] as const;
 
 /**
- * Returns the computed state that a workspace's requests share. Undefined if they share none, or if
- * it lacks some items because there are too many.
+ * Returns the states of all sources or destinations, as far as a workspace's requests share them.
+ * Undefined if they share none, or if some items lack because there are too many.
  */
-async function wholeState(deps: StatusDeps, workspaceId: string, signal: AbortSignal) {
+async function wholeState<Kind extends "sources" | "destinations">(
+  deps: StatusDeps,
+  workspaceId: string,
+  kind: Kind,
+  signal: AbortSignal,
+) {
   if (!hasSharedState(deps, workspaceId)) return undefined;
   const state = await workspaceState(deps, workspaceId, signal);
   const isWhole = Object.values(state.totals).every((total) => total <= STATUS_ITEMS_MAX);
-  return isWhole ? state : undefined;
+  return isWhole ? { states: state[kind], missingNodes: state.missingNodes } : undefined;
 }
 
 const namedOf = ({ id, name }: { id: string; name: string }) => ({ id, name });

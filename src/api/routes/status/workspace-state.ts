@@ -9,7 +9,7 @@ import {
 import type { RevisionSuspension } from "../../deps.ts";
 import { firstItems } from "../../request/list-query.ts";
 import { isoTime } from "../../schema/common.ts";
-import { type LaneSummary, noRates, type StatusDeps } from "./local-status.ts";
+import { type LaneSummary, noRates, ratesOf, type StatusDeps } from "./local-status.ts";
 import { workspaceStatus } from "./node-status.ts";
 import { destinationStates, type LinkedTransformation } from "./status-schema.ts";
 
@@ -40,6 +40,10 @@ export async function workspaceState(
 /** Whether a workspace has enough destinations for its requests to share one computed state. */
 export function hasSharedState({ catalog }: StatusDeps, workspaceId: string): boolean {
   return catalog.destinations.count(workspaceId) >= STATUS_SHARED_ITEMS_MIN;
+}
+
+export function busiestFirst(one: SourceState, other: SourceState): number {
+  return other.receivedPerSecond - one.receivedPerSecond || one.name.localeCompare(other.name);
 }
 
 export function urgentDestinationFirst(one: DestinationState, other: DestinationState): number {
@@ -158,10 +162,8 @@ export async function measureSources(
   const ids = [...new Set(connections.map(({ destinationId }) => destinationId))];
   const status = await workspaceStatus(deps, workspaceId, ids);
   const receivedBy = receivedRates(connections.map((it) => connectionOf(it, status.connections)));
-  return {
-    sources: sources.map((it) => sourceOf(it, receivedBy)),
-    missingNodes: status.missingNodes,
-  };
+  const states = sources.map((it) => sourceOf(it, receivedBy));
+  return { states, missingNodes: status.missingNodes };
 }
 
 function linkedTransformation(
@@ -209,14 +211,8 @@ function connectionOf(
 }
 
 /** Rounds rates to thousandths, because further digits only make the answer longer. */
-function rounded({ received, delivered, dropped, failed }: Rates): Rates {
-  const round = (rate: number) => Math.round(rate * 1_000) / 1_000;
-  return {
-    received: round(received),
-    delivered: round(delivered),
-    dropped: round(dropped),
-    failed: round(failed),
-  };
+function rounded(rates: Rates): Rates {
+  return ratesOf((name) => Math.round(rates[name] * 1_000) / 1_000);
 }
 
 interface DestinationContext {
@@ -231,8 +227,7 @@ function destinationOf(
   destination: Destination,
   known: DestinationContext,
 ) {
-  const { id, workspaceId, name, type, enabled } = destination;
-  const deliveredBy = delivererOf(destination);
+  const { id, workspaceId, name, type, enabled, deliveredBy = "pixelmill" as const } = destination;
   const { lane, code } = known;
   const { failure, lagEvents = 0, lagSeconds = 0 } = lane ?? {};
   return {
@@ -242,7 +237,7 @@ function destinationOf(
     deliveredBy,
     enabled,
     ...(code && { transformationId: code.id }),
-    state: stateOf({ enabled, deliveredBy }, known),
+    state: stateOf(destination, known),
     ...(failure && { since: isoTime(failure.since), reason: failure.reason }),
     ...(!failure && lane && reasonToWait(lane)),
     lagEvents,
@@ -260,17 +255,12 @@ function reasonToWait({ blocked, slowCodeSince }: LaneSummary): { reason?: strin
   return { reason: `Its user code has run for ${duration(seconds)} without a result` };
 }
 
-/** Returns who delivers the events of a destination. */
-function delivererOf({ deliveredBy }: Pick<Destination, "deliveredBy">) {
-  return deliveredBy ?? ("pixelmill" as const);
-}
-
 function stateOf(
-  { enabled, deliveredBy }: { enabled: boolean; deliveredBy: ReturnType<typeof delivererOf> },
+  { enabled, deliveredBy }: Destination,
   { lane, code, isAllKnown }: DestinationContext,
 ): (typeof destinationStates)[number] {
   if (!enabled) return "paused";
-  if (deliveredBy !== "pixelmill") return "external";
+  if (deliveredBy !== undefined) return "external";
   if (lane === undefined) return isAllKnown ? "unconnected" : "unknown";
   if (lane.failure?.isDown) return "down";
   if (lane.failure) return "failing";
