@@ -40,7 +40,7 @@ export function optionalFlag(description: string, options: SchemaOptions = {}) {
   return Type.Optional(Type.Boolean({ ...options, description }));
 }
 
-/** Returns the schema of an optional setting: an integer from `minimum` to `maximum`. */
+/** Returns the schema of an optional integer from `minimum` to `maximum`. */
 export function optionalInteger(minimum: number, maximum: number, options: IntegerOptions) {
   return Type.Optional(Type.Integer({ minimum, maximum, ...options }));
 }

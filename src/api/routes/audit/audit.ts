@@ -7,7 +7,7 @@ import {
 import { AUDIT_PAGE_MAX } from "../../../catalog/audit/limits.ts";
 import { ApiError } from "../../../errors.ts";
 import { PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
-import { component, text } from "../../../settings/schema-types.ts";
+import { component, optionalInteger, text } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { responseHeaders } from "../../response/errors.ts";
 import { partStream } from "../../response/list-stream.ts";
@@ -53,9 +53,7 @@ export const auditRoutes = [
     needs: ["audit:read"],
     query: {
       ...filter,
-      count: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: AUDIT_PAGE_MAX, default: PAGE_ITEMS_MAX }),
-      ),
+      count: optionalInteger(1, AUDIT_PAGE_MAX, { default: PAGE_ITEMS_MAX }),
       cursor: Type.Optional({ ...Id, description: "Of an earlier answer" }),
     },
     answer: AuditEntries,

@@ -45,11 +45,7 @@ export const codeListRoutes = [
     summary: "List transformations or libraries, published or not, without their code",
     needs: [],
     query: {
-      kind: Type.Optional(
-        oneOf(["transformation", "library"], {
-          default: "transformation",
-        }),
-      ),
+      kind: Type.Optional(oneOf(["transformation", "library"], { default: "transformation" })),
       ...searchedListQuery,
       sort: sortBy(sorts, "published ones first, the oldest first"),
     },
@@ -58,10 +54,7 @@ export const codeListRoutes = [
       total: Type.Integer({ description: "Number of rows that match, on all pages" }),
     }),
     example: {
-      answer: {
-        code: [{ ...exampleRow, isPublished: true }],
-        total: 1,
-      },
+      answer: { code: [{ ...exampleRow, isPublished: true }], total: 1 },
     },
     async handle({ deps: { catalog, limiters }, workspaceId, query, request }) {
       const { kind = "transformation", text, sort } = query;

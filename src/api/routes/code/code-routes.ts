@@ -3,7 +3,7 @@ import type { CodeStore } from "../../../catalog/code/code.ts";
 import type { ResourceRevision } from "../../../catalog/code/code-changes.ts";
 import type { CodeKind, Revision } from "../../../catalog/model.ts";
 import { VERSIONS_COUNT_DEFAULT, VERSIONS_COUNT_MAX } from "../../../settings/limits.ts";
-import { oneOf, optionalFlag } from "../../../settings/schema-types.ts";
+import { oneOf, optionalFlag, optionalInteger } from "../../../settings/schema-types.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { currentState, tagged } from "../../entity-tag.ts";
 import { streamList } from "../../response/list-stream.ts";
@@ -26,14 +26,9 @@ const listQuery = {
 
 /** Query parameters of lists of revisions: how many revisions to return, and in which order. */
 const versionsQuery = {
-  count: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: VERSIONS_COUNT_MAX, default: VERSIONS_COUNT_DEFAULT }),
-  ),
+  count: optionalInteger(1, VERSIONS_COUNT_MAX, { default: VERSIONS_COUNT_DEFAULT }),
   orderBy: Type.Optional(
-    oneOf(["asc", "desc"], {
-      default: "asc",
-      description: "By creation; in any case",
-    }),
+    oneOf(["asc", "desc"], { default: "asc", description: "By creation; in any case" }),
   ),
 };
 

@@ -81,15 +81,7 @@ export const runRoutes = [
       },
     },
     async handle({ deps, workspaceId, body, request }) {
-      const {
-        language,
-        name,
-        code,
-        libraries = [],
-        events = [],
-        metadata = [],
-        testSuite = [],
-      } = body;
+      const { language, name, code, libraries = [], testSuite = [] } = body;
       if (code === undefined && libraries.length === 0) {
         throw invalidValue("/code", "Expected code, or libraries, got neither");
       }
@@ -101,8 +93,8 @@ export const runRoutes = [
           transformation: {
             name: name?.trim() ?? UNNAMED,
             code,
-            events,
-            metadata,
+            events: body.events ?? [],
+            metadata: body.metadata ?? [],
             testSuite: testSuite.map(named),
           },
         }),

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { component, text } from "../../../settings/schema-types.ts";
+import { component, optionalInteger, text } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -44,9 +44,7 @@ export const codeLogRoutes = [
       ),
       after: Type.Optional({ ...Id, description: "Id of a line: lists later lines alone" }),
       before: Type.Optional({ ...Id, description: "Id of a line: lists earlier lines alone" }),
-      limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: LINES_MAX, default: LINES_DEFAULT }),
-      ),
+      limit: optionalInteger(1, LINES_MAX, { default: LINES_DEFAULT }),
     },
     answer: Type.Object({ lines: Type.Array(CodeLogLine), missingNodes: MissingNodes }),
     example: {

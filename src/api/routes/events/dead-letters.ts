@@ -6,6 +6,7 @@ import {
   DEAD_LETTERS_PAGE_MAX,
   PAGE_ITEMS_MAX,
 } from "../../../settings/limits.ts";
+import { optionalInteger } from "../../../settings/schema-types.ts";
 import { authorOf } from "../../author.ts";
 import { streamList } from "../../response/list-stream.ts";
 import { type RequestContext, route } from "../../route.ts";
@@ -52,9 +53,7 @@ export const deadLetterRoutes = [
     query: {
       ...filterQuery,
       after: Type.Optional({ ...Id, description: "Id of the last one seen" }),
-      count: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: DEAD_LETTERS_PAGE_MAX, default: PAGE_ITEMS_MAX }),
-      ),
+      count: optionalInteger(1, DEAD_LETTERS_PAGE_MAX, { default: PAGE_ITEMS_MAX }),
     },
     answer: Type.Composite([paged("deadLetters", DeadLetter), AsOf]),
     example: { answer: { deadLetters: [example.deadLetter], paging: { total: 1 }, asOf } },

@@ -7,7 +7,7 @@ import {
   DEAD_LETTERS_PAGE_MAX,
   REPLAY_FILTER_CHARS_MAX,
 } from "../../../settings/limits.ts";
-import { optionalFlag } from "../../../settings/schema-types.ts";
+import { optionalFlag, optionalInteger } from "../../../settings/schema-types.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { PreconditionFailed } from "../../response/errors.ts";
 import { Id, isoTime, strict, Time } from "../../schema/common.ts";
@@ -66,14 +66,10 @@ export const LetterSelection = Type.Object(
       description:
         "Of a filter, those alone that were given up before, or by a clock that is ahead of now; else all until now",
     }),
-    count: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: DEAD_LETTERS_PAGE_MAX,
-        default: DEAD_LETTERS_PAGE_MAX,
-        description: "With a filter: how many of the oldest; `more` says whether some are left",
-      }),
-    ),
+    count: optionalInteger(1, DEAD_LETTERS_PAGE_MAX, {
+      default: DEAD_LETTERS_PAGE_MAX,
+      description: "With a filter: how many of the oldest; `more` says whether some are left",
+    }),
     expected: Type.Optional(
       Type.Integer({
         minimum: 0,

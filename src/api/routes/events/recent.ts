@@ -8,7 +8,7 @@ import {
   RECENT_EVENTS_MAX,
   RECENT_SCAN_BYTES_MAX,
 } from "../../../settings/limits.ts";
-import { component, oneOf, text } from "../../../settings/schema-types.ts";
+import { component, oneOf, optionalInteger, text } from "../../../settings/schema-types.ts";
 import { type RequestContext, route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -88,9 +88,7 @@ export const recentRoutes = [
           description: "What became of the event at one of its destinations",
         }),
       ),
-      limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: RECENT_EVENTS_MAX, default: RECENT_EVENTS_MAX }),
-      ),
+      limit: optionalInteger(1, RECENT_EVENTS_MAX, { default: RECENT_EVENTS_MAX }),
     },
     answer: Type.Object({
       events: Type.Array(RecentEvent),

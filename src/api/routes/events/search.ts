@@ -22,7 +22,13 @@ import {
   SEARCH_EVENTS_MAX,
   SEARCH_TEXT_CHARS_MAX,
 } from "../../../settings/limits.ts";
-import { component, oneOf, optionalFlag, text } from "../../../settings/schema-types.ts";
+import {
+  component,
+  oneOf,
+  optionalFlag,
+  optionalInteger,
+  text,
+} from "../../../settings/schema-types.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { type RequestContext, route } from "../../route.ts";
 import { AnyObject, Id, isoTime, Time } from "../../schema/common.ts";
@@ -71,9 +77,7 @@ export const searchQuery = {
   outcome: Type.Optional(
     oneOf(outcomeNames, { description: "What became of the event at one of its destinations" }),
   ),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: SEARCH_EVENTS_MAX, default: LIMIT_DEFAULT }),
-  ),
+  limit: optionalInteger(1, SEARCH_EVENTS_MAX, { default: LIMIT_DEFAULT }),
   cursor: Type.Optional(
     Type.String({
       minLength: 1,

@@ -4,7 +4,7 @@ import { unlessMissing } from "../../../errors.ts";
 import { readPoints } from "../../../figures/figures.ts";
 import { type SeriesKind, seriesKinds } from "../../../figures/series.ts";
 import { ID_CHARS_MAX, PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
-import { component, oneOf } from "../../../settings/schema-types.ts";
+import { component, oneOf, optionalInteger } from "../../../settings/schema-types.ts";
 import { invalidValue } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
@@ -96,16 +96,12 @@ export const metricsRoutes = [
       id: Type.Optional(Id),
       from: Type.Optional({ ...Time, description: "One hour before `to` if absent" }),
       to: Type.Optional({ ...Time, description: "Now if absent" }),
-      step: Type.Optional(
-        Type.Integer({
-          minimum: 60,
-          maximum: DAY_SECONDS,
-          multipleOf: 60,
-          description:
-            "Seconds of a point. Figures older than 24 hours have whole hours; without it, the " +
-            "answer has the shortest step that fits",
-        }),
-      ),
+      step: optionalInteger(60, DAY_SECONDS, {
+        multipleOf: 60,
+        description:
+          "Seconds of a point. Figures older than 24 hours have whole hours; without it, the " +
+          "answer has the shortest step that fits",
+      }),
     },
     answer: MetricsAnswer,
     example: {
