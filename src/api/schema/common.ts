@@ -38,13 +38,15 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
+
 /**
- * Item that `answerOf` accepts. Unlike in the answer, a time may be a number, and an optional field
- * may be undefined.
+ * Item that `answerOf` accepts. Unlike in the answer, a time may be a number, an optional field may
+ * be undefined, and lists may be readonly.
  */
 type Unformatted<Answer> = {
   [Key in keyof Answer]:
-    | Answer[Key]
+    | DeepReadonly<Answer[Key]>
     | (string extends Answer[Key] ? number : never)
     | (object extends Pick<Answer, Key> ? undefined : never);
 };

@@ -122,14 +122,13 @@ const receivers = resource({
   answer: receiverAnswer,
   // The result of a notification is no change of the receiver.
   state: ({ sentAt: _, failingSince: _f, reason: _r, ...settings }) => settings,
-  find: (catalog, workspaceId, id) => catalog.alerts.receivers.get(workspaceId, id),
+  table: (catalog) => catalog.alerts.receivers,
 });
 
 export const alertReceiverRoutes = [
   receivers.list({
     summary: "List the receivers of alerts, with the result of the last notification",
     query: pageQuery,
-    from: (catalog) => catalog.alerts.receivers,
   }),
   receivers.create({
     summary: "Create a receiver of alerts",
@@ -158,10 +157,7 @@ export const alertReceiverRoutes = [
         validReceiver(changed(before, body), deps),
       ),
   }),
-  receivers.remove(
-    "Delete a receiver of alerts; what waits to be sent to it is dropped",
-    (catalog) => catalog.alerts.receivers,
-  ),
+  receivers.remove("Delete a receiver of alerts; what waits to be sent to it is dropped"),
 
   route("POST /v2/alerts/receivers/{id}/test", {
     summary: "Send a test notification to a receiver of alerts",

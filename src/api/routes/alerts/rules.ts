@@ -121,7 +121,7 @@ const rules = resource({
   example: example.alertRule,
   answer: (stored: StoredRule) =>
     answerOf(AlertRule, { ...stored, subject: alertSubjects[stored.kind] }),
-  find: (catalog, workspaceId, id) => catalog.alerts.rules.get(workspaceId, id),
+  table: (catalog) => catalog.alerts.rules,
 });
 
 const RuleKind = component("AlertRuleKind", { kind: AlertKindSchema, subject: Subject });
@@ -139,7 +139,6 @@ export const alertRuleRoutes = [
   rules.list({
     summary: "List the rules by which alerts begin and end",
     query: pageQuery,
-    from: (catalog) => catalog.alerts.rules,
   }),
   rules.create({
     summary: "Create a rule by which alerts begin and end",
@@ -169,7 +168,7 @@ export const alertRuleRoutes = [
         return after;
       }),
   }),
-  rules.remove("Delete a rule; its open alerts end", (catalog) => catalog.alerts.rules),
+  rules.remove("Delete a rule; its open alerts end"),
 ] as const;
 
 /**

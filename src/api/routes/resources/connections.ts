@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import type { ConnectionInput } from "../../../catalog/management/connections.ts";
 import { component } from "../../../settings/schema-types.ts";
-import type { RouteDeps } from "../../deps.ts";
 import { filtered } from "../../request/list-query.ts";
+import type { ResourceCall } from "../../route.ts";
 import { ExternalId, hasExternalIdQuery, Id, pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
@@ -43,7 +43,7 @@ const connections = resource({
   plural: "connections",
   schema: Connection,
   example: example.connection,
-  find: ({ connections }, workspaceId, id) => connections.get(workspaceId, id),
+  table: (catalog) => catalog.connections,
 });
 
 export const connectionRoutes = [
@@ -79,18 +79,13 @@ export const connectionRoutes = [
     example: { enabled: false },
     update: changeConnection,
   }),
-  connections.remove("Delete a connection", (catalog) => catalog.connections),
+  connections.remove("Delete a connection"),
   connections.setExternalId("shop-to-hook", changeConnection),
 ] as const;
 
-interface ConnectionChangeContext {
-  deps: RouteDeps;
-  workspaceId: string;
-  params: { id: string };
-  body: Partial<ConnectionInput>;
-}
+type ConnectionChangeCall = ResourceCall<"/{id}", Partial<ConnectionInput>>;
 
-async function changeConnection({ deps, workspaceId, params, body }: ConnectionChangeContext) {
+async function changeConnection({ deps, workspaceId, params, body }: ConnectionChangeCall) {
   const logEnds = await deps.pipeline.logEnds();
   return deps.catalog.connections.update(workspaceId, params.id, body, logEnds);
 }

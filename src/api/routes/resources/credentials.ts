@@ -18,14 +18,13 @@ const credentials = resource({
   plural: "credentials",
   schema: Credential,
   example: example.credential,
-  find: ({ credentials }, workspaceId, id) => credentials.get(workspaceId, id),
+  table: (catalog) => catalog.credentials,
 });
 
 export const credentialRoutes = [
   credentials.list({
     summary: "List the names of the secrets that user code may read",
     query: pageQuery,
-    from: (catalog) => catalog.credentials,
   }),
   credentials.create({
     summary: "Set a secret for `getCredential(name)`; an existing one is replaced",
@@ -34,5 +33,5 @@ export const credentialRoutes = [
     create: ({ deps, workspaceId, body }) =>
       deps.catalog.credentials.put(workspaceId, body.name, body.value),
   }),
-  credentials.remove("Delete a secret", (catalog) => catalog.credentials),
+  credentials.remove("Delete a secret"),
 ] as const;

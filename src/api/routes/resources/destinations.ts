@@ -147,7 +147,7 @@ const destinations = resource({
   schema: Destination,
   example: example.destination,
   answer: destinationAnswer,
-  find: ({ destinations }, workspaceId, id) => destinations.get(workspaceId, id),
+  table: (catalog) => catalog.destinations,
 });
 
 export const destinationRoutes = [
@@ -201,10 +201,7 @@ export const destinationRoutes = [
       return deps.catalog.destinations.update(workspaceId, params.id, change, logEnds);
     },
   }),
-  destinations.remove(
-    "Delete a destination with its connections; its transformation stays",
-    (catalog) => catalog.destinations,
-  ),
+  destinations.remove("Delete a destination with its connections; its transformation stays"),
 
   destinations.setExternalId("warehouse-hook", async ({ deps, workspaceId, params, body }) => {
     const logEnds = await deps.pipeline.logEnds();
@@ -227,7 +224,7 @@ function destinationAnswer(
     type: typeAs,
     deliveredBy,
     version,
-    ...(consentIds !== undefined && { consentIds: [...consentIds] }),
+    consentIds,
     ...(filter !== undefined && { filter: filterAnswer(filter) }),
     ...(endpoint && { endpoint }),
     config: forms === undefined ? {} : configAnswer(forms, destination.config, headers),
@@ -236,9 +233,6 @@ function destinationAnswer(
   });
 }
 
-function filterAnswer({ mode, conditions }: DestinationFilter): Static<typeof EventFilter> {
-  return {
-    mode,
-    conditions: conditions.map(({ path, values }) => ({ path, values: [...values] })),
-  };
+function filterAnswer({ mode, conditions }: DestinationFilter) {
+  return { mode, conditions: conditions.map(({ path, values }) => ({ path, values })) };
 }

@@ -55,11 +55,11 @@ const members = resource({
   plural: "members",
   schema: Member,
   example: example.member,
-  find: ({ members }, workspaceId, id) => members.get(workspaceId, id),
+  table: (catalog) => catalog.members,
 });
 
 export const memberRoutes = [
-  members.list({ query: pageQuery, from: (catalog) => catalog.members }),
+  members.list({ query: pageQuery }),
   members.create({
     summary: "Add a member",
     body: NewMember,
@@ -79,10 +79,7 @@ export const memberRoutes = [
       return deps.catalog.members.update(workspaceId, params.id, input, principal);
     },
   }),
-  members.remove(
-    "Remove a member; their personal tokens stop at once",
-    (catalog) => catalog.members,
-  ),
+  members.remove("Remove a member; their personal tokens stop at once"),
 ] as const;
 
 function changedFields({ name, permissions }: Partial<MemberInput>) {

@@ -27,8 +27,14 @@ interface ResourceOptions<Singular, Plural, Path, Item extends TObject, Stored> 
    * Returns the part of an item's answer that determines its entity tag. Default: the whole answer.
    */
   state?(answer: Static<Item>): unknown;
-  /** Returns the item with this id. Throws `missing` if there is none. */
-  find(catalog: Catalog, workspaceId: string, id: string): Stored;
+  /**
+   * Returns the items of this kind. `get` and `remove` throw `missing` if the workspace has no item
+   * with the id.
+   */
+  table(catalog: Catalog): ItemList<Stored> & {
+    get(workspaceId: string, id: string): Stored;
+    remove(workspaceId: string, id: string): Promise<void>;
+  };
 }
 
 type Item<Name extends string, S extends TSchema> = ReturnType<typeof enveloped<Name, S>>;
@@ -88,7 +94,7 @@ export function resource<
   const Path extends string = Plural,
 >(options: ResourceOptions<Singular, Plural, Path, S, Stored>) {
   const { singular, plural, path = plural, schema, example } = options;
-  const { state = (it) => it, find } = options;
+  const { state = (it) => it, table } = options;
   const { answer = (stored: Stored) => answerOf(schema, stored as never) } = options;
   const item = enveloped(singular, schema);
   const params = { id: example.id };
@@ -98,7 +104,7 @@ export function resource<
     return tagged({ [singular]: shown } as { [K in Singular]: Static<S> }, state(shown));
   };
   const current = ({ deps, workspaceId, params: { id } }: ItemCall) => {
-    const now = enclose(find(deps.catalog, workspaceId, id), deps);
+    const now = enclose(table(deps.catalog).get(workspaceId, id), deps);
     return [currentState(singular, now, now.answer[singular] as { updatedAt?: string })];
   };
 
@@ -109,8 +115,8 @@ export function resource<
     list: <Query extends typeof pageQuery>(options: {
       summary?: string;
       query: Query;
-      /** Returns the list of the items that match a query. */
-      from(catalog: Catalog, query: ListQuery, slicing: Slicing): ItemList<Stored>;
+      /** Returns the list of the items that match a query. By default, all items match. */
+      from?(catalog: Catalog, query: ListQuery, slicing: Slicing): ItemList<Stored>;
     }): Route<`GET /v2/${Path}`, Query, TSchema, List<Plural, S>> =>
       adminRoute(`GET /v2/${path}`, {
         summary: options.summary ?? `List ${plural}`,
@@ -121,7 +127,7 @@ export function resource<
         async handle({ deps, workspaceId, query, request: { signal } }) {
           const { page = 1, ...filter } = query;
           const slicing = { slices: deps.limiters.listSlices, signal };
-          const list = options.from(deps.catalog, query, slicing);
+          const list = options.from?.(deps.catalog, query, slicing) ?? table(deps.catalog);
           const found = await list.list(workspaceId, page, filter.hasExternalId);
           return {
             [plural]: found.items.map((stored) => answer(stored, deps)),
@@ -159,7 +165,7 @@ export function resource<
         current,
         example: { params, answer: itemExample },
         handle: ({ deps, workspaceId, params }) =>
-          enclose(find(deps.catalog, workspaceId, params.id), deps),
+          enclose(table(deps.catalog).get(workspaceId, params.id), deps),
       }),
 
     update: <Body extends TSchema>(options: {
@@ -180,7 +186,6 @@ export function resource<
 
     remove: (
       summary: string,
-      from: (catalog: Catalog) => { remove(workspaceId: string, id: string): Promise<void> },
     ): Route<`DELETE /v2/${Path}/{id}`, NoQuery, TSchema, ReturnType<typeof Type.Undefined>> =>
       adminRoute(`DELETE /v2/${path}/{id}`, {
         summary,
@@ -190,7 +195,7 @@ export function resource<
         readsInChange: true,
         example: { params, answer: undefined },
         async handle({ deps, workspaceId, params }) {
-          await from(deps.catalog).remove(workspaceId, params.id);
+          await table(deps.catalog).remove(workspaceId, params.id);
         },
       }),
 

@@ -4,9 +4,8 @@ import { botModes, ipModes, settingsOfSource } from "../../../catalog/source-set
 import { defined } from "../../../defined.ts";
 import { DEDUP_SECONDS_MAX, SOURCE_ORIGINS_MAX } from "../../../settings/limits.ts";
 import { component, oneOf, text } from "../../../settings/schema-types.ts";
-import type { RouteDeps } from "../../deps.ts";
 import { searched, textQuery } from "../../request/list-query.ts";
-import { route } from "../../route.ts";
+import { type ResourceCall, route } from "../../route.ts";
 import {
   AnyObject,
   answerOf,
@@ -112,7 +111,7 @@ const sources = resource({
   schema: Source,
   example: example.source,
   answer: sourceAnswer,
-  find: ({ sources }, workspaceId, id) => sources.get(workspaceId, id),
+  table: (catalog) => catalog.sources,
 });
 
 export const sourceRoutes = [
@@ -133,7 +132,7 @@ export const sourceRoutes = [
     example: { enabled: true },
     update: updateSource,
   }),
-  sources.remove("Delete a source with its connections", (catalog) => catalog.sources),
+  sources.remove("Delete a source with its connections"),
 
   route("POST /v2/sources/{id}/rotate-write-key", {
     summary: "Give a source a new write key; the old one stops at once",
@@ -153,17 +152,9 @@ export const sourceRoutes = [
   ),
 ] as const;
 
-interface SourceRequest<Body> {
-  deps: RouteDeps;
-  workspaceId: string;
-  body: Body;
-}
+type NewSourceCall = Omit<ResourceCall<"/", Static<typeof NewSource>>, "params">;
 
-export function createSource({
-  deps,
-  workspaceId,
-  body,
-}: SourceRequest<Static<typeof NewSource>>): Promise<StoredSource> {
+export function createSource({ deps, workspaceId, body }: NewSourceCall): Promise<StoredSource> {
   const { name, type, externalId } = body;
   return deps.catalog.sources.create(workspaceId, {
     ...changedFields(body),
@@ -172,12 +163,10 @@ export function createSource({
   });
 }
 
-export function updateSource({
-  deps,
-  workspaceId,
-  params,
-  body,
-}: SourceRequest<Static<typeof SourceChange>> & { params: { id: string } }): Promise<StoredSource> {
+export function updateSource(
+  call: ResourceCall<"/{id}", Static<typeof SourceChange>>,
+): Promise<StoredSource> {
+  const { deps, workspaceId, params, body } = call;
   return deps.catalog.sources.update(workspaceId, params.id, {
     ...changedFields(body),
     ...(body.name !== undefined && { name: body.name.trim() }),
@@ -202,10 +191,6 @@ function changedFields({
 }
 
 export function sourceAnswer(source: StoredSource): Static<typeof Source> {
-  const settings = settingsOfSource(source);
-  return answerOf(Source, {
-    ...source,
-    type: source.typeAs ?? source.type,
-    settings: { ...settings, allowedOrigins: [...settings.allowedOrigins] },
-  });
+  const { typeAs: type = source.type } = source;
+  return answerOf(Source, { ...source, type, settings: settingsOfSource(source) });
 }

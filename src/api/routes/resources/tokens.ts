@@ -47,14 +47,13 @@ const tokens = resource({
   example: example.token,
   // The use of a token is no change of the token.
   state: ({ lastUsedAt: _, ...state }) => state,
-  find: ({ tokens }, workspaceId, id) => tokens.get(workspaceId, id),
+  table: ({ tokens }) => ({ ...tokens, remove: tokens.revoke }),
 });
 
 export const tokenRoutes = [
   tokens.list({
     summary: "List tokens, without their secrets",
     query: pageQuery,
-    from: (catalog) => catalog.tokens,
   }),
 
   route("POST /v2/tokens", {
@@ -85,5 +84,5 @@ export const tokenRoutes = [
     },
   }),
 
-  tokens.remove("Revoke a token at once", (catalog) => ({ remove: catalog.tokens.revoke })),
+  tokens.remove("Revoke a token at once"),
 ] as const;
