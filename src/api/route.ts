@@ -9,6 +9,11 @@ import type { CurrentResource, Tagged } from "./entity-tag.ts";
  */
 export const EVENT_STREAM = "text/event-stream";
 
+/**
+ * Options of a route about events that needs only the permission to read them, and no ledgers.
+ */
+export const readsEvents = { needs: ["events:read"], readsNoLedgers: true } as const;
+
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 /**
  * Method and path of a route, such as `"POST /transformations/{id}"`. The OpenAPI document, the API

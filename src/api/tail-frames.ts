@@ -28,11 +28,10 @@ export class TailFrames {
    * Returns undefined if no subscriber gets the message.
    */
   frameOf(workspaceId: string, message: TailMessage): Uint8Array | undefined {
-    if (!this.#frames.has(message)) {
+    const frame = this.#frames.getOrInsertComputed(message, () => {
       const isAdmitted = this.#bytes.waitSeconds(workspaceId) === 0;
-      this.#frames.set(message, isAdmitted ? encodeTailMessage(message) : undefined);
-    }
-    const frame = this.#frames.get(message);
+      return isAdmitted ? encodeTailMessage(message) : undefined;
+    });
     if (frame !== undefined) this.#bytes.take(workspaceId, frame.length);
     return frame;
   }

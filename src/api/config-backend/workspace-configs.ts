@@ -167,25 +167,22 @@ const REQUESTS_BEFORE_COMPRESSION = 2;
 
 /** Body of an answer to rudder-server: the configuration of one or several workspaces. */
 export class ConfigBody {
-  /** The configuration as JSON. The server sends the bytes of a `Blob` without copying them. */
-  readonly json: Blob;
-  /**
-   * ETag of the body, without double quotes. It depends only on the configuration's content, so
-   * that all nodes give the same configuration the same ETag.
-   */
-  readonly tag: string;
-  /**
-   * When this node noticed the last change of the configuration, in milliseconds since the epoch.
-   */
-  readonly updatedAt: number;
   #requests = 0;
   #gzip: Blob | undefined;
 
-  constructor(json: Blob, tag: string, updatedAt: number) {
-    this.json = json;
-    this.tag = tag;
-    this.updatedAt = updatedAt;
-  }
+  constructor(
+    /** The configuration as JSON. The server sends the bytes of a `Blob` without copying them. */
+    readonly json: Blob,
+    /**
+     * ETag of the body, without double quotes. It depends only on the configuration's content, so
+     * that all nodes give the same configuration the same ETag.
+     */
+    readonly tag: string,
+    /**
+     * When this node noticed the last change of the configuration, in milliseconds since the epoch.
+     */
+    readonly updatedAt: number,
+  ) {}
 
   /**
    * Returns the body compressed with gzip. Returns undefined until that is ready: another thread

@@ -23,9 +23,14 @@ export const searchedListQuery = {
   ...textQuery,
 };
 
-interface ListQuery {
+export interface ListQuery {
   page?: number;
   count?: number;
+}
+
+export interface SearchedItem {
+  id: string;
+  name: string;
 }
 
 /**
@@ -47,8 +52,7 @@ export function pageOf<T>(items: readonly T[], { page = 1, count = 50 }: ListQue
 /** Returns a function that matches items by a part of the name (ignoring case) or the whole id. */
 export function matching(text = "") {
   const part = text.trim().toLowerCase();
-  return ({ id, name }: { id: string; name: string }) =>
-    name.toLowerCase().includes(part) || id === text.trim();
+  return ({ id, name }: SearchedItem) => name.toLowerCase().includes(part) || id === text.trim();
 }
 
 /** Divides work on a list's items into slices, between which the event loop does other work. */
@@ -94,17 +98,11 @@ export function filtered<Item extends { externalId?: string }>(
   };
 }
 
-interface SearchedItem {
-  id: string;
-  name: string;
-  externalId?: string;
-}
-
 /**
  * Returns a list of the items whose name contains `text` or whose id is `text`. Without `text`,
  * returns `items`.
  */
-export function searched<Item extends SearchedItem>(
+export function searched<Item extends SearchedItem & { externalId?: string }>(
   items: ItemList<Item> & { each(workspaceId: string): Iterable<Item> },
   text: string | undefined,
   slicing: Slicing,

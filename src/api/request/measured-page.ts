@@ -1,10 +1,12 @@
 import { STATUS_ITEMS_MAX } from "../../settings/limits.ts";
-import { matching, pageOf, type Slicing, sortRows } from "./list-query.ts";
-
-interface NamedItem {
-  id: string;
-  name: string;
-}
+import {
+  type ListQuery,
+  matching,
+  pageOf,
+  type SearchedItem,
+  type Slicing,
+  sortRows,
+} from "./list-query.ts";
 
 interface StatePage<State> {
   rows: readonly State[];
@@ -22,9 +24,7 @@ interface StatePage<State> {
   missingNodes: string[];
 }
 
-interface StateListQuery {
-  page?: number;
-  count?: number;
+interface StateListQuery extends ListQuery {
   text?: string;
   sort?: string;
 }
@@ -65,7 +65,7 @@ interface StateList<Item, State> extends Slicing {
  * `STATUS_ITEMS_MAX` matches. A list with a filter then leaves out further matches. A list without
  * a filter shows them after the measured ones, and measures them only if they are on the page.
  */
-export async function measuredPage<Item extends NamedItem, State extends NamedItem>(
+export async function measuredPage<Item extends SearchedItem, State extends SearchedItem>(
   query: StateListQuery,
   { items, all, slices, signal, measure, arrange, isFiltered = false }: StateList<Item, State>,
 ): Promise<StatePage<State>> {

@@ -56,7 +56,7 @@ export async function streamList(
  * fast as the client reads. Disposes `resources` after the last part, after an error, and when the
  * client disconnects.
  */
-export function partStream(
+function partStream(
   nextPart: () => Part | Promise<Part>,
   resources: Disposable,
   start = "",
@@ -83,6 +83,23 @@ export function partStream(
     },
     { highWaterMark: 0 },
   );
+}
+
+/**
+ * Responds with lines of JSON, as the file `name` that a browser stores: the parts that `nextPart`
+ * returns. `resources` as for `partStream`.
+ */
+export function linesResponse(
+  name: string,
+  nextPart: () => Part | Promise<Part>,
+  resources: Disposable,
+): Response {
+  const headers = {
+    ...responseHeaders,
+    "Content-Type": "application/x-ndjson",
+    "Content-Disposition": `attachment; filename="${name}"`,
+  };
+  return new Response(partStream(nextPart, resources), { headers });
 }
 
 /**

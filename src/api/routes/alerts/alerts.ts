@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Alert as StoredAlert } from "../../../catalog/alerts/model.ts";
 import { component, oneOf, text } from "../../../settings/schema-types.ts";
 import { pagingOf } from "../../response/paging.ts";
-import { route } from "../../route.ts";
+import { readsEvents, route } from "../../route.ts";
 import { answerOf, paged, pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { AlertKindSchema } from "./rules.ts";
@@ -42,8 +42,7 @@ export const alertRoutes = [
   route("GET /v2/alerts", {
     summary:
       "List alerts: those that are open, then a bounded number that have ended, each newest first",
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     query: { ...pageQuery, state: Type.Optional(State) },
     answer: paged("alerts", Alert),
     example: { answer: { alerts: [example.alert], paging: { total: 1 } } },

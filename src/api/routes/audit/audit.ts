@@ -9,8 +9,7 @@ import { ApiError } from "../../../errors.ts";
 import { PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
 import { component, optionalInteger, text } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
-import { responseHeaders } from "../../response/errors.ts";
-import { partStream } from "../../response/list-stream.ts";
+import { linesResponse } from "../../response/list-stream.ts";
 import { route } from "../../route.ts";
 import { Id, isoTime, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -93,19 +92,14 @@ function exportEntries(deps: RouteDeps, workspaceId: string, filter: AuditFilter
   const resources = new DisposableStack();
   resources.use(deps.limiters.longLists.acquire(workspaceId));
   let after: string | undefined;
-  const stream = partStream(() => {
+  const nextPart = () => {
     const page = { count: AUDIT_PAGE_MAX, ...(after !== undefined && { after }) };
     const { entries, reached } = deps.catalog.audit.find(workspaceId, filter, page);
     after = reached;
     const lines = entries.map((entry) => `${JSON.stringify(entryAnswer(entry))}\n`);
     return { text: lines.join(""), done: reached === undefined };
-  }, resources);
-  const headers = {
-    ...responseHeaders,
-    "Content-Type": "application/x-ndjson",
-    "Content-Disposition": 'attachment; filename="audit.jsonl"',
   };
-  return new Response(stream, { headers });
+  return linesResponse("audit.jsonl", nextPart, resources);
 }
 
 function filterOf({ from, to, ...rest }: Static<typeof Filter>): AuditFilter {

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { ApiError } from "../../../errors.ts";
 import { text } from "../../../settings/schema-types.ts";
-import { route } from "../../route.ts";
+import { type ResourceCall, route } from "../../route.ts";
 import { ids } from "../../schema/examples.ts";
 
 /**
@@ -74,13 +74,9 @@ export const serverReportRoutes = [
   }),
 ] as const;
 
-function expectOwn({
-  workspaceId,
-  params,
-}: {
-  workspaceId: string;
-  params: { workspace: string };
-}): undefined {
+type OwnCall = Pick<ResourceCall<"/{workspace}", unknown>, "workspaceId" | "params">;
+
+function expectOwn({ workspaceId, params }: OwnCall): undefined {
   if (params.workspace === workspaceId) return;
   throw new ApiError("missing", "Expected the workspace of the token");
 }

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { component, optionalInteger, text } from "../../../settings/schema-types.ts";
-import { route } from "../../route.ts";
+import { readsEvents, route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { latestCodeLogs } from "../status/node-status.ts";
@@ -32,8 +32,7 @@ const CodeLogLine = component("CodeLogLine", {
 export const codeLogRoutes = [
   route("GET /v2/logs", {
     summary: "List the latest lines that live code wrote with `log(…)`, newest first",
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     query: {
       transformationId: Type.Optional(Id),
       transformationVersionId: Type.Optional(Id),

@@ -87,9 +87,7 @@ export const DeadLetterGroupDetails = component("DeadLetterGroupDetails", {
   }),
 });
 
-export function groupAnswer(group: LetterGroup): Static<typeof DeadLetterGroup> {
-  return answerOf(DeadLetterGroup, group);
-}
+export const groupAnswer = (group: LetterGroup) => answerOf(DeadLetterGroup, group);
 
 export function groupDetailsAnswer(
   group: LetterGroupDetails,

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { defined } from "../../../defined.ts";
 import { ApiError } from "../../../errors.ts";
 import { utf8Text } from "../../../json/bytes.ts";
 import { parseFromNode } from "../../../pipeline/model/input-event.ts";
@@ -9,13 +10,13 @@ import {
   RECENT_SCAN_BYTES_MAX,
 } from "../../../settings/limits.ts";
 import { component, oneOf, optionalInteger, text } from "../../../settings/schema-types.ts";
-import { type RequestContext, route } from "../../route.ts";
+import { type RequestContext, readsEvents, route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { latestOutcomes } from "../status/node-status.ts";
 import { ReceiverResponse } from "./letter-answers.ts";
 import { type MergedEvent, mergeRecent, type StoredEvent } from "./recent-merge.ts";
-import { ownSources } from "./search.ts";
+import { ownSources, withOutcomes } from "./search.ts";
 
 /** Outcomes by which recent events can be filtered. */
 const filterOutcomes = [
@@ -75,8 +76,7 @@ type RecentCall = RequestContext<string, RecentQuery, unknown>;
 export const recentRoutes = [
   route("GET /v2/events/recent", {
     summary: "List the latest events, before user code and at their destinations, newest first",
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     query: {
       sourceId: Type.Optional(Id),
       destinationId: Type.Optional({
@@ -154,19 +154,11 @@ async function latestOfLogs(call: RecentCall, limit: number) {
     throw signal.aborted ? new ApiError("unavailable", "The request was aborted") : error;
   });
   const found = firstBytes(result.events);
-  const outcomes = await deps.pipeline.outcomes(workspaceId, found);
-  const events = found.map((event, index): StoredEvent => {
-    const { messageId, sourceId, receivedAt, refused } = event;
-    return {
-      messageId,
-      sourceId,
-      receivedAt,
-      received: utf8Text(event.event.json),
-      ...(refused !== undefined && { refused }),
-      outcomes: outcomes[index]!.filter(
-        (it) => destinationId === undefined || it.destinationId === destinationId,
-      ),
-    };
+  const all = await withOutcomes({ deps, workspaceId, query: { destinationId } }, found);
+  const events = all.map(({ found, outcomes }): StoredEvent => {
+    const { messageId, sourceId, receivedAt, refused, event } = found;
+    const received = utf8Text(event.json);
+    return { messageId, sourceId, receivedAt, received, ...defined({ refused }), outcomes };
   });
   const isCut = result.stopped?.by === "bytes" || result.stopped?.by === "time";
   return { events, reachedAt: isCut ? result.reachedAt : undefined };

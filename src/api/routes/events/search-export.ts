@@ -1,8 +1,7 @@
 import { utf8Text } from "../../../json/bytes.ts";
 import { SEARCH_EVENTS_MAX, SEARCH_EXPORT_EVENTS_MAX } from "../../../settings/limits.ts";
 import { text } from "../../../settings/schema-types.ts";
-import { responseHeaders } from "../../response/errors.ts";
-import { partStream } from "../../response/list-stream.ts";
+import { linesResponse } from "../../response/list-stream.ts";
 import { route } from "../../route.ts";
 import * as example from "../../schema/examples.ts";
 import {
@@ -63,7 +62,7 @@ function exportEvents(call: SearchCall, key: Uint8Array): Response {
   let searches = 0;
   let count = 0;
   resources.defer(() => aborted.abort());
-  const stream = partStream(async () => {
+  const nextPart = async () => {
     const { events, stopped } = await deps.pipeline.search(wanted, signal);
     const lines = (await withOutcomes(call, events)).map(lineOf);
     searches += 1;
@@ -75,13 +74,8 @@ function exportEvents(call: SearchCall, key: Uint8Array): Response {
     const done = stopped === undefined || isBounded;
     if (!done) wanted = { ...wanted, rest: stopped.rest };
     return { text: lines.join(""), done };
-  }, resources);
-  const headers = {
-    ...responseHeaders,
-    "Content-Type": "application/x-ndjson",
-    "Content-Disposition": 'attachment; filename="events.jsonl"',
   };
-  return new Response(stream, { headers });
+  return linesResponse("events.jsonl", nextPart, resources);
 }
 
 /**

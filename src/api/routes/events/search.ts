@@ -214,13 +214,15 @@ export interface EventWithOutcomes {
   outcomes: FoundOutcome[];
 }
 
+type OutcomeQuery = { [Key in "destinationId" | "outcome"]?: SearchQuery[Key] | undefined };
+
 /**
  * Adds to each found event its outcomes at the destinations. If the query names a destination,
  * keeps only the outcomes at this destination. If the query names an outcome, keeps only the events
  * that have it.
  */
 export async function withOutcomes(
-  { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId" | "query">,
+  { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId"> & { query: OutcomeQuery },
   events: readonly FoundEvent[],
 ): Promise<EventWithOutcomes[]> {
   const { destinationId, outcome: wanted } = query;

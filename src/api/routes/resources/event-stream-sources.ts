@@ -27,6 +27,9 @@ function current({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>) 
   return [currentState("source", tagged(source), source)];
 }
 
+const shared = { needs: ["workspace:admin"], answer: Source } as const;
+const changes = { ...shared, readsInChange: true, current } as const;
+
 export const eventStreamSourceRoutes = [
   route(`GET ${path}`, {
     summary: "List sources, as rudder-cli asks for them; empty without `workspace:admin`",
@@ -43,42 +46,35 @@ export const eventStreamSourceRoutes = [
     },
   }),
   route(`POST ${path}`, {
+    ...shared,
     summary: "Create a source, as rudder-cli does",
-    needs: ["workspace:admin"],
     readsInChange: true,
     body: NewSource,
-    answer: Source,
     status: 201,
     example: { body: { name: "Shop", type: "Javascript" }, answer },
     creates: true,
     handle: async (context) => tagged(sourceAnswer(await createSource(context))),
   }),
   route(`GET ${path}/{id}`, {
+    ...shared,
     summary: "Retrieve a source, without an envelope",
-    needs: ["workspace:admin"],
-    answer: Source,
     example: { params, answer },
     current,
     handle: ({ deps, workspaceId, params }) =>
       tagged(sourceAnswer(deps.catalog.sources.get(workspaceId, params.id))),
   }),
   route(`PUT ${path}/{id}`, {
+    ...changes,
     summary: "Change a source, as rudder-cli does",
-    needs: ["workspace:admin"],
-    readsInChange: true,
     body: SourceChange,
-    answer: Source,
     example: { params, body: { enabled: true }, answer },
-    current,
     handle: async (context) => tagged(sourceAnswer(await updateSource(context))),
   }),
   route(`DELETE ${path}/{id}`, {
+    ...changes,
     summary: "Delete a source with its connections, as rudder-cli does",
-    needs: ["workspace:admin"],
-    readsInChange: true,
     answer: Type.Undefined(),
     status: 204,
-    current,
     example: { params: { id: example.ids.otherSource }, answer: undefined },
     async handle({ deps, workspaceId, params }) {
       await deps.catalog.sources.remove(workspaceId, params.id);
@@ -86,13 +82,10 @@ export const eventStreamSourceRoutes = [
     },
   }),
   route(`PUT ${path}/{id}/external-id`, {
+    ...changes,
     summary: "Set the id by which rudder-cli knows a source",
-    needs: ["workspace:admin"],
-    readsInChange: true,
     body: Type.Object({ externalId: ExternalId }),
-    answer: Source,
     example: { params, body: { externalId: "shop" }, answer: { ...answer, externalId: "shop" } },
-    current,
     handle: async ({ deps, workspaceId, params, body }) =>
       tagged(sourceAnswer(await deps.catalog.sources.update(workspaceId, params.id, body))),
   }),

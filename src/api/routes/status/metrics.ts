@@ -6,7 +6,7 @@ import { type SeriesKind, seriesKinds } from "../../../figures/series.ts";
 import { ID_CHARS_MAX, PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
 import { component, oneOf, optionalInteger } from "../../../settings/schema-types.ts";
 import { invalidValue } from "../../request/validation.ts";
-import { route } from "../../route.ts";
+import { readsEvents, route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { columnsOf, ownSeries, rangeOf, totalsOf } from "./figure-answers.ts";
@@ -89,8 +89,7 @@ const exampleSums = {
 export const metricsRoutes = [
   route("GET /v2/metrics", {
     summary: "Tell the figures of a source, transformation, destination or connection by time",
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     query: {
       kind: Type.Optional({ ...Kind, description: "`workspace` if absent, which needs no id" }),
       id: Type.Optional(Id),
@@ -142,8 +141,7 @@ export const metricsRoutes = [
 
   route("GET /v2/metrics/totals", {
     summary: "Tell the figures of several things over the last minute, 24 hours and 30 days",
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     query: {
       kind: Type.Optional({ ...Kind, description: "`workspace` if absent, which needs no ids" }),
       ids: Type.Optional(

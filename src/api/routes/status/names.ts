@@ -3,7 +3,13 @@ import type { Catalog } from "../../../catalog/catalog.ts";
 import { ApiError } from "../../../errors.ts";
 import { ID_CHARS_MAX, STATUS_PAGE_MAX } from "../../../settings/limits.ts";
 import { oneOf } from "../../../settings/schema-types.ts";
-import { matching, pageOf, searchedListQuery, sortRows } from "../../request/list-query.ts";
+import {
+  matching,
+  pageOf,
+  type SearchedItem,
+  searchedListQuery,
+  sortRows,
+} from "../../request/list-query.ts";
 import { route } from "../../route.ts";
 import { exampleSource, Named } from "./status-schema.ts";
 
@@ -46,12 +52,11 @@ export const nameRoutes = [
           throw new ApiError("invalid", message, [{ path: "?ids", message }]);
         }
         const names = items.withIds(workspaceId, [...new Set(ids)]).map(namedOf);
-        sortRows(names, "name", byName);
-        return { names, total: names.length };
+        return { names: sortRows(names, "name", byName), total: names.length };
       }
       const matches = matching(query.text);
-      const found: NamedItem[] = [];
-      const add = (item: NamedItem) => matches(item) && found.push(namedOf(item));
+      const found: SearchedItem[] = [];
+      const add = (item: SearchedItem) => matches(item) && found.push(namedOf(item));
       await limiters.listSlices.each(items.each(workspaceId), add, request.signal);
       sortRows(found, "name", byName);
       return { names: pageOf(found, query), total: found.length };
@@ -59,16 +64,13 @@ export const nameRoutes = [
   }),
 ] as const;
 
-interface NamedItem {
-  id: string;
-  name: string;
-}
-const byName = { name: ({ name }: NamedItem) => name };
-const namedOf = ({ id, name }: NamedItem): NamedItem => ({ id, name });
+const byName = { name: ({ name }: SearchedItem) => name };
+/** Returns an item without its other fields. */
+export const namedOf = ({ id, name }: SearchedItem): SearchedItem => ({ id, name });
 
 interface NamedItems {
-  withIds(workspaceId: string, ids: readonly string[]): NamedItem[];
-  each(workspaceId: string): Iterable<NamedItem>;
+  withIds(workspaceId: string, ids: readonly string[]): SearchedItem[];
+  each(workspaceId: string): Iterable<SearchedItem>;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { OVERVIEW_CONNECTIONS_MAX, OVERVIEW_ITEMS_MAX } from "../../../settings/limits.ts";
 import { component, text } from "../../../settings/schema-types.ts";
-import { route } from "../../route.ts";
+import { readsEvents, route } from "../../route.ts";
 import { isoTime, MissingNodes, paged, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { lastHour } from "./figure-answers.ts";
@@ -70,8 +70,7 @@ const { id } = example.destination;
 export const overviewRoutes = [
   route("GET /v2/overview", {
     summary: "Tell what sources, code and destinations do now, and what needs a person",
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     answer: Overview,
     example: {
       answer: {
@@ -112,8 +111,7 @@ export const overviewRoutes = [
 
   route("GET /v2/destinations/{id}/history", {
     summary: "Tell what a destination did in each minute of the last hour",
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     answer: Type.Object({
       minutes: Type.Array(Minute, { description: "Oldest first; the last one is incomplete" }),
       missingNodes: MissingNodes,
@@ -200,8 +198,7 @@ export const suspensionRoutes = [
   route("GET /v2/suspensions", {
     summary: "List transformations that are not run for a while, because they only fail",
     aliases: ["/suspensions"],
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     answer: Type.Object({
       ...paged("suspensions", Suspension).properties,
       missingNodes: MissingNodes,

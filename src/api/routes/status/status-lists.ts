@@ -10,11 +10,12 @@ import {
   sortRows,
 } from "../../request/list-query.ts";
 import { measuredPage } from "../../request/measured-page.ts";
-import { route } from "../../route.ts";
+import { readsEvents, route } from "../../route.ts";
 import { isoTime, MissingNodes } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { lastReceivedTimes } from "./figure-answers.ts";
 import type { StatusDeps } from "./local-status.ts";
+import { namedOf } from "./names.ts";
 import {
   ConnectionRow,
   DestinationRow,
@@ -64,8 +65,7 @@ const exampleRow = { ...exampleDestination, transformationName: example.transfor
 export const statusListRoutes = [
   route("GET /v2/status/destinations", {
     summary: "List destinations with state, rates and last error, most urgent first",
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     query: {
       ...searchedListQuery,
       state: Type.Optional(DestinationState),
@@ -110,8 +110,7 @@ export const statusListRoutes = [
 
   route("GET /v2/status/destinations/{id}", {
     summary: "Tell the state, rates and last error of one destination, and its sources",
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     answer: Type.Object({
       destination: DestinationRow,
       sources: Type.Array(Named),
@@ -145,8 +144,7 @@ export const statusListRoutes = [
 
   route("GET /v2/status/sources", {
     summary: "List sources with their rates and last event, the busiest first",
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     query: { ...searchedListQuery, sort: sortBy(sourceSorts, "the busiest first") },
     answer: Type.Object({
       sources: Type.Array(SourceRow),
@@ -178,8 +176,7 @@ export const statusListRoutes = [
 
   route("GET /v2/status/connections", {
     summary: "List connections with their rates; those of failing destinations come first",
-    needs: ["events:read"],
-    readsNoLedgers: true,
+    ...readsEvents,
     query: searchedListQuery,
     answer: Type.Object({
       connections: Type.Array(ConnectionRow),
@@ -239,8 +236,6 @@ async function wholeState<Kind extends "sources" | "destinations">(
   const isWhole = Object.values(state.totals).every((total) => total <= STATUS_ITEMS_MAX);
   return isWhole ? { states: state[kind], missingNodes: state.missingNodes } : undefined;
 }
-
-const namedOf = ({ id, name }: { id: string; name: string }) => ({ id, name });
 
 const missingOf = (missingNodes: string[]) => (missingNodes.length > 0 ? { missingNodes } : {});
 
