@@ -148,20 +148,33 @@ export async function lastReceivedTimes(
   signal: AbortSignal,
 ): Promise<{ times: Map<string, { lastReceivedAt: string }>; missingNodes: string[] }> {
   const of = sources.map(({ id }) => ({ id, series: seriesOf("source", id) }));
+  const { items, missingNodes } = await totalsOfAll(deps, workspaceId, of, signal);
+  const times = new Map<string, { lastReceivedAt: string }>();
+  for (const { id, lastReceivedAt } of items) {
+    if (lastReceivedAt !== undefined) times.set(id, { lastReceivedAt });
+  }
+  return { times, missingNodes };
+}
+
+/**
+ * Returns the sums of the series of several items. The nodes `missingNodes` did not answer, and may
+ * have counted more.
+ */
+export async function totalsOfAll(
+  deps: StatusDeps,
+  workspaceId: string,
+  of: readonly { id: string; series: Series }[],
+  signal: AbortSignal,
+) {
   const all = of.map(({ series }) => series);
   const { rows, missingNodes } = await unwrittenFigures(deps, workspaceId, all);
   const bySeries = Map.groupBy(rows, ({ series }) => series);
-  const times = new Map<string, { lastReceivedAt: string }>();
-  // Each takes up to 1 ms.
-  await new TimeSlicer().each(
-    of,
-    ({ id, series }) => {
-      const { lastReceivedAt } = totalsOf(deps, series, bySeries.get(series) ?? []);
-      if (lastReceivedAt !== undefined) times.set(id, { lastReceivedAt });
-    },
-    signal,
-  );
-  return { times, missingNodes };
+  const items: ({ id: string } & ReturnType<typeof totalsOf>)[] = [];
+  const add = ({ id, series }: (typeof of)[number]) =>
+    items.push({ id, ...totalsOf(deps, series, bySeries.get(series) ?? []) });
+  // Each takes up to 1 ms, and a request may ask for a whole page of them.
+  await new TimeSlicer().each(of, add, signal);
+  return { items, missingNodes };
 }
 
 const countOf = (row: FigureRow, column: number) => row[column] ?? 0;

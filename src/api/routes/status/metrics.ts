@@ -1,5 +1,4 @@
-import { type Static, Type } from "@sinclair/typebox";
-import { TimeSlicer } from "../../../concurrency/time-slicer.ts";
+import { Type } from "@sinclair/typebox";
 import { unlessMissing } from "../../../errors.ts";
 import { readPoints } from "../../../figures/figures.ts";
 import { type SeriesKind, seriesKinds } from "../../../figures/series.ts";
@@ -9,7 +8,7 @@ import { invalidValue } from "../../request/validation.ts";
 import { readsEvents, route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { columnsOf, ownSeries, rangeOf, totalsOf } from "./figure-answers.ts";
+import { columnsOf, ownSeries, rangeOf, totalsOfAll } from "./figure-answers.ts";
 import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
@@ -178,22 +177,9 @@ export const metricsRoutes = [
         const series = unlessMissing(() => ownSeries(deps, workspaceId, kind as SeriesKind, id));
         return series === undefined ? [] : [{ id, series }];
       });
-      const all = known.map(({ series }) => series);
-      const { rows, missingNodes } = await unwrittenFigures(deps, workspaceId, all);
-      const bySeries = Map.groupBy(rows, ({ series }) => series);
-      const items: Static<typeof Totals>[] = [];
-      // Each takes up to 1 ms, and a request may ask for a whole page of them.
-      await new TimeSlicer().each(
-        known,
-        ({ id, series }) => {
-          items.push({ id, ...totalsOf(deps, series, bySeries.get(series) ?? []) });
-        },
-        request.signal,
-      );
-      return {
-        items,
-        ...(missingNodes.length > 0 && { missingNodes }),
-      };
+      const { signal } = request;
+      const { items, missingNodes } = await totalsOfAll(deps, workspaceId, known, signal);
+      return { items, ...(missingNodes.length > 0 && { missingNodes }) };
     },
   }),
 ] as const;
