@@ -114,8 +114,7 @@ export function createApi(given: ApiDeps) {
     /**
      * Changes the average number of requests per second that a workspace may send; 0 is no limit.
      */
-    setRequestsPerSecondMax: (perSecond: number) =>
-      deps.limiters.setRequestsPerSecondMax(perSecond),
+    setRequestsPerSecondMax: deps.limiters.setRequestsPerSecondMax,
     /** Collects from all nodes the facts by which a workspace's alert rules are evaluated. */
     alertFacts: (workspaceId: string) => alertFacts(deps, workspaceId),
     /**

@@ -245,21 +245,13 @@ function permitConditional(
   input: { query: unknown; body: unknown },
 ): void {
   const needed = alsoNeeds.filter((condition) => condition.holds(input as never));
-  permit(
-    principal,
-    needed.flatMap((condition) => condition.permissions),
-  );
-  if (needsOneOf !== undefined) {
-    permitAny(
-      principal,
-      needsOneOf.map((permission) => [permission]),
-    );
-  }
+  const permissions = needed.flatMap((condition) => condition.permissions);
+  permit(principal, permissions);
+  const alternatives = needsOneOf?.map((permission) => [permission]);
+  if (alternatives !== undefined) permitAny(principal, alternatives);
   if (needs.length > 0 || alsoNeeds.length === 0) return;
-  permitAny(
-    principal,
-    alsoNeeds.map((condition) => condition.permissions),
-  );
+  const conditional = alsoNeeds.map((condition) => condition.permissions);
+  permitAny(principal, conditional);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, customFetch as jwksFetch, jwtVerify } from "jose";
 import type { CustomFetch } from "openid-client";
 import * as client from "openid-client";
-import type { Identity, WorkspaceRole } from "../../catalog/model.ts";
+import type { WorkspaceRole } from "../../catalog/model.ts";
 import { defined } from "../../defined.ts";
 import { messageOf } from "../../errors.ts";
 import { PROVIDER_ANSWER_BYTES_MAX, PROVIDER_ANSWER_MS_MAX } from "../limits.ts";
@@ -41,16 +41,7 @@ export interface PendingSignIn {
 }
 
 /** An account, as the provider's claims describe it at a sign-in. */
-export interface SignedInAccount {
-  identity: Identity;
-  name: string;
-  /** Email address; undefined when the provider sends none. */
-  email: string | undefined;
-  isEmailVerified: boolean;
-  groups: string[];
-  /** Id of the session at the provider (`sid`). Undefined when the provider sends none. */
-  providerSession: string | undefined;
-}
+export type SignedInAccount = ReturnType<typeof accountOf>;
 
 /** Path on the control plane to which the provider sends browsers back after a sign-in. */
 const CALLBACK_PATH = "/v2/session/oidc/callback";
@@ -212,7 +203,11 @@ const asymmetricAlgorithms = [
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 
-function accountOf(claims: Record<string, unknown>, groupsClaim: string): SignedInAccount {
+/**
+ * Returns an account, as claims describe it. Its email address and the id of its session at the
+ * provider (`sid`) are undefined when the provider sends none.
+ */
+function accountOf(claims: Record<string, unknown>, groupsClaim: string) {
   const text = (name: string) => {
     const value = claims[name];
     return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;

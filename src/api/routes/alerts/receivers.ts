@@ -66,19 +66,13 @@ const secrets = {
   routingKey: secret("Integration key of PagerDuty's Events API v2"),
   authorization: secret("Value of the header Authorization that a webhook gets"),
 };
-const secretKeys = [
-  "url",
-  "routingKey",
-  "authorization",
-] as const satisfies (keyof typeof secrets)[];
+const secretKeys = Object.keys(secrets) as (keyof typeof secrets)[];
 const NewAlertReceiver = Type.Object(
   {
     name: Name,
     type: ReceiverTypeSchema,
     enabled: Type.Optional(Type.Boolean()),
-    url: Type.Optional(secrets.url),
-    routingKey: Type.Optional(secrets.routingKey),
-    authorization: Type.Optional(secrets.authorization),
+    ...Type.Partial(Type.Object(secrets)).properties,
     to: Type.Optional(Addresses),
   },
   {
@@ -215,7 +209,7 @@ function validReceiver(input: AlertReceiverInput, { alerts }: RouteDeps): AlertR
   const { type, url } = input;
   const known = settingsOf[type];
   const faults: Detail[] = [];
-  for (const key of ["url", "routingKey", "authorization", "to"] as const) {
+  for (const key of [...secretKeys, "to"] as const) {
     const isGiven = input[key] !== undefined;
     if (known.includes(key) && !isGiven) {
       faults.push({ path: `/${key}`, message: `Expected a value for the type ${type}, got none` });

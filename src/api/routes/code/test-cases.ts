@@ -54,6 +54,8 @@ const { name, input, expectedOutput } = exampleCase;
 const body = { name, input, expectedOutput };
 const caseParams = { id: example.ids.transformation, caseId: example.ids.testCase };
 
+const changes = { needs: ["transformations:edit"], readsInChange: true } as const;
+
 export const testCaseRoutes = [
   route("GET /v2/transformations/{id}/test-cases", {
     summary: `List the test cases of a transformation, oldest first; at most ${TEST_CASES_MAX}`,
@@ -69,9 +71,8 @@ export const testCaseRoutes = [
   }),
 
   route("POST /v2/transformations/{id}/test-cases", {
+    ...changes,
     summary: "Add a test case, which runs with each test and before each publish",
-    needs: ["transformations:edit"],
-    readsInChange: true,
     body: NewTestCase,
     hasLargeBody: true,
     status: 201,
@@ -90,9 +91,8 @@ export const testCaseRoutes = [
   }),
 
   route("PUT /v2/transformations/{id}/test-cases/{caseId}", {
+    ...changes,
     summary: "Replace a test case",
-    needs: ["transformations:edit"],
-    readsInChange: true,
     body: NewTestCase,
     hasLargeBody: true,
     answer: TestCaseAnswer,
@@ -106,9 +106,8 @@ export const testCaseRoutes = [
   }),
 
   route("DELETE /v2/transformations/{id}/test-cases/{caseId}", {
+    ...changes,
     summary: "Delete a test case",
-    needs: ["transformations:edit"],
-    readsInChange: true,
     status: 204,
     answer: Type.Undefined(),
     current,

@@ -222,7 +222,6 @@ async function carryOut(
 }
 
 function nextPage(query: Record<string, string | number>): string {
-  const sent = new URLSearchParams();
-  for (const [key, value] of Object.entries(query)) sent.set(key, String(value));
-  return `/dead-letters?${sent}`;
+  const sent = Object.entries(query).map(([key, value]): [string, string] => [key, `${value}`]);
+  return `/dead-letters?${new URLSearchParams(sent)}`;
 }

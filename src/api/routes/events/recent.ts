@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { defined } from "../../../defined.ts";
 import { ApiError } from "../../../errors.ts";
 import { utf8Text } from "../../../json/bytes.ts";
@@ -65,31 +65,27 @@ const RecentEvent = component("RecentEvent", {
   }),
 });
 
-interface RecentQuery {
-  sourceId?: string;
-  destinationId?: string;
-  outcome?: (typeof filterOutcomes)[number];
-  limit?: number;
-}
+const recentQuery = {
+  sourceId: Type.Optional(Id),
+  destinationId: Type.Optional({
+    ...Id,
+    description: "Events of the sources of this destination, with `outcomes` of it alone",
+  }),
+  outcome: Type.Optional(
+    oneOf(filterOutcomes, {
+      description: "What became of the event at one of its destinations",
+    }),
+  ),
+  limit: optionalInteger(1, RECENT_EVENTS_MAX, { default: RECENT_EVENTS_MAX }),
+};
+type RecentQuery = Static<TObject<typeof recentQuery>>;
 type RecentCall = RequestContext<string, RecentQuery, unknown>;
 
 export const recentRoutes = [
   route("GET /v2/events/recent", {
     summary: "List the latest events, before user code and at their destinations, newest first",
     ...readsEvents,
-    query: {
-      sourceId: Type.Optional(Id),
-      destinationId: Type.Optional({
-        ...Id,
-        description: "Events of the sources of this destination, with `outcomes` of it alone",
-      }),
-      outcome: Type.Optional(
-        oneOf(filterOutcomes, {
-          description: "What became of the event at one of its destinations",
-        }),
-      ),
-      limit: optionalInteger(1, RECENT_EVENTS_MAX, { default: RECENT_EVENTS_MAX }),
-    },
+    query: recentQuery,
     answer: Type.Object({
       events: Type.Array(RecentEvent),
       reachedAt: Type.Optional({

@@ -250,14 +250,9 @@ export function aboutEvent({ found, outcomes }: EventWithOutcomes) {
 }
 
 function eventAnswer(it: EventWithOutcomes) {
-  return { ...aboutEvent(it), event: objectOf(parseToShow(utf8Text(it.found.event.json))) };
-}
-
-/**
- * Returns an object unchanged, and any other value in an object: a refused event may be any JSON.
- */
-function objectOf(value: unknown): Record<string, unknown> {
-  return isObject(value) ? value : { value };
+  const value = parseToShow(utf8Text(it.found.event.json));
+  // A refused event may be any JSON.
+  return { ...aboutEvent(it), event: isObject(value) ? value : { value } };
 }
 
 function readCursor(cursor: string, key: Uint8Array): Positions {

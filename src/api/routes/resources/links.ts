@@ -34,6 +34,9 @@ function current({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>) 
   return [currentState("link", tagged(link), link)];
 }
 
+const needs = ["transformations:connect", "destinations:connect"] as const;
+const changes = { needs, readsInChange: true, current } as const;
+
 export const linkRoutes = [
   route("GET /v2/destinations/{id}/transformation", {
     summary: "Retrieve which transformation a destination is connected to",
@@ -46,12 +49,10 @@ export const linkRoutes = [
   }),
 
   route("PUT /v2/destinations/{id}/transformation", {
+    ...changes,
     summary: "Connect a destination to a published transformation, in place of any other",
-    needs: ["transformations:connect", "destinations:connect"],
-    readsInChange: true,
     body: Type.Object({ transformationId: Id }),
     answer: Link,
-    current,
     example: { params, body: { transformationId: example.ids.transformation }, answer },
     async handle({ deps, workspaceId, params, body }) {
       const { catalog } = deps;
@@ -62,12 +63,10 @@ export const linkRoutes = [
   }),
 
   route("DELETE /v2/destinations/{id}/transformation", {
+    ...changes,
     summary: "Disconnect a destination from its transformation",
-    needs: ["transformations:connect", "destinations:connect"],
-    readsInChange: true,
     answer: Type.Undefined(),
     status: 204,
-    current,
     example: { params, answer: undefined },
     async handle({ deps, workspaceId, params }) {
       await deps.catalog.code.clearLink(workspaceId, params.id);
