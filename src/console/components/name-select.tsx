@@ -8,13 +8,7 @@ import {
 import { isolated } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 import { errorMessage } from "./error-notice.tsx";
-import {
-  type ControlAttributes,
-  Field,
-  includeCurrent,
-  optionsOf,
-  Select,
-} from "./forms/fields.tsx";
+import { Field, type FieldProps, includeCurrent, optionsOf, Select } from "./forms/fields.tsx";
 import { Name } from "./name.tsx";
 
 /**
@@ -32,12 +26,7 @@ interface SelectProps {
   onChange: (id: string) => void;
 }
 
-interface FieldProps extends SelectProps {
-  hint?: string;
-  /** JSON pointer to the id, or the list of ids, in the request's body. */
-  path?: string;
-  isList?: boolean;
-}
+type NameFieldProps = SelectProps & Pick<FieldProps, "hint" | "path" | "isList">;
 
 /**
  * Further properties of a field that selects an item by its name: `names` is the search that finds
@@ -55,7 +44,7 @@ export function NameFilter(props: SelectProps & { kind: SearchedKind }) {
 }
 
 /** Form field in which the user selects an item by its name. Its value is the item's id. */
-export function NameField(props: FieldProps & { kind: SearchedKind }) {
+export function NameField(props: NameFieldProps & { kind: SearchedKind }) {
   return <SearchedNameField {...props} names={useNameSearch(props.kind)} />;
 }
 
@@ -63,7 +52,7 @@ export function NameField(props: FieldProps & { kind: SearchedKind }) {
  * Form field like `NameField`, but with a search that the caller passes. So the caller can also use
  * the names that were found.
  */
-export function SearchedNameField(props: FieldProps & Searched) {
+export function SearchedNameField(props: NameFieldProps & Searched) {
   return (
     <Field {...props} error={errorOf(props.names)}>
       {(attributes) => <NameSelect {...props} attributes={attributes} />}
@@ -73,10 +62,10 @@ export function SearchedNameField(props: FieldProps & Searched) {
 
 const errorOf = ({ error }: NameSearch) => (error === undefined ? undefined : errorMessage(error));
 
-type Attributes = Partial<ControlAttributes> & { "aria-label"?: string };
+type ControlProps = SelectProps & Searched & Pick<Parameters<typeof Select>[0], "attributes">;
 
 /** Plain select if there are at most `LISTED_MAX` items, otherwise a field that searches names. */
-function NameSelect(props: SelectProps & Searched & { attributes: Attributes }) {
+function NameSelect(props: ControlProps) {
   const { value, names, none, without, onChange, attributes } = props;
   if ((names.all ?? 0) > LISTED_MAX) return <Combobox {...props} />;
   const items = optionsOf((names.found ?? []).filter(({ id }) => !without?.has(id)));
@@ -91,7 +80,7 @@ function NameSelect(props: SelectProps & Searched & { attributes: Attributes }) 
 type Row = Named & { more?: true };
 
 /** Field in which the user types part of a name, and selects an item that the server finds. */
-function Combobox(props: SelectProps & Searched & { attributes: Attributes }) {
+function Combobox(props: ControlProps) {
   const { value, names, none, onChange, attributes } = props;
   const [text, setText] = useState<string>();
   const [selected, setSelected] = useState(0);

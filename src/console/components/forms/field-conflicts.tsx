@@ -4,7 +4,8 @@ import { commonTexts } from "../../texts/common.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
 import { Button } from "../button.tsx";
 import { Badge } from "../layout.tsx";
-import { type SecretSchema, textOf } from "./stored-values.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { textOf } from "./stored-values.ts";
 
 /**
  * Shows each form field that both the user and another user have changed, with both values. The
@@ -18,7 +19,7 @@ export function FieldConflicts(props: {
    * Returns the schema of the field with the key `key`. It says which parts of the value are
    * secret.
    */
-  schemaOf: (key: string) => SecretSchema;
+  schemaOf: (key: string) => JsonSchema;
   /** Keys of the fields for which this user chose the values that another user saved. */
   takenFromOthers: ReadonlySet<string>;
   onChoose: (key: string, takesTheirs: boolean) => void;

@@ -1,11 +1,11 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { isolated } from "../../format.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { withCode } from "../inline-code.tsx";
 import { useErrorAt } from "./form-errors.ts";
 
-interface FieldProps {
+export interface FieldProps {
   label: string;
   hint?: ComponentChildren;
   /**
@@ -49,45 +49,35 @@ export function Field(
   );
 }
 
-interface TextProps extends FieldProps {
+type InputName = "autoComplete" | "max" | "maxLength" | "min" | "placeholder" | "required";
+
+interface TextProps extends FieldProps, Pick<InputHTMLAttributes, InputName> {
   value: string;
   onInput: (value: string) => void;
   type?: "text" | "password" | "email" | "url" | "number";
-  placeholder?: string;
-  required?: boolean;
   code?: boolean;
   autoFocus?: boolean;
-  autoComplete?: string;
-  min?: number;
-  max?: number;
-  maxLength?: number;
 }
 
 export function TextField(props: TextProps) {
-  const { value, onInput, type = "text", code, autoFocus, autoComplete = "off" } = props;
-  const { placeholder, required, min, max, maxLength } = props;
-  const input = useRef<HTMLInputElement>(null);
+  const { label, hint, path, isList, error, optional, onInput, code, autoFocus, ...input } = props;
+  const element = useRef<HTMLInputElement>(null);
   // Not an effect after the paint, which would take the focus from a field chosen meanwhile.
   useLayoutEffect(() => {
-    if (autoFocus) input.current?.focus();
+    if (autoFocus) element.current?.focus();
   }, []);
   return (
     <Field {...props}>
       {(attributes) => (
         <input
           {...attributes}
-          ref={input}
+          autoComplete="off"
+          {...input}
+          ref={element}
           // Preact's types allow `role` only for some input types. No input here has a role.
-          type={type as "text"}
+          type={(props.type ?? "text") as "text"}
           class={code ? "mono" : undefined}
-          value={value}
-          placeholder={placeholder}
-          required={required}
-          autoComplete={autoComplete}
           spellcheck={false}
-          min={min}
-          max={max}
-          maxLength={maxLength}
           onInput={(event) => onInput(event.currentTarget.value)}
         />
       )}

@@ -1,33 +1,27 @@
 import { parseToShow } from "../../../api/client.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
+import type { JsonSchema } from "./json-schema.ts";
 
 type Values = Record<string, unknown>;
-
-/** The part of JSON Schema that says which values are secrets: those with `writeOnly`. */
-export interface SecretSchema {
-  writeOnly?: boolean;
-  properties?: Record<string, SecretSchema>;
-  items?: SecretSchema;
-}
 
 /** Stands for a stored secret in the values of a form, because the API never returns a secret. */
 export const STORED_SECRET = Symbol();
 
 /** Whether the values of a schema contain a secret, at any depth. */
-export function hasSecret({ writeOnly, properties = {}, items }: SecretSchema): boolean {
+export function hasSecret({ writeOnly, properties = {}, items }: JsonSchema): boolean {
   if (writeOnly || (items && hasSecret(items))) return true;
   return Object.values(properties).some(hasSecret);
 }
 
 /** Returns a text that shows a field's value, with a fixed text in place of each secret. */
-export function textOf(value: unknown, schema: SecretSchema): string {
+export function textOf(value: unknown, schema: JsonSchema): string {
   const shown = masked(value, schema);
   if (shown === undefined || shown === null || shown === "") return conflictTexts.empty;
   return typeof shown === "string" ? shown : JSON.stringify(shown);
 }
 
 /** Returns a copy of a value in which a fixed text replaces each secret. */
-function masked(value: unknown, { writeOnly, properties = {}, items = {} }: SecretSchema): unknown {
+function masked(value: unknown, { writeOnly, properties = {}, items = {} }: JsonSchema): unknown {
   if (writeOnly) return value === null ? null : conflictTexts.secret;
   if (Array.isArray(value)) return value.map((item) => masked(item, items));
   if (typeof value !== "object" || value === null) return value;
@@ -69,7 +63,7 @@ export function holderOf(values: Values, pointer: string) {
 export function storedItemsOf(
   items: readonly Values[],
   stored: unknown,
-  schema: SecretSchema,
+  schema: JsonSchema,
 ): (Values | undefined)[] {
   const left = Array.isArray(stored) ? [...(stored as Values[])] : [];
   return items.map((item) => {
@@ -79,7 +73,7 @@ export function storedItemsOf(
 }
 
 /** Returns a string that is equal for two items if they differ only in their secrets. */
-function identity(item: Values, { properties = {} }: SecretSchema): string {
+function identity(item: Values, { properties = {} }: JsonSchema): string {
   const others = Object.entries(item).filter(([key]) => !properties[key]?.writeOnly);
   return JSON.stringify(others.sort());
 }

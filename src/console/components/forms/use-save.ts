@@ -2,7 +2,8 @@ import { useState } from "preact/hooks";
 import { SaveConflict, saveValues, type Values } from "../../data/save.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
 import { showToast } from "../toasts.ts";
-import { hasSecret, type SecretSchema } from "./stored-values.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { hasSecret } from "./stored-values.ts";
 
 /**
  * Component state for saving an item that another user may change while the form is open. If both
@@ -15,7 +16,7 @@ export function useSave(item: {
   valuesOf: (current: never) => Values;
   labelOf: (key: string) => string;
   /** Returns the schema of the field with this key. It says which parts of the value are secret. */
-  schemaOf?: (key: string) => SecretSchema | undefined;
+  schemaOf?: (key: string) => JsonSchema | undefined;
 }) {
   const [conflict, setConflict] = useState<SaveConflict>();
   const schemaOf = (key: string) => item.schemaOf?.(key) ?? {};
