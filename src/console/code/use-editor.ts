@@ -160,14 +160,8 @@ function useEditorActions(
     /** Runs the edited code on `events`. Resolves with its outputs. Rejects if an event fails. */
     async outputsOf(events: Record<string, unknown>[]): Promise<unknown[]> {
       const { code, trial } = texts;
-      const { error, results } = await runCode({
-        kind,
-        newest,
-        code,
-        trial,
-        events,
-        testCases: [],
-      });
+      const run = { kind, newest, code, trial, events, testCases: [] };
+      const { error, results } = await runCode(run);
       const failed = error ?? results.find((it) => it.error !== undefined)?.error;
       if (failed) throw new Error(failed.message);
       return results.flatMap(({ outputs = [] }) => outputs);

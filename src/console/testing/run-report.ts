@@ -24,14 +24,8 @@ interface TestRun {
   testCases: readonly TestCase[];
 }
 
-export function runCode({
-  kind,
-  newest,
-  code,
-  trial,
-  events,
-  testCases,
-}: TestRun): Promise<TestRunReport> {
+export function runCode(run: TestRun): Promise<TestRunReport> {
+  const { kind, newest, code, trial, events, testCases } = run;
   const { name, language } = newest;
   const body =
     kind === libraries

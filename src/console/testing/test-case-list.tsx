@@ -6,7 +6,7 @@ import { Badge } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { showToast } from "../components/toasts.ts";
 import { testCaseTexts } from "../texts/test-cases.ts";
-import { type SuiteResult, suiteBadge } from "./suite-results.tsx";
+import { type SuiteResult, suiteBadge } from "./run-results.tsx";
 import { TestCaseForm } from "./test-case-form.tsx";
 import type { TestCase, TestCases } from "./use-test-cases.ts";
 

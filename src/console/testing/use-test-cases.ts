@@ -3,17 +3,10 @@ import { reloadIfChanged } from "../data/save.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 
-type JsonObject = Record<string, unknown>;
-
 export type TestCase = AnswerOf<"GET /v2/transformations/{id}/test-cases">["testCases"][number];
 
 /** Content of a test case. The form does not show `description`, and saves it unchanged. */
-export interface TestCaseInput {
-  name: string;
-  description?: string;
-  input: JsonObject[];
-  expectedOutput?: JsonObject[];
-}
+export type TestCaseInput = Pick<TestCase, "name" | "description" | "input" | "expectedOutput">;
 
 export type TestCases = ReturnType<typeof useTestCases>;
 

@@ -25,7 +25,7 @@ const search = await import("../../../src/console/search/search-form.ts");
 const audit = await import("../../../src/console/audit/audit-form.ts");
 const { eventName } = await import("../../../src/console/data/event-name.ts");
 const { changesOf } = await import("../../../src/console/tail/event-changes.ts");
-const { sortKeys } = await import("../../../src/console/testing/suite-results.tsx");
+const { sortKeys } = await import("../../../src/console/testing/run-results.tsx");
 const { useTail } = await import("../../../src/console/tail/use-tail.ts");
 const { ConfirmationHost, confirmAction } = await import(
   "../../../src/console/components/dialog.tsx"
