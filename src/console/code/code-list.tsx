@@ -1,9 +1,14 @@
 import {
   type CodeKindInfo,
+  type Language,
   type ListedCode,
   languageName,
   libraries,
 } from "../code-kinds/code-kind.ts";
+import { Dialog } from "../components/dialog.tsx";
+import { SelectField, TextField } from "../components/forms/fields.tsx";
+import { Form } from "../components/forms/form.tsx";
+import { useFields } from "../components/forms/use-fields.ts";
 import { ItemLink } from "../components/item-link.tsx";
 import { Badge } from "../components/layout.tsx";
 import { type ListPage, type ListQuery, ListScreen } from "../components/list-screen.tsx";
@@ -12,9 +17,12 @@ import { column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { isolated } from "../format.ts";
+import { hrefTo, navigate } from "../router.ts";
 import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
-import { NewCodeDialog } from "./new-code-dialog.tsx";
+import { saveText, textName } from "./editing/unsaved-text.ts";
+import { starterCode } from "./samples/sample-code.ts";
+import { codeTemplates, templateCode } from "./samples/templates.ts";
 
 /** Screen that lists all transformations or all libraries, published or not. */
 export function CodeList({ kind, isNew }: { kind: CodeKindInfo; isNew: boolean }) {
@@ -107,5 +115,62 @@ export function CodeStateBadge(props: { isPublished: boolean; suspended?: string
     <Badge tone="good">{codeTexts.live}</Badge>
   ) : (
     <Badge>{codeTexts.draft}</Badge>
+  );
+}
+
+const languages = [
+  { value: "javascript", text: commonTexts.javaScript },
+  { value: "pythonfaas", text: commonTexts.python },
+];
+
+/** Dialog that creates a draft of a transformation or library, and then opens its page. */
+function NewCodeDialog({ kind }: { kind: CodeKindInfo }) {
+  const { values, input, select } = useFields({
+    name: "",
+    description: "",
+    language: "javascript" as Language,
+    template: "",
+  });
+  const { name, description, language } = values;
+  const templates = kind === libraries ? [] : codeTemplates;
+  const offered = templates.filter((it) => templateCode(it, language) !== undefined);
+  const template = offered.find((it) => it.name === values.template);
+  const close = () => navigate(hrefTo(kind.screen));
+  return (
+    <Dialog title={commonTexts.newItem(kind.singular)} onClose={close}>
+      <Form
+        action={codeTexts.create}
+        needs={kind.createPermission}
+        onCancel={close}
+        onSubmit={async () => {
+          const code =
+            (template && templateCode(template, language)) ?? starterCode(kind, language);
+          const { id } = await kind.createDraft({ name, description, language, code });
+          if (template) saveText(textName("events", id), JSON.stringify(template.event, null, 2));
+          navigate(hrefTo(kind.screen, id));
+        }}
+      >
+        <TextField label={commonTexts.name} required autoFocus {...input("name")} />
+        <TextField label={codeTexts.description} optional {...input("description")} />
+        <SelectField
+          label={codeTexts.language}
+          options={languages}
+          hint={codeTexts.languageHint}
+          {...select("language")}
+        />
+        {offered.length > 0 && (
+          <SelectField
+            label={codeTexts.template}
+            options={[
+              { value: "", text: codeTexts.noTemplate },
+              ...offered.map(({ name }) => ({ value: name, text: codeTexts.templates[name] })),
+            ]}
+            hint={codeTexts.templateHint}
+            {...select("template")}
+            value={template?.name ?? ""}
+          />
+        )}
+      </Form>
+    </Dialog>
   );
 }

@@ -65,17 +65,16 @@ export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSear
       />
     );
   }
+  const { newest } = value;
   const context: CodeContext = {
+    ...value,
     kind,
-    newest: value.newest,
-    newestVersionId: value.newest.versionId,
-    published: value.published,
-    isDeleted: value.isDeleted,
-    tag: value.tag,
+    newest,
+    newestVersionId: newest.versionId,
     reload,
+    line: Number.isInteger(line) ? line : undefined,
+    isNewTestCase: query.get("testCase") === "new",
   };
-  if (Number.isInteger(line)) context.line = line;
-  if (query.get("testCase") === "new") context.isNewTestCase = true;
   return <LoadedCodePage context={context} tab={tab} />;
 }
 

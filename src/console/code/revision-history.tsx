@@ -6,6 +6,7 @@ import { ClampedText } from "../components/clamped-text.tsx";
 import { ConfirmDialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { SelectField } from "../components/forms/fields.tsx";
+import { fieldsOf } from "../components/forms/use-fields.ts";
 import { Badge, Panel } from "../components/layout.tsx";
 import { useLatest } from "../components/list-screen.tsx";
 import { Name } from "../components/name.tsx";
@@ -21,6 +22,12 @@ import { isolated } from "../format.ts";
 import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 import { NoteField, PublishDetails } from "./publishing/publish-details.tsx";
+
+/** Ids of two revisions to compare. */
+interface RevisionPair {
+  before: string;
+  after: string;
+}
 
 /** Number of revisions that the list shows at first. Each click on its button adds as many. */
 const PAGE_REVISIONS = 100;
@@ -42,7 +49,7 @@ export function RevisionHistory(context: CodeContext) {
   const isComplete = revisions === undefined || revisions.length < count;
   const numberOf = (revision: Revision) => (isComplete ? numberIn(revisions ?? [], revision) : "");
   const live = published?.versionId;
-  const [pair, setPair] = useState<{ before?: string; after?: string }>({});
+  const [pair, setPair] = useState<Partial<RevisionPair>>({});
   const after = pair.after ?? newest.versionId;
   const before = pair.before ?? comparisonBase(revisions ?? [], after, live);
 
@@ -125,9 +132,8 @@ export function RevisionHistory(context: CodeContext) {
         <Comparison
           revisions={revisions}
           numberOf={numberOf}
-          before={before}
-          after={after}
-          onChange={(change) => setPair({ before, after, ...change })}
+          pair={{ before, after }}
+          onChange={setPair}
         />
       )}
     </>
@@ -193,13 +199,13 @@ function comparisonBase(revisions: readonly Revision[], after: string, live: str
 function Comparison(props: {
   revisions: readonly Revision[];
   numberOf: (revision: Revision) => string;
-  before: string;
-  after: string;
-  onChange: (change: { before?: string; after?: string }) => void;
+  pair: RevisionPair;
+  onChange: (pair: RevisionPair) => void;
 }) {
-  const { revisions, numberOf, before, after, onChange } = props;
+  const { revisions, numberOf, pair, onChange } = props;
+  const { select } = fieldsOf(pair, (change) => onChange({ ...pair, ...change }));
   const revisionOf = (versionId: string) => revisions.find((it) => it.versionId === versionId);
-  const [one, other] = [revisionOf(before), revisionOf(after)];
+  const [one, other] = [revisionOf(pair.before), revisionOf(pair.after)];
   const options = revisions.map((revision) => ({
     value: revision.versionId,
     text: [numberOf(revision), formatTime(revision.createdAt)].filter(Boolean).join(" · "),
@@ -207,18 +213,8 @@ function Comparison(props: {
   return (
     <Panel title={codeTexts.compare}>
       <div class="columns even">
-        <SelectField
-          label={commonTexts.from}
-          value={before}
-          options={options}
-          onChange={(it) => onChange({ before: it })}
-        />
-        <SelectField
-          label={commonTexts.to}
-          value={after}
-          options={options}
-          onChange={(it) => onChange({ after: it })}
-        />
+        <SelectField label={commonTexts.from} options={options} {...select("before")} />
+        <SelectField label={commonTexts.to} options={options} {...select("after")} />
       </div>
       {one && other && one.code === other.code && <p class="quiet">{codeTexts.noDifferences}</p>}
       {one && other && one.code !== other.code && (

@@ -2,17 +2,24 @@ import { useState } from "preact/hooks";
 import {
   type CodeContext,
   type CodeKindInfo,
+  editorLanguage,
   type Language,
   libraries,
 } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
-import { ConfirmDialog } from "../components/dialog.tsx";
+import { ConfirmDialog, Dialog } from "../components/dialog.tsx";
+import { withCode } from "../components/inline-code.tsx";
 import { Badge } from "../components/layout.tsx";
 import { outcomeOf, type TestRunReport, warningOf } from "../testing/run-report.ts";
-import { codeTexts } from "../texts/code.ts";
+import { codeTexts, testCaseTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
-import { testCaseTexts } from "../texts/test-cases.ts";
-import { FunctionHelp } from "./function-help.tsx";
+import {
+  entryFunctions,
+  metadataFunction,
+  metadataKeys,
+  providedFunctions,
+  type UserCodeFunction,
+} from "../texts/user-code-functions.ts";
 import { NoteField, PublishDetails } from "./publishing/publish-details.tsx";
 import type { Editor } from "./use-editor.ts";
 
@@ -114,5 +121,52 @@ export function PublishDialog(props: {
       <PublishDetails context={context} code={editor.code} />
       <NoteField value={editor.note} onInput={editor.setNote} />
     </ConfirmDialog>
+  );
+}
+
+/** Dialog that lists the functions that code in `language` can export, and those it can call. */
+function FunctionHelp(props: { language: Language; onClose: () => void }) {
+  const { language, onClose } = props;
+  return (
+    <Dialog title={codeTexts.functions} onClose={onClose} broad>
+      <h3>{codeTexts.entryFunctions}</h3>
+      <FunctionList functions={entryFunctions} language={language} />
+      <h3>{codeTexts.providedFunctions}</h3>
+      <FunctionList functions={[metadataFunction, ...providedFunctions]} language={language} />
+      <h3>{codeTexts.metadataKeys}</h3>
+      <p>
+        {metadataKeys.map((key) => (
+          <>
+            <code>{key}</code>{" "}
+          </>
+        ))}
+      </p>
+      <p>
+        <a href="/docs/guide/user-code" target="_blank" rel="noreferrer">
+          {codeTexts.userCodeGuide}
+        </a>
+      </p>
+    </Dialog>
+  );
+}
+
+function FunctionList(props: { functions: readonly UserCodeFunction[]; language: Language }) {
+  const language = editorLanguage(props.language);
+  return (
+    <dl class="functions">
+      {props.functions.map(({ name, signatures, meaning }) => {
+        const signature = signatures[language];
+        return (
+          signature && (
+            <div key={name}>
+              <dt>
+                <code>{signature}</code>
+              </dt>
+              <dd>{withCode(meaning)}</dd>
+            </div>
+          )
+        );
+      })}
+    </dl>
   );
 }

@@ -9,7 +9,7 @@ import { type TestCase, useTestCases } from "../testing/use-test-cases.ts";
 import { codeTexts } from "../texts/code.ts";
 import { discardText, textName, useTextBase, useUnsavedText } from "./editing/unsaved-text.ts";
 import { useFormat } from "./editing/use-format.ts";
-import { useMerge } from "./publishing/use-merge.ts";
+import { useMerge } from "./publishing/merge.tsx";
 import { trialCode } from "./samples/sample-code.ts";
 
 /**

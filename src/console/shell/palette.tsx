@@ -1,10 +1,11 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Icon } from "../components/icon.tsx";
-import { navigate } from "../router.ts";
+import { Icon, type IconName } from "../components/icon.tsx";
+import { client, missingPermission, session } from "../data/session.ts";
+import { hrefTo, navigate } from "../router.ts";
+import { screens } from "../screens.ts";
 import { commonTexts } from "../texts/common.ts";
 import { shellTexts } from "../texts/shell.ts";
-import { searchPalette, searchServer } from "./palette-search.ts";
 
 const isOpen = signal(false);
 
@@ -99,4 +100,117 @@ function PaletteDialog() {
       {entries.length === 0 && <p class="empty quiet">{commonTexts.noResultsFor(text)}</p>}
     </dialog>
   );
+}
+
+/**
+ * Something that the palette (a dialog that finds things by name) can open: a screen, an action
+ * such as a new source, or an item.
+ */
+interface PaletteEntry {
+  href: string;
+  title: string;
+  kind: string;
+  icon: IconName;
+  /** Id of the item; the user can also find an item by its id. Absent for a screen or an action. */
+  id?: string;
+}
+
+const RESULTS_MAX = 40;
+
+/** Entries for the items that the latest search on the server has found. */
+const found = signal<readonly PaletteEntry[]>([]);
+/** Number of searches on the server. An answer counts only if no later search has begun. */
+let searches = 0;
+// Another user may sign in next.
+effect(() => {
+  if (session.value) return;
+  searches++;
+  found.value = [];
+});
+
+/**
+ * Returns up to `RESULTS_MAX` palette entries that match a text: its words occur in the entry's
+ * title or kind, or the text is the entry's id. Entries whose title starts with the first word come
+ * first.
+ */
+export function searchPalette(text: string): readonly PaletteEntry[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const all = [...screenEntries(), ...actionEntries(), ...found.value];
+  const [first = ""] = words;
+  const startsWithWord = ({ title }: PaletteEntry) => Number(title.toLowerCase().startsWith(first));
+  return all
+    .filter(({ title, kind, id }) => {
+      const searched = `${title} ${kind}`.toLowerCase();
+      return id === text.trim() || words.every((word) => searched.includes(word));
+    })
+    .sort((one, other) => startsWithWord(other) - startsWithWord(one))
+    .slice(0, RESULTS_MAX);
+}
+
+function screenEntries(): PaletteEntry[] {
+  return screens.map(({ name, title, icon }) => ({
+    href: hrefTo(name),
+    title,
+    icon,
+    kind: "Screen",
+  }));
+}
+
+function actionEntries(): PaletteEntry[] {
+  if (missingPermission("workspace:admin") !== undefined) return [];
+  return [
+    { href: hrefTo("sources", "new"), title: commonTexts.newSource, kind: "Action", icon: "plus" },
+    {
+      href: hrefTo("destinations", "new"),
+      title: commonTexts.newDestination,
+      kind: "Action",
+      icon: "plus",
+    },
+  ];
+}
+
+/**
+ * Searches the items of all kinds by name on the server. From then on, `searchPalette` also returns
+ * the items found. An empty text finds the first items of each kind.
+ */
+export async function searchServer(text: string): Promise<void> {
+  const number = ++searches;
+  const lists = await Promise.allSettled(listItems(text));
+  if (number !== searches) return;
+  found.value = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
+}
+
+/**
+ * Begins a search by name for each kind of item. Each promise resolves with the palette entries for
+ * the items of one kind.
+ */
+function listItems(text: string): Promise<PaletteEntry[]>[] {
+  const query = { text: text.trim(), count: RESULTS_MAX };
+  const listCode = (kind: "transformation" | "library") =>
+    client.call("GET /v2/code", { query: { ...query, kind } });
+  const listNames = (kind: "source" | "destination") =>
+    client
+      .call("GET /v2/status/names", { query: { ...query, kind } })
+      .then(({ names }) => entriesOf(kind, names));
+  return [
+    listCode("transformation").then(({ code }) => entriesOf("code", code)),
+    listCode("library").then(({ code }) => entriesOf("library", code)),
+    listNames("source"),
+    listNames("destination"),
+  ];
+}
+
+const kinds = {
+  source: { screen: "sources", kind: "Source" },
+  destination: { screen: "destinations", kind: "Destination" },
+  code: { screen: "transformations", kind: "Transformation" },
+  library: { screen: "libraries", kind: "Library" },
+} as const;
+
+function entriesOf(
+  icon: keyof typeof kinds,
+  list: readonly { id: string; name: string }[],
+): PaletteEntry[] {
+  const { screen, kind } = kinds[icon];
+  return list.map(({ id, name }) => ({ href: hrefTo(screen, id), title: name, kind, icon, id }));
 }

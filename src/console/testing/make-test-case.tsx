@@ -6,8 +6,8 @@ import { SearchedNameField } from "../components/name-select.tsx";
 import { addSampleEvent } from "../data/sample-events.ts";
 import { useNameSearch } from "../data/use-name-search.ts";
 import { hrefTo, navigate } from "../router.ts";
+import { testCaseTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
-import { testCaseTexts } from "../texts/test-cases.ts";
 
 /**
  * Button that makes a test case of an event: the user chooses a transformation, and its editor

@@ -6,9 +6,8 @@ import { Badge, Panel, SegmentedControl, type Tone } from "../components/layout.
 import { Name } from "../components/name.tsx";
 import { eventName } from "../data/event-name.ts";
 import { Diff } from "../editor/diff.tsx";
-import { codeTexts } from "../texts/code.ts";
+import { codeTexts, testCaseTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
-import { testCaseTexts } from "../texts/test-cases.ts";
 import { type EventResult, outcomeOf, type TestRunReport, withoutPrefix } from "./run-report.ts";
 
 /** Shows the outputs, log lines and error of a run, for each event. */

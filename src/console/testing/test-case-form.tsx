@@ -6,8 +6,8 @@ import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useSave } from "../components/forms/use-save.ts";
 import { CodeEditor } from "../editor/code-editor.tsx";
+import { testCaseTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
-import { testCaseTexts } from "../texts/test-cases.ts";
 import { parseEvents } from "./run-report.ts";
 import { type TestCase, type TestCaseInput, tagOf } from "./use-test-cases.ts";
 

@@ -5,7 +5,7 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { showToast } from "../components/toasts.ts";
-import { testCaseTexts } from "../texts/test-cases.ts";
+import { testCaseTexts } from "../texts/code.ts";
 import { type SuiteResult, suiteBadge } from "./run-results.tsx";
 import { TestCaseForm } from "./test-case-form.tsx";
 import type { TestCase, TestCases } from "./use-test-cases.ts";

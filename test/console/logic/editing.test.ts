@@ -13,7 +13,7 @@ const { libraries, transformations } = await import("../../../src/console/code-k
 const { useEventRows } = await import("../../../src/console/testing/event-rows.ts");
 const { tagOf, useTestCases } = await import("../../../src/console/testing/use-test-cases.ts");
 const unsaved = await import("../../../src/console/code/editing/unsaved-text.ts");
-const { useMerge } = await import("../../../src/console/code/publishing/use-merge.ts");
+const { useMerge } = await import("../../../src/console/code/publishing/merge.tsx");
 
 beforeEach(() => {
   jest.useFakeTimers();

@@ -15,7 +15,7 @@ import {
   SECONDS_STEPS,
 } from "../../../src/console/metrics/chart-values.ts";
 import { auditTexts } from "../../../src/console/texts/audit.ts";
-import { codeTexts } from "../../../src/console/texts/code.ts";
+import { codeTexts, testCaseTexts } from "../../../src/console/texts/code.ts";
 import { commonTexts } from "../../../src/console/texts/common.ts";
 import { conflictTexts } from "../../../src/console/texts/conflicts.ts";
 import { deadLetterTexts } from "../../../src/console/texts/dead-letters.ts";
@@ -24,7 +24,6 @@ import { replayTexts } from "../../../src/console/texts/replays.ts";
 import { searchTexts } from "../../../src/console/texts/search.ts";
 import { systemTexts } from "../../../src/console/texts/system.ts";
 import { tailTexts } from "../../../src/console/texts/tail.ts";
-import { testCaseTexts } from "../../../src/console/texts/test-cases.ts";
 
 test("a duration is shown in its largest fitting unit", () => {
   const shown = [0.35, 1, 4.25, 10, 59, 60, 3_599, 3_600, 172_799, 172_800, 200_000];

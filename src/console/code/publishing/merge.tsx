@@ -1,0 +1,141 @@
+import { useMemo, useState } from "preact/hooks";
+import {
+  type CodeContext,
+  editorLanguage,
+  type Revision,
+  withLineFeeds,
+} from "../../code-kinds/code-kind.ts";
+import { Button } from "../../components/button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { SelectField } from "../../components/forms/fields.tsx";
+import { changedState } from "../../data/save.ts";
+import { Diff } from "../../editor/diff.tsx";
+import { mergeTexts } from "../../editor/merge-texts.ts";
+import { commonTexts } from "../../texts/common.ts";
+import { conflictTexts } from "../../texts/conflicts.ts";
+
+interface MergedText {
+  code: string;
+  isChanged: boolean;
+  setCode: (code: string) => void;
+  /** Id of the revision that the edited code is based on. */
+  baseVersionId: string;
+  setBaseVersionId: (versionId: string) => void;
+}
+
+/**
+ * Component state for merging the edited code with a revision that another user saved after the
+ * edit began. Until the user has merged them, the edited code can be neither saved nor published.
+ */
+export function useMerge(context: CodeContext, text: MergedText) {
+  const { kind, newest, newestVersionId, reload } = context;
+  const [request, setRequest] = useState<MergeRequest>();
+  const isOutdated = text.isChanged && text.baseVersionId !== newest.versionId;
+
+  async function open(): Promise<void> {
+    const base = await kind.getRevision(newest.id, text.baseVersionId);
+    setRequest({ base: base.code, yours: text.code, theirs: newest });
+  }
+
+  return {
+    mergeRequest: request,
+    /**
+     * Whether the code was edited, and is based on another revision than `context.newest`, so that
+     * it must be merged first.
+     */
+    isOutdated,
+    openMerge: open,
+    closeMerge: () => setRequest(undefined),
+    useMerged(code: string) {
+      if (request === undefined) return;
+      text.setBaseVersionId(request.theirs.versionId);
+      text.setCode(code);
+      setRequest(undefined);
+    },
+    /**
+     * Calls `save`, and resolves with true if it succeeds. If the code must be merged first, or
+     * `save` fails because another user has saved a revision, opens the merge dialog and resolves
+     * with false.
+     */
+    async saveOrMerge(save: () => Promise<unknown>): Promise<boolean> {
+      if (isOutdated) {
+        await open();
+        return false;
+      }
+      try {
+        await save();
+        return true;
+      } catch (error) {
+        const changed = changedState(error);
+        if (changed === undefined) throw error;
+        await reload();
+        const theirs = changed.current as Revision | undefined;
+        if (!text.isChanged || theirs === undefined || theirs.versionId === newestVersionId) {
+          throw error;
+        }
+        const base = (changed.base as Revision | undefined) ?? newest;
+        setRequest({
+          base: withLineFeeds(base).code,
+          yours: text.code,
+          theirs: withLineFeeds(theirs),
+        });
+        return false;
+      }
+    },
+  };
+}
+
+/**
+ * Three versions of a code to merge: this user edited `base` to `yours`, and another user edited
+ * `base` to `theirs`.
+ */
+interface MergeRequest {
+  base: string;
+  yours: string;
+  theirs: Revision;
+}
+
+/** Dialog to merge the code of the editor with a revision that another user saved. */
+export function MergeDialog(props: {
+  request: MergeRequest;
+  onUse: (code: string) => void;
+  onClose: () => void;
+}) {
+  const { request, onUse, onClose } = props;
+  const { base, yours, theirs } = request;
+  const merged = useMemo(() => mergeTexts(base, yours, theirs.code), [request]);
+  const [result, setResult] = useState(merged.text);
+  const [side, setSide] = useState<keyof typeof sides>("theirs");
+  const sides = {
+    theirs: { label: conflictTexts.theirs, text: theirs.code },
+    yours: { label: conflictTexts.yours, text: yours },
+    base: { label: conflictTexts.before, text: base },
+  };
+  return (
+    <Dialog title={conflictTexts.mergeTitle} onClose={onClose} broad>
+      <p>
+        {conflictTexts.mergeExplain}{" "}
+        {merged.overlaps === 0 ? conflictTexts.noOverlaps : conflictTexts.overlaps(merged.overlaps)}
+      </p>
+      <SelectField
+        label={conflictTexts.compareWith}
+        value={side}
+        options={Object.entries(sides).map(([value, { label }]) => ({ value, text: label }))}
+        onChange={(value) => setSide(value as typeof side)}
+      />
+      <Diff
+        before={sides[side]}
+        after={{ label: conflictTexts.resultOfMerge, text: result }}
+        language={editorLanguage(theirs.language)}
+        onChange={setResult}
+      />
+      <div class="ends">
+        <Button onClick={onClose}>{commonTexts.cancel}</Button>
+        <Button onClick={() => onUse(theirs.code)}>{conflictTexts.takeTheirs}</Button>
+        <Button kind="main" onClick={() => onUse(result)}>
+          {conflictTexts.useResult}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
