@@ -122,7 +122,11 @@ export function ConfirmButton(
 
 const { deletions } = commonTexts;
 
-interface DeleteButtonProps {
+/**
+ * Button that deletes one item after a confirmation. With `isIcon`, the button shows an icon
+ * without text, such as in a table row.
+ */
+export function DeleteButton(props: {
   /** Key of the button's label in the texts `deletions`. The default is `delete`. */
   verb?: keyof typeof deletions;
   /**
@@ -135,13 +139,8 @@ interface DeleteButtonProps {
   consequence: string;
   needs?: Permission;
   remove: () => Promise<unknown>;
-}
-
-/**
- * Button that deletes one item after a confirmation. With `isIcon`, the button shows an icon
- * without text, such as in a table row.
- */
-export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
+  isIcon?: boolean;
+}) {
   const { verb = "delete", noun, name, consequence, needs = "workspace:admin" } = props;
   const { label, done } = deletions[verb];
   const look = props.isIcon
@@ -168,11 +167,8 @@ export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
  */
 export function ConfirmationHost() {
   const request = pendingConfirmation.value;
-  return request ? <ConfirmationDialog key={request.title} request={request} /> : null;
-}
-
-function ConfirmationDialog({ request }: { request: ConfirmationRequest }) {
-  const { text, details, danger, onConfirm, ...more } = request;
+  if (request === undefined) return null;
+  const { text, details, onConfirm, ...dialog } = request;
   const close = () => {
     // The action may have asked for another confirmation.
     if (pendingConfirmation.value === request) pendingConfirmation.value = undefined;
@@ -184,7 +180,7 @@ function ConfirmationDialog({ request }: { request: ConfirmationRequest }) {
   }
 
   return (
-    <ConfirmDialog {...more} danger={danger === true} onClose={close} onConfirm={confirm}>
+    <ConfirmDialog key={request.title} {...dialog} onClose={close} onConfirm={confirm}>
       <p>{text}</p>
       {details}
     </ConfirmDialog>

@@ -1,5 +1,4 @@
 import { signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { formatDuration } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 
@@ -13,11 +12,8 @@ const date = { year: "numeric", month: "short", day: "numeric" } as const;
 const timeOfDay = new Intl.DateTimeFormat(undefined, { ...clock, fractionalSecondDigits: 3 });
 const dateAndTime = new Intl.DateTimeFormat(undefined, { ...date, ...clock });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "short" });
-const hourAndMinute = new Intl.DateTimeFormat(undefined, {
-  hour: clock.hour,
-  minute: clock.minute,
-  hourCycle: clock.hourCycle,
-});
+const { second: _, ...minuteClock } = clock;
+const hourAndMinute = new Intl.DateTimeFormat(undefined, minuteClock);
 const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: date.day, month: date.month });
 
 const TICK_MS = 10_000;
@@ -37,21 +33,14 @@ setInterval(() => {
  */
 export function Time({ at, exact = false }: { at: string | number; exact?: boolean }) {
   const time = new Date(at);
-  return (
-    <TimeElement time={time} title={absoluteTime(time)}>
-      {exact ? exactTime(time) : relativeTime(time)}
-    </TimeElement>
-  );
+  return <TimeElement time={time}>{exact ? exactTime(time) : relativeTime(time)}</TimeElement>;
 }
 
 /** Shows how long a state has lasted, such as `for 5 min`, or the date on which it began. */
 export function Since({ at }: { at: string | number }) {
   const time = new Date(at);
-  return (
-    <TimeElement time={time} title={absoluteTime(time)}>
-      {relativeTime(time, commonTexts.lasts, commonTexts.since)}
-    </TimeElement>
-  );
+  const shown = relativeTime(time, commonTexts.lasts, commonTexts.since);
+  return <TimeElement time={time}>{shown}</TimeElement>;
 }
 
 /**
@@ -71,11 +60,12 @@ export function MinuteTime({ at }: { at: string }) {
   );
 }
 
-function TimeElement(props: { time: Date; title: string; children: ComponentChildren }) {
+function TimeElement(props: { time: Date; title?: string; children: string }) {
+  const { time, title = absoluteTime(time), children } = props;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without a mouse, focus shows the exact time
-    <time class="tabular" dateTime={props.time.toISOString()} title={props.title} tabIndex={0}>
-      {props.children}
+    <time class="tabular" dateTime={time.toISOString()} title={title} tabIndex={0}>
+      {children}
     </time>
   );
 }

@@ -54,11 +54,10 @@ const widgets = StateField.define<DecorationSet>({
 });
 
 function widgetsOf({ doc }: EditorState, annotations: readonly Annotation[]): DecorationSet {
-  const lines = new Map<number, Annotation[]>();
-  for (const annotation of annotations) {
-    if (annotation.line < 1 || annotation.line > doc.lines) continue;
-    lines.set(annotation.line, [...(lines.get(annotation.line) ?? []), annotation]);
-  }
+  const lines = Map.groupBy(
+    annotations.filter((it) => isIn(doc, it)),
+    ({ line }) => line,
+  );
   const ranges = [...lines].flatMap(([number, here]) => {
     const { to } = doc.line(number);
     const logs = here.filter(({ kind }) => kind === "log");
@@ -87,16 +86,18 @@ export const annotationExtensions = [widgets, lintGutter()];
 export function annotate(view: EditorView, annotations: readonly Annotation[]): void {
   const errors = annotations.filter(({ kind }) => kind === "error");
   const { doc } = view.state;
-  const diagnostics = errors.flatMap((it) => diagnosticOf(doc, it));
+  const diagnostics = errors.filter((it) => isIn(doc, it)).map((it) => diagnosticOf(doc, it));
   view.dispatch(setDiagnostics(view.state, diagnostics), {
     effects: setAnnotations.of(annotations),
   });
 }
 
-function diagnosticOf(doc: Text, { line, column = 1, text }: Annotation): Diagnostic[] {
-  if (line < 1 || line > doc.lines) return [];
+/** Whether the text still has the line of an annotation. */
+const isIn = (doc: Text, { line }: Annotation) => line >= 1 && line <= doc.lines;
+
+function diagnosticOf(doc: Text, { line, column = 1, text }: Annotation): Diagnostic {
   const { from: start, to: end, text: code } = doc.line(line);
   const from = Math.min(end, start + Math.max(0, column - 1));
   const word = /^[\w$]+|^./.exec(code.slice(from - start))?.[0] ?? "";
-  return [{ from, to: Math.min(end, from + word.length), severity: "error", message: text }];
+  return { from, to: Math.min(end, from + word.length), severity: "error", message: text };
 }

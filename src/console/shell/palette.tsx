@@ -158,15 +158,10 @@ function screenEntries(): PaletteEntry[] {
 
 function actionEntries(): PaletteEntry[] {
   if (missingPermission("workspace:admin") !== undefined) return [];
-  return [
-    { href: hrefTo("sources", "new"), title: commonTexts.newSource, kind: "Action", icon: "plus" },
-    {
-      href: hrefTo("destinations", "new"),
-      title: commonTexts.newDestination,
-      kind: "Action",
-      icon: "plus",
-    },
-  ];
+  const titles = { sources: commonTexts.newSource, destinations: commonTexts.newDestination };
+  return Object.entries(titles).map(([screen, title]) => {
+    return { href: hrefTo(screen, "new"), title, kind: "Action", icon: "plus" };
+  });
 }
 
 /**
