@@ -26,7 +26,14 @@ import { shellTexts } from "./texts/shell.ts";
 export function App() {
   const { error } = useResource(restoreSession, []);
   useEffect(() => listenForShortcuts(), []);
-  if (error !== undefined) return <Unreachable error={error} />;
+  if (error !== undefined) {
+    return (
+      <main>
+        <h1>{shellTexts.productName}</h1>
+        <ErrorNotice error={error} retry={() => location.reload()} />
+      </main>
+    );
+  }
   if (session.value === undefined) return null;
   return (
     <>
@@ -34,15 +41,6 @@ export function App() {
       {isExpired.value && <SignInAgain />}
       <ToastList />
     </>
-  );
-}
-
-function Unreachable({ error }: { error: unknown }) {
-  return (
-    <main>
-      <h1>{shellTexts.productName}</h1>
-      <ErrorNotice error={error} retry={() => location.reload()} />
-    </main>
   );
 }
 

@@ -20,16 +20,19 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
     await client.call(key, { params: { id }, body: { destinationId } });
     await reload();
   };
-  const disabledReason = published ? undefined : codeTexts.publishFirst;
   return (
     <>
       <Panel title={commonTexts.connect}>
-        <ConnectDestination
-          id={id}
-          linked={linked.map((it) => it.id)}
-          disabledReason={disabledReason}
-          reload={reload}
-        />
+        {missingPermission("workspace:admin") === undefined ? (
+          <ConnectForm
+            id={id}
+            linked={linked.map((it) => it.id)}
+            disabledReason={published ? undefined : codeTexts.publishFirst}
+            reload={reload}
+          />
+        ) : (
+          <p class="quiet">{codeTexts.connectRequiresAdmin}</p>
+        )}
       </Panel>
       <Panel title={codeTexts.connectedDestinations} flush>
         <Table
@@ -71,19 +74,12 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
   );
 }
 
-function ConnectDestination(props: {
+function ConnectForm(props: {
   id: string;
   linked: readonly string[];
   disabledReason: string | undefined;
   reload: () => Promise<void>;
 }) {
-  if (missingPermission("workspace:admin") !== undefined) {
-    return <p class="quiet">{codeTexts.connectRequiresAdmin}</p>;
-  }
-  return <ConnectForm {...props} />;
-}
-
-function ConnectForm(props: Parameters<typeof ConnectDestination>[0]) {
   const { id, linked, disabledReason, reload } = props;
   const names = useNameSearch("destination");
   const [selected, setSelected] = useState("");

@@ -4,20 +4,10 @@ import type { ChangeSpec } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
 import { type Annotation, annotate } from "./annotations.ts";
-import type { CompletionData } from "./completion.ts";
-import { createEditor, type EditorLanguage } from "./create-editor.ts";
+import { createEditor, type EditorProps } from "./create-editor.ts";
 
-interface Props {
-  label: string;
-  language: EditorLanguage;
-  value: string;
-  onChange: (value: string) => void;
-  onRun?: () => void;
-  onSave?: () => void;
-  /** Called when the user presses `Shift+Alt+F`. */
-  onFormat?: (() => void) | undefined;
+interface Props extends EditorProps {
   annotations?: readonly Annotation[];
-  completionData?: CompletionData;
   /**
    * Line to which the editor moves the cursor, counted from 1. To move it to the same line again,
    * pass a new object.
@@ -44,21 +34,10 @@ export function CodeEditor(props: Props) {
   latest.current = props;
 
   useEffect(() => {
-    const { label, language, completionData } = latest.current;
     const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: "open" });
-    const editor = createEditor(root, latest.current.value, {
-      label,
-      language,
-      onChange: (text) => {
-        sent.current.push(text);
-        latest.current.onChange(text);
-      },
-      onRun: () => latest.current.onRun?.(),
-      onSave: () => latest.current.onSave?.(),
-      onFormat: () => latest.current.onFormat?.(),
-      ...(completionData && {
-        completionData: () => latest.current.completionData ?? completionData,
-      }),
+    const editor = createEditor(root, latest, (text) => {
+      sent.current.push(text);
+      latest.current.onChange(text);
     });
     view.current = editor;
     return () => editor.destroy();

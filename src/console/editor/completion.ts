@@ -170,14 +170,9 @@ export function exportsOf(code: string, language: CompletionData["language"]): s
   const single = code.matchAll(
     /^\s*export\s+(?:async\s+)?(?:function\*?|class|const|let|var)\s+([\w$]+)/gm,
   );
+  // An export such as `one as other` has the last of its names.
   const lists = [...code.matchAll(/^\s*export\s*\{([^}]*)\}/gm)].flatMap(([, names = ""]) =>
-    names.split(",").map(
-      (name) =>
-        name
-          .trim()
-          .split(/\s+as\s+/)
-          .at(-1)!,
-    ),
+    names.split(",").map((name) => name.trim().replace(/^.*\s+as\s+/s, "")),
   );
   return [...[...single].map(([, name]) => name!), ...lists].filter((name) =>
     /^[\w$]+$/.test(name),

@@ -25,18 +25,19 @@ import { theme } from "./theme.ts";
 
 export type EditorLanguage = "javascript" | "python" | "json";
 
-interface EditorOptions {
+export interface EditorProps {
   /** Name of the editor for screen readers. */
   label: string;
   language: EditorLanguage;
-  onChange(text: string): void;
+  value: string;
+  onChange: (value: string) => void;
   /** Called when the user presses `Cmd/Ctrl+Enter`. */
-  onRun(): void;
+  onRun?: () => void;
   /** Called when the user presses `Cmd/Ctrl+S`. */
-  onSave(): void;
+  onSave?: () => void;
   /** Called when the user presses `Shift+Alt+F`. */
-  onFormat(): void;
-  completionData?: () => CompletionData;
+  onFormat?: (() => void) | undefined;
+  completionData?: CompletionData;
 }
 
 /** Returns the CodeMirror extensions for the syntax of a language. JSON has those of JavaScript. */
@@ -45,26 +46,31 @@ export function languageExtensions(language: EditorLanguage) {
 }
 
 /**
- * Creates an editor in a shadow root. There CodeMirror uses constructed style sheets, which the
+ * Creates an editor in a shadow root. It calls the functions that `latest` has at the time, and
+ * `onChange` after each change. In a shadow root, CodeMirror uses constructed style sheets, which the
  * page's content security policy allows. Tab indents the line. Escape followed by Tab moves the
  * focus out of the editor.
  */
-export function createEditor(root: ShadowRoot, text: string, options: EditorOptions): EditorView {
-  const { label, language, completionData } = options;
-  const handled = (action: () => void) => () => {
-    action();
+export function createEditor(
+  root: ShadowRoot,
+  latest: { readonly current: EditorProps },
+  onChange: (text: string) => void,
+): EditorView {
+  const { label, language, value, completionData } = latest.current;
+  const handled = (name: "onRun" | "onSave" | "onFormat") => () => {
+    latest.current[name]?.();
     return true;
   };
   const shortcuts = [
-    { key: "Mod-Enter", run: handled(options.onRun) },
-    { key: "Mod-s", run: handled(options.onSave), preventDefault: true },
-    { key: "Shift-Alt-f", run: handled(options.onFormat), preventDefault: true },
+    { key: "Mod-Enter", run: handled("onRun") },
+    { key: "Mod-s", run: handled("onSave"), preventDefault: true },
+    { key: "Shift-Alt-f", run: handled("onFormat"), preventDefault: true },
   ];
   return new EditorView({
     root,
     parent: root,
     state: EditorState.create({
-      doc: text,
+      doc: value,
       extensions: [
         Prec.highest(keymap.of(shortcuts)),
         lineNumbers(),
@@ -75,7 +81,12 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
         indentOnInput(),
         bracketMatching(),
         closeBrackets(),
-        ...(completionData ? [autocompletion(), completionSourceOf(completionData)] : []),
+        ...(completionData
+          ? [
+              autocompletion(),
+              completionSourceOf(() => latest.current.completionData ?? completionData),
+            ]
+          : []),
         keymap.of([
           ...closeBracketsKeymap,
           ...defaultKeymap,
@@ -96,7 +107,7 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
           tabindex: "0",
         }),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) options.onChange(update.state.doc.toString());
+          if (update.docChanged) onChange(update.state.doc.toString());
         }),
       ],
     }),

@@ -40,20 +40,8 @@ export function appliedValues(
   return Object.fromEntries(Object.entries(values).filter(([key]) => applies(schema, key, values)));
 }
 
-type ControlKind =
-  | "choice"
-  | "text"
-  | "code"
-  | "secret"
-  | "number"
-  | "checkbox"
-  | "list"
-  | "lines"
-  | "object"
-  | "json";
-
 /** Returns which form control edits the value of a schema. Undefined if the schema has no type. */
-export function kindOf(schema: JsonSchema): ControlKind | undefined {
+export function kindOf(schema: JsonSchema) {
   if (choicesOf(schema) !== undefined) return "choice";
   switch (schema.type) {
     case "string":
