@@ -1,31 +1,26 @@
 import { signal } from "@preact/signals";
 
-/**
- * The screen to show and its query, from the fragment of the page's URL, such as
- * `#/sources/ID?tab=snippet`. They are not in the path of the URL, because routes of the API have
- * the same paths.
- */
-interface HashRoute {
-  /** Path segments in the fragment, decoded, such as `["sources", "ID"]`. */
-  segments: readonly string[];
-  query: URLSearchParams;
-}
-
 export interface ScreenProps {
   /** Path segments after the first, which is the screen's name: `["ID"]` for `#/sources/ID`. */
   subpath: readonly string[];
   query: URLSearchParams;
 }
 
-export const currentRoute = signal<HashRoute>(readRoute());
+/**
+ * The screen to show and its query, from the fragment of the page's URL, such as
+ * `#/sources/ID?tab=snippet`. They are not in the path of the URL, because routes of the API have
+ * the same paths.
+ */
+export const currentRoute = signal(readRoute());
 
 addEventListener("hashchange", () => {
   currentRoute.value = readRoute();
 });
 
-function readRoute(): HashRoute {
+function readRoute() {
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  const segments = path.split("/").filter(Boolean).map(decodeSegment);
+  /** Path segments in the fragment, decoded, such as `["sources", "ID"]`. */
+  const segments: readonly string[] = path.split("/").filter(Boolean).map(decodeSegment);
   return { segments, query: new URLSearchParams(query) };
 }
 

@@ -13,7 +13,7 @@ import { ItemLink } from "../components/item-link.tsx";
 import { Badge } from "../components/layout.tsx";
 import { type ListPage, type ListQuery, ListScreen } from "../components/list-screen.tsx";
 import { Name } from "../components/name.tsx";
-import { column } from "../components/table.tsx";
+import { type Column, column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { isolated } from "../format.ts";
@@ -36,7 +36,7 @@ export function CodeList({ kind, isNew }: { kind: CodeKindInfo; isNew: boolean }
   );
 }
 
-type CodeRow = ListedCode & { suspended?: string };
+type CodeRow = ListedCode & { suspended: string | undefined };
 
 async function loadCode(kind: CodeKindInfo, query: ListQuery): Promise<ListPage<CodeRow>> {
   const [{ items, total }, suspended] = await Promise.all([
@@ -44,10 +44,7 @@ async function loadCode(kind: CodeKindInfo, query: ListQuery): Promise<ListPage<
     listSuspensions(kind),
   ]);
   const reasons = new Map(suspended.map((it) => [it.transformationVersionId, it.reason]));
-  const rows = items.map((code) => {
-    const reason = reasons.get(code.versionId);
-    return reason === undefined ? code : { ...code, suspended: reason };
-  });
+  const rows = items.map((code) => ({ ...code, suspended: reasons.get(code.versionId) }));
   return { items: rows, total };
 }
 
@@ -61,11 +58,11 @@ export async function listSuspensions(kind: CodeKindInfo) {
   return (await client.call("GET /v2/suspensions")).suspensions;
 }
 
-function columnsOf(kind: CodeKindInfo) {
+function columnsOf(kind: CodeKindInfo): Column<CodeRow>[] {
   return [
     column.name(
       commonTexts.name,
-      ({ id, name, description }: CodeRow) => (
+      ({ id, name, description }) => (
         <>
           <ItemLink cut screen={kind.screen} id={id} name={name} />
           {description && <p class="quiet small cut">{description}</p>}
@@ -73,12 +70,12 @@ function columnsOf(kind: CodeKindInfo) {
       ),
       "name",
     ),
-    column.narrow(commonTexts.state, (row: CodeRow) => (
+    column.narrow(commonTexts.state, (row) => (
       <CodeStateBadge isPublished={row.isPublished} suspended={row.suspended} />
     )),
     column.plain(
       kind === libraries ? codeTexts.importedAs : commonTexts.destinations,
-      ({ destinations = [], importName }: CodeRow) =>
+      ({ destinations = [], importName }) =>
         kind === libraries ? (
           <code>
             <Name>{importName}</Name>
@@ -89,16 +86,8 @@ function columnsOf(kind: CodeKindInfo) {
           </span>
         ),
     ),
-    column.narrow(
-      codeTexts.language,
-      ({ language }: CodeRow) => languageName(language),
-      "language",
-    ),
-    column.narrow(
-      commonTexts.updated,
-      ({ updatedAt }: CodeRow) => <Time at={updatedAt} />,
-      "updatedAt",
-    ),
+    column.narrow(codeTexts.language, ({ language }) => languageName(language), "language"),
+    column.narrow(commonTexts.updated, ({ updatedAt }) => <Time at={updatedAt} />, "updatedAt"),
   ];
 }
 
