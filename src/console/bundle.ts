@@ -18,7 +18,10 @@ const ZSTD_LEVEL = 9;
  */
 export async function ensureConsole(): Promise<boolean> {
   const key = keyOfSources();
-  if (keyOnDisk() === key) return false;
+  const keyOnDisk = await Bun.file(KEY)
+    .text()
+    .catch(() => undefined);
+  if (keyOnDisk === key) return false;
   const bundle = await build();
   mkdirSync(DIRECTORY, { recursive: true });
   replaceFile(BUNDLE, await Bun.zstdCompress(JSON.stringify(bundle), { level: ZSTD_LEVEL }));
@@ -52,14 +55,6 @@ export function sourcesOfConsole(): string[] {
     }
   }
   return [...found].map((path) => relative(ROOT, path)).sort();
-}
-
-function keyOnDisk(): string | undefined {
-  try {
-    return readFileSync(KEY, "utf8");
-  } catch {
-    return undefined;
-  }
 }
 
 /** Replaces a file atomically, so that several processes can build at the same time. */

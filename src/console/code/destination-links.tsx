@@ -44,13 +44,11 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
               column.name(commonTexts.name, (it) => (
                 <ItemLink screen="destinations" id={it.id} name={it.name} />
               )),
-              column.narrow(commonTexts.state, ({ enabled }) =>
-                enabled ? (
-                  <Badge tone="good">{commonTexts.enabled}</Badge>
-                ) : (
-                  <Badge tone="warn">{commonTexts.paused}</Badge>
-                ),
-              ),
+              column.narrow(commonTexts.state, ({ enabled }) => (
+                <Badge tone={enabled ? "good" : "warn"}>
+                  {enabled ? commonTexts.enabled : commonTexts.paused}
+                </Badge>
+              )),
               column.narrow("", (it) => (
                 <Button
                   compact

@@ -66,11 +66,7 @@ function TestEvents(props: {
         onRun={run}
         onSave={save}
       />
-      {eventsError ? (
-        <p class="wrong">{eventsError}</p>
-      ) : (
-        <p class="quiet small">{codeTexts.testEventsHint}</p>
-      )}
+      <p class={eventsError ? "wrong" : "quiet small"}>{eventsError || codeTexts.testEventsHint}</p>
       {isOpen && (
         <RealEvents
           onClose={() => setOpen(false)}

@@ -57,6 +57,8 @@ export function createEditor(
   onChange: (text: string) => void,
 ): EditorView {
   const { label, language, value, completionData } = latest.current;
+  const autocomplete =
+    completionData && completionSource(() => latest.current.completionData ?? completionData);
   const handled = (name: "onRun" | "onSave" | "onFormat") => () => {
     latest.current[name]?.();
     return true;
@@ -81,12 +83,9 @@ export function createEditor(
         indentOnInput(),
         bracketMatching(),
         closeBrackets(),
-        ...(completionData
-          ? [
-              autocompletion(),
-              completionSourceOf(() => latest.current.completionData ?? completionData),
-            ]
-          : []),
+        autocomplete
+          ? [autocompletion(), EditorState.languageData.of(() => [{ autocomplete }])]
+          : [],
         keymap.of([
           ...closeBracketsKeymap,
           ...defaultKeymap,
@@ -137,8 +136,3 @@ const replaceSelection = EditorView.domEventHandlers({
     return false;
   },
 });
-
-function completionSourceOf(data: () => CompletionData) {
-  const autocomplete = completionSource(data);
-  return EditorState.languageData.of(() => [{ autocomplete }]);
-}
