@@ -4,7 +4,7 @@ import { Checkbox, optionsByValue, SelectField, TextField } from "../components/
 import { Form } from "../components/forms/form.tsx";
 import { SecretField } from "../components/forms/secret-field.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
-import { useSave } from "../components/forms/use-save.ts";
+import { useSave } from "../components/forms/use-save.tsx";
 import { type Column, column } from "../components/table.tsx";
 import { Since, Time } from "../components/time.tsx";
 import { showError, showToast } from "../components/toasts.ts";

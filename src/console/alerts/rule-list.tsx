@@ -3,7 +3,7 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
-import { useSave } from "../components/forms/use-save.ts";
+import { useSave } from "../components/forms/use-save.tsx";
 import { Name } from "../components/name.tsx";
 import { type Column, column } from "../components/table.tsx";
 import { client } from "../data/session.ts";

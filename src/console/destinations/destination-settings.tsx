@@ -1,9 +1,8 @@
-import { UnsavedChanges } from "../components/forms/field-conflicts.tsx";
 import { linesOf, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { appliedValues, labelOf } from "../components/forms/json-schema.ts";
 import { storedValues } from "../components/forms/stored-values.ts";
-import { useItemForm } from "../components/forms/use-item-form.ts";
+import { UnsavedChanges, useItemForm } from "../components/forms/use-save.tsx";
 import { Panel, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import type { Destination } from "../data/model.ts";

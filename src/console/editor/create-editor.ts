@@ -46,10 +46,9 @@ export function languageExtensions(language: EditorLanguage) {
 }
 
 /**
- * Creates an editor in a shadow root. It calls the functions that `latest` has at the time, and
- * `onChange` after each change. In a shadow root, CodeMirror uses constructed style sheets, which the
+ * Creates an editor in a shadow root. There CodeMirror uses constructed style sheets, which the
  * page's content security policy allows. Tab indents the line. Escape followed by Tab moves the
- * focus out of the editor.
+ * focus out of the editor. Shortcuts call the functions that `latest` has when they are pressed.
  */
 export function createEditor(
   root: ShadowRoot,

@@ -2,7 +2,7 @@ import type { AnswerOf } from "../../api/client.ts";
 import { optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
-import { useSave } from "../components/forms/use-save.ts";
+import { useSave } from "../components/forms/use-save.tsx";
 import { Badge } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { type Column, column } from "../components/table.tsx";

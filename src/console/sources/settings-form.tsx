@@ -1,4 +1,3 @@
-import { UnsavedChanges } from "../components/forms/field-conflicts.tsx";
 import {
   Checkbox,
   linesOf,
@@ -8,7 +7,7 @@ import {
   TextField,
 } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
-import { useItemForm } from "../components/forms/use-item-form.ts";
+import { UnsavedChanges, useItemForm } from "../components/forms/use-save.tsx";
 import type { Source } from "../data/model.ts";
 import type { StoredState } from "../data/save.ts";
 import { client } from "../data/session.ts";

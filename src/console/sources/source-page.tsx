@@ -1,9 +1,8 @@
 import { Button, CopyableCode, Switch } from "../components/button.tsx";
 import { ConfirmButton, DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { TextField } from "../components/forms/fields.tsx";
-import { useItemForm } from "../components/forms/use-item-form.ts";
+import { FieldConflicts, useItemForm } from "../components/forms/use-save.tsx";
 import { useSubmit } from "../components/forms/use-submit.ts";
 import { Badge, FactList, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";

@@ -4,7 +4,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { errorMessage } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
-import { useSave } from "../components/forms/use-save.ts";
+import { useSave } from "../components/forms/use-save.tsx";
 import { CodeEditor } from "../editor/code-editor.tsx";
 import { testCaseTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";

@@ -28,8 +28,8 @@ startPage();
 const { session, onSignOut } = await import("../../../src/console/data/session.ts");
 const { useKeptValues } = await import("../../../src/console/data/kept-values.ts");
 const { toasts } = await import("../../../src/console/components/toasts.ts");
-const { useSave } = await import("../../../src/console/components/forms/use-save.ts");
-const { useItemForm } = await import("../../../src/console/components/forms/use-item-form.ts");
+const { useSave } = await import("../../../src/console/components/forms/use-save.tsx");
+const { useItemForm } = await import("../../../src/console/components/forms/use-save.tsx");
 const { copiedSettings, isMissing, secretLabel } = await import(
   "../../../src/console/destinations/copied-settings.ts"
 );

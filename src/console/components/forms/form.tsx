@@ -5,8 +5,8 @@ import type { Permission } from "../../data/model.ts";
 import { commonTexts } from "../../texts/common.ts";
 import { Button } from "../button.tsx";
 import { ErrorNotice } from "../error-notice.tsx";
-import { FieldConflicts } from "./field-conflicts.tsx";
 import { concerns, type FieldPath, FormErrors } from "./form-errors.ts";
+import { FieldConflicts } from "./use-save.tsx";
 import { useSubmit } from "./use-submit.ts";
 
 /**

@@ -1,8 +1,7 @@
 import { Button } from "../../components/button.tsx";
-import { UnsavedChanges } from "../../components/forms/field-conflicts.tsx";
 import { SelectField, TextAreaField, TextField } from "../../components/forms/fields.tsx";
 import { Form } from "../../components/forms/form.tsx";
-import { useItemForm } from "../../components/forms/use-item-form.ts";
+import { UnsavedChanges, useItemForm } from "../../components/forms/use-save.tsx";
 import { Panel } from "../../components/layout.tsx";
 import type { Destination } from "../../data/model.ts";
 import type { StoredState, Values } from "../../data/save.ts";

@@ -1,0 +1,208 @@
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useKeptValues } from "../../data/kept-values.ts";
+import { SaveConflict, saveValues, type Values } from "../../data/save.ts";
+import { commonTexts } from "../../texts/common.ts";
+import { conflictTexts } from "../../texts/conflicts.ts";
+import { Button } from "../button.tsx";
+import { Badge } from "../layout.tsx";
+import { showToast } from "../toasts.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { hasSecret, textOf } from "./stored-values.ts";
+import { fieldsOf } from "./use-fields.ts";
+
+/**
+ * Shows each form field that both the user and another user have changed, with both values. The
+ * user chooses one value for each field.
+ */
+export function FieldConflicts(props: {
+  conflict: SaveConflict;
+  /** Returns the label of the field with the key `key`. */
+  labelOf: (key: string) => string;
+  /**
+   * Returns the schema of the field with the key `key`. It says which parts of the value are
+   * secret.
+   */
+  schemaOf: (key: string) => JsonSchema;
+  /** Keys of the fields for which this user chose the values that another user saved. */
+  takenFromOthers: ReadonlySet<string>;
+  onChoose: (key: string, takesTheirs: boolean) => void;
+}) {
+  const { conflict, labelOf, schemaOf, takenFromOthers, onChoose } = props;
+  const notice = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    notice.current?.focus();
+    notice.current?.scrollIntoView({ block: "nearest" });
+  }, [conflict]);
+  return (
+    <div class="notice warn conflicts" role="alert" tabIndex={-1} ref={notice}>
+      <p>
+        <strong>{conflictTexts.title}</strong>
+      </p>
+      <p>{conflictTexts.explain}</p>
+      {conflict.fields.map(({ key, base, theirs, yours }) => (
+        <fieldset key={key}>
+          <legend>{labelOf(key)}</legend>
+          <p class="quiet">
+            {conflictTexts.before}: <code>{textOf(base, schemaOf(key))}</code>
+          </p>
+          {[
+            { isTheirs: false, label: conflictTexts.yours, value: yours },
+            { isTheirs: true, label: conflictTexts.theirs, value: theirs },
+          ].map(({ isTheirs, label, value }) => (
+            <label key={label} class="checkbox">
+              <input
+                type="radio"
+                name={`conflict ${key}`}
+                checked={takenFromOthers.has(key) === isTheirs}
+                onChange={() => onChoose(key, isTheirs)}
+              />
+              <span>
+                {label}: <code>{textOf(value, schemaOf(key))}</code>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      ))}
+    </div>
+  );
+}
+
+/** Notice that a form has unsaved changes, with a button that discards them. */
+export function UnsavedChanges({ form }: { form: { isEdited: boolean; discard: () => void } }) {
+  if (!form.isEdited) return null;
+  return (
+    <p class="row">
+      <Badge tone="warn">{conflictTexts.unsavedChanges}</Badge>
+      <Button compact kind="plain" onClick={form.discard}>
+        {commonTexts.discardChanges}
+      </Button>
+    </p>
+  );
+}
+
+/**
+ * Component state for a form that edits a stored item. Typed values stay until they are saved or
+ * discarded, even if the item is loaded again. A save compares them with the item as it was when
+ * the edit began, because only changed fields replace those of other users.
+ */
+export function useItemForm(
+  item: Parameters<typeof useSave>[0] & {
+    /** Key under which the form's unsaved values are kept. It contains the id of the item. */
+    name: string;
+    savedText: string;
+    reload: () => Promise<void>;
+  },
+) {
+  const form = useKeptValues(item.name, { base: item.base, tag: item.tag });
+  const { save, conflict, forgetConflict } = useSave({ ...item, base: form.base, tag: form.tag });
+  const [discards, setDiscards] = useState(0);
+  const set = (change: Values) => form.edit({ ...form.values, ...change });
+  return {
+    ...form,
+    ...fieldsOf(form.values, set),
+    set,
+    conflict,
+    /**
+     * Number of times that the user has discarded changes. When it grows, a field also drops typed
+     * text that is invalid and therefore not among the form's values.
+     */
+    discards,
+    discard() {
+      form.discard();
+      forgetConflict();
+      setDiscards(discards + 1);
+    },
+    async submit(values: Values = form.values): Promise<void> {
+      if (!(await save(values))) return;
+      showToast(item.savedText);
+      // Until it is loaded, the stored item that an unedited form shows is the former one.
+      await item.reload();
+      form.settle(values);
+    },
+  };
+}
+
+/**
+ * Component state for saving an item that another user may change while the form is open. If both
+ * have changed the same field, this user chooses one of the two values, and then saves again.
+ */
+export function useSave(item: {
+  base: Values;
+  tag: string | undefined;
+  send: (values: Values, tag: string | undefined) => Promise<unknown>;
+  valuesOf: (current: never) => Values;
+  labelOf: (key: string) => string;
+  /** Returns the schema of the field with this key. It says which parts of the value are secret. */
+  schemaOf?: (key: string) => JsonSchema | undefined;
+}) {
+  const [conflict, setConflict] = useState<SaveConflict>();
+  const schemaOf = (key: string) => item.schemaOf?.(key) ?? {};
+  const [takenFromOthers, setTaken] = useState<ReadonlySet<string>>(new Set());
+
+  /** Saves the values. Resolves with false if the user must first resolve conflicts. */
+  async function save(yours: Values): Promise<boolean> {
+    const { send, valuesOf, labelOf } = item;
+    // Once the user has seen the values of others, these are what the next save starts from.
+    const seen = conflict && {
+      base: conflict.theirs,
+      tag: conflict.tag,
+      yours: chosenValues(item.base, yours, conflict, takenFromOthers),
+    };
+    try {
+      const others = await saveValues({
+        base: item.base,
+        tag: item.tag,
+        yours,
+        ...seen,
+        send,
+        valuesOf,
+        isSecret: (key) => hasSecret(schemaOf(key)),
+      });
+      setConflict(undefined);
+      if (others.length > 0) showToast(conflictTexts.alsoChanged(others.map(labelOf)));
+      return true;
+    } catch (error) {
+      if (!(error instanceof SaveConflict)) throw error;
+      setTaken(new Set());
+      setConflict(error);
+      return false;
+    }
+  }
+
+  return {
+    save,
+    forgetConflict: () => setConflict(undefined),
+    conflict: conflict && {
+      conflict,
+      labelOf: item.labelOf,
+      schemaOf,
+      takenFromOthers,
+      onChoose(key: string, takesTheirs: boolean) {
+        const next = new Set(takenFromOthers);
+        if (takesTheirs) next.add(key);
+        else next.delete(key);
+        setTaken(next);
+      },
+    },
+  };
+}
+
+/**
+ * Returns the values to save. A field has this user's value (`yours`) if this user has changed it
+ * and has not chosen the other user's value, otherwise the stored value (`theirs`).
+ */
+function chosenValues(
+  base: Values,
+  yours: Values,
+  { theirs }: SaveConflict,
+  takenFromOthers: ReadonlySet<string>,
+): Values {
+  const keys = new Set([...Object.keys(yours), ...Object.keys(theirs)]);
+  const chosen: Values = {};
+  for (const key of keys) {
+    const isUnchanged = JSON.stringify(yours[key]) === JSON.stringify(base[key]);
+    const value = isUnchanged || takenFromOthers.has(key) ? theirs[key] : yours[key];
+    if (value !== undefined) chosen[key] = value;
+  }
+  return chosen;
+}
