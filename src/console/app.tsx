@@ -1,10 +1,9 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { ConfirmationHost } from "./components/dialog.tsx";
+import { ConfirmationHost, ToastList } from "./components/dialog.tsx";
 import { ErrorNotice } from "./components/error-notice.tsx";
 import { EmptyState, PermissionRequired, ScreenHeader } from "./components/layout.tsx";
-import { ToastList } from "./components/toast-list.tsx";
 import { loadPart } from "./data/load-part.ts";
 import { isExpired, missingOneOf, restoreSession, session } from "./data/session.ts";
 import { useResource } from "./data/use-resource.ts";

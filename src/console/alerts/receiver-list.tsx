@@ -1,7 +1,12 @@
 import type { AnswerOf, InputOf } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
-import { Checkbox, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
-import { Form } from "../components/forms/form.tsx";
+import {
+  Checkbox,
+  Form,
+  optionsByValue,
+  SelectField,
+  TextField,
+} from "../components/forms/fields.tsx";
 import { SecretField } from "../components/forms/secret-field.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { useSave } from "../components/forms/use-save.tsx";

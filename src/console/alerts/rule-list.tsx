@@ -1,7 +1,6 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx";
-import { Form } from "../components/forms/form.tsx";
+import { Checkbox, Form, SelectField, TextField } from "../components/forms/fields.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { useSave } from "../components/forms/use-save.tsx";
 import { Name } from "../components/name.tsx";

@@ -6,8 +6,7 @@ import {
   libraries,
 } from "../code-kinds/code-kind.ts";
 import { Dialog } from "../components/dialog.tsx";
-import { SelectField, TextField } from "../components/forms/fields.tsx";
-import { Form } from "../components/forms/form.tsx";
+import { Form, SelectField, TextField } from "../components/forms/fields.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { ItemLink } from "../components/item-link.tsx";
 import { Badge } from "../components/layout.tsx";

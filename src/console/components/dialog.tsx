@@ -6,10 +6,10 @@ import { session } from "../data/session.ts";
 import { isolated } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 import { Button, type ButtonProps } from "./button.tsx";
-import { ErrorNotice } from "./error-notice.tsx";
+import { ErrorNotice, ErrorText } from "./error-notice.tsx";
 import { useSubmit } from "./forms/use-submit.ts";
-import { ToastList } from "./toast-list.tsx";
-import { openDialogs, showToast } from "./toasts.ts";
+import { Icon } from "./icon.tsx";
+import { dismissToast, openDialogs, showToast, toasts } from "./toasts.ts";
 
 /**
  * Shows a dialog as modal while its component is rendered. Afterwards, gives the focus back to the
@@ -209,5 +209,37 @@ export function ConfirmDialog(
         </Button>
       </div>
     </Dialog>
+  );
+}
+
+/**
+ * Shows the toasts, either in a dialog or, without `dialog`, in the page. If dialogs are open, only
+ * the topmost one shows them.
+ */
+export function ToastList({ dialog }: { dialog?: object }) {
+  const shown = openDialogs.value.at(-1) === dialog ? toasts.value : [];
+  return (
+    <section
+      class="toasts"
+      aria-live="polite"
+      // A second landmark of the same name would lead nowhere.
+      aria-label={dialog ? undefined : commonTexts.messages}
+    >
+      {shown.map((toast) => (
+        <div class="toast" key={toast}>
+          <span class={toast.error === undefined ? "good" : "bad"}>
+            <Icon name={toast.error === undefined ? "check" : "alert"} />
+          </span>
+          <div>{toast.error === undefined ? toast.text : <ErrorText error={toast.error} />}</div>
+          <Button
+            kind="plain"
+            compact
+            icon="close"
+            label={commonTexts.dismiss}
+            onClick={() => dismissToast(toast)}
+          />
+        </div>
+      ))}
+    </section>
   );
 }

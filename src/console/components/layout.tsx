@@ -2,8 +2,10 @@ import { type ComponentChildren, Fragment } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Permission } from "../data/model.ts";
 import { missingPermission } from "../data/session.ts";
+import type { LoadedResource } from "../data/use-resource.ts";
 import { currentRoute, hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
+import { ErrorNotice } from "./error-notice.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { screenGuides } from "./screen-guides.ts";
 
@@ -239,5 +241,24 @@ function HistoryLink() {
     <a class="small" href={hrefTo("audit", { resource: id })}>
       {commonTexts.auditLog}
     </a>
+  );
+}
+
+/**
+ * Shows a fetched value. It shows a placeholder while the value is loading, and an error with a
+ * button to retry after a failure.
+ */
+export function Loaded<T>(props: {
+  resource: LoadedResource<T>;
+  placeholder?: ComponentChildren;
+  children: (value: T) => ComponentChildren;
+}) {
+  const { resource, placeholder = <Skeleton />, children } = props;
+  const { value, error, reload } = resource;
+  return (
+    <>
+      <ErrorNotice error={error} retry={reload} />
+      {value === undefined ? error === undefined && placeholder : children(value)}
+    </>
   );
 }

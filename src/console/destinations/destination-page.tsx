@@ -5,13 +5,13 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { ItemLink } from "../components/item-link.tsx";
 import {
   FactList,
+  Loaded,
   Panel,
   PermissionRequired,
   ScreenHeader,
   Skeleton,
   Tabs,
 } from "../components/layout.tsx";
-import { Loaded } from "../components/loaded.tsx";
 import { ActionMenu } from "../components/menu.tsx";
 import { Time } from "../components/time.tsx";
 import { ConnectionList } from "../connections/connection-list.tsx";

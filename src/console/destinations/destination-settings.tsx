@@ -1,10 +1,8 @@
-import { linesOf, TextField } from "../components/forms/fields.tsx";
-import { Form } from "../components/forms/form.tsx";
+import { Form, linesOf, TextField } from "../components/forms/fields.tsx";
 import { appliedValues, labelOf } from "../components/forms/json-schema.ts";
 import { storedValues } from "../components/forms/stored-values.ts";
 import { UnsavedChanges, useItemForm } from "../components/forms/use-save.tsx";
-import { Panel, SkeletonLine } from "../components/layout.tsx";
-import { Loaded } from "../components/loaded.tsx";
+import { Loaded, Panel, SkeletonLine } from "../components/layout.tsx";
 import type { Destination } from "../data/model.ts";
 import type { StoredState, Values } from "../data/save.ts";
 import { client } from "../data/session.ts";

@@ -1,11 +1,9 @@
 import { useState } from "preact/hooks";
-import { linesOf, SelectField, TextField } from "../components/forms/fields.tsx";
-import { Form } from "../components/forms/form.tsx";
+import { Form, linesOf, SelectField, TextField } from "../components/forms/fields.tsx";
 import { appliedValues } from "../components/forms/json-schema.ts";
 import type { FormValues } from "../components/forms/schema-form.tsx";
 import { fieldsOf } from "../components/forms/use-fields.ts";
-import { Panel, ScreenHeader, SkeletonLine } from "../components/layout.tsx";
-import { Loaded } from "../components/loaded.tsx";
+import { Loaded, Panel, ScreenHeader, SkeletonLine } from "../components/layout.tsx";
 import { useKeptValues } from "../data/kept-values.ts";
 import type { Destination } from "../data/model.ts";
 import { client } from "../data/session.ts";

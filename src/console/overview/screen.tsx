@@ -1,5 +1,4 @@
-import { EmptyState, Panel, ScreenHeader, StatList } from "../components/layout.tsx";
-import { Loaded } from "../components/loaded.tsx";
+import { EmptyState, Loaded, Panel, ScreenHeader, StatList } from "../components/layout.tsx";
 import type { Overview } from "../data/model.ts";
 import { client, missingPermission, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";

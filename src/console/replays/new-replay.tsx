@@ -1,5 +1,4 @@
-import { DateTimeField, TextField } from "../components/forms/fields.tsx";
-import { Form } from "../components/forms/form.tsx";
+import { DateTimeField, Form, TextField } from "../components/forms/fields.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { Panel, ScreenHeader } from "../components/layout.tsx";
 import { NameField } from "../components/name-select.tsx";

@@ -1,6 +1,5 @@
 import type { AnswerOf } from "../../api/client.ts";
-import { TextField } from "../components/forms/fields.tsx";
-import { Form } from "../components/forms/form.tsx";
+import { Form, TextField } from "../components/forms/fields.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { Name } from "../components/name.tsx";
 import { type Column, column } from "../components/table.tsx";

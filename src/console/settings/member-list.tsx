@@ -1,6 +1,5 @@
 import type { AnswerOf } from "../../api/client.ts";
-import { optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
-import { Form } from "../components/forms/form.tsx";
+import { Form, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { useSave } from "../components/forms/use-save.tsx";
 import { Badge } from "../components/layout.tsx";

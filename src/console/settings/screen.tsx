@@ -1,13 +1,13 @@
 import { CopyableCode } from "../components/button.tsx";
 import {
   FactList,
+  Loaded,
   Panel,
   PermissionRequired,
   ScreenHeader,
   SkeletonLine,
   Tabs,
 } from "../components/layout.tsx";
-import { Loaded } from "../components/loaded.tsx";
 import { Name } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission, session } from "../data/session.ts";

@@ -1,5 +1,4 @@
-import { Badge, ScreenHeader } from "../components/layout.tsx";
-import { Loaded } from "../components/loaded.tsx";
+import { Badge, Loaded, ScreenHeader } from "../components/layout.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { isolated } from "../format.ts";

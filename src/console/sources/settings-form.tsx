@@ -1,12 +1,12 @@
 import {
   Checkbox,
+  Form,
   linesOf,
   optionsByValue,
   SelectField,
   TextAreaField,
   TextField,
 } from "../components/forms/fields.tsx";
-import { Form } from "../components/forms/form.tsx";
 import { UnsavedChanges, useItemForm } from "../components/forms/use-save.tsx";
 import type { Source } from "../data/model.ts";
 import type { StoredState } from "../data/save.ts";

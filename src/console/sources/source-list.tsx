@@ -1,7 +1,6 @@
 import type { AnswerOf, QueryOf } from "../../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
-import { TextField } from "../components/forms/fields.tsx";
-import { Form } from "../components/forms/form.tsx";
+import { Form, TextField } from "../components/forms/fields.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { Badge } from "../components/layout.tsx";
 import {

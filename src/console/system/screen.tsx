@@ -4,11 +4,11 @@ import {
   Badge,
   type Fact,
   FactList,
+  Loaded,
   Panel,
   ScreenHeader,
   StatList,
 } from "../components/layout.tsx";
-import { Loaded } from "../components/loaded.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { type Column, column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";

@@ -1,6 +1,5 @@
 import { Button } from "../../components/button.tsx";
-import { SelectField, TextAreaField, TextField } from "../../components/forms/fields.tsx";
-import { Form } from "../../components/forms/form.tsx";
+import { Form, SelectField, TextAreaField, TextField } from "../../components/forms/fields.tsx";
 import { UnsavedChanges, useItemForm } from "../../components/forms/use-save.tsx";
 import { Panel } from "../../components/layout.tsx";
 import type { Destination } from "../../data/model.ts";
