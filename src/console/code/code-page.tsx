@@ -29,8 +29,8 @@ import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 import { metricTexts } from "../texts/metrics.ts";
 import { CodeStateBadge, listSuspensions } from "./code-list.tsx";
-import { DestinationLinks } from "./destination-links.tsx";
 import { discardText, textName } from "./editing/unsaved-text.ts";
+import { CodeLogs, DestinationLinks } from "./tabs.tsx";
 
 /** Milliseconds between two requests for whether the live revision is suspended. */
 const POLL_MS = 10_000;
@@ -164,7 +164,7 @@ function LoadedCodePage({ context, tab }: { context: CodeContext; tab: string })
       />
       {tab === "code" && <Lazy load={loadWorkbench} with={edited} />}
       {tab === "history" && <Lazy load={loadHistory} with={context} />}
-      {tab === "logs" && <Lazy load={loadLogs} with={context} />}
+      {tab === "logs" && <CodeLogs {...context} />}
       {tab === "destinations" && <DestinationLinks {...context} />}
       {tab === "metrics" && <CodeMetrics id={newest.id} />}
     </>
@@ -172,7 +172,6 @@ function LoadedCodePage({ context, tab }: { context: CodeContext; tab: string })
 }
 
 const loadWorkbench = async () => (await import("./workbench.tsx")).Workbench;
-const loadLogs = async () => (await import("./code-logs.tsx")).CodeLogs;
 const loadHistory = async () => (await import("./revision-history.tsx")).RevisionHistory;
 
 function CodeMetrics({ id }: { id: string }) {

@@ -93,9 +93,7 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     isChanged,
     baseVersionId,
     setBaseVersionId,
-    discardChanges() {
-      setCode(newest.code);
-    },
+    discardChanges: () => setCode(newest.code),
     /** Returns whether the user has edited the code since the component was rendered. */
     isEditedSince: () => latestCode.current !== code,
     discardStoredText: () => discardText(storageName),

@@ -1,15 +1,100 @@
 import { useState } from "preact/hooks";
+import type { AnswerOf } from "../../api/client.ts";
 import type { CodeContext } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
-import { ItemLink } from "../components/item-link.tsx";
-import { Badge, Panel } from "../components/layout.tsx";
+import { TextField } from "../components/forms/fields.tsx";
+import { ItemLink, NamedLink } from "../components/item-link.tsx";
+import { Badge, Panel, PermissionRequired } from "../components/layout.tsx";
 import { SearchedNameField } from "../components/name-select.tsx";
-import { type Column, column, Table } from "../components/table.tsx";
+import { type Column, column, Table, TablePanel } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useNameSearch } from "../data/use-name-search.ts";
-import { codeTexts } from "../texts/code.ts";
+import { useFirstNames } from "../data/use-names.ts";
+import { useResource } from "../data/use-resource.ts";
+import { hrefTo } from "../router.ts";
+import { withoutPrefix } from "../testing/run-report.ts";
+import { codeLogTexts, codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
+
+type CodeLogLine = AnswerOf<"GET /v2/logs">["lines"][number];
+
+/** Milliseconds between two requests for the latest log lines. */
+const REFRESH_MS = 2_000;
+const LINES_MAX = 200;
+
+/** Lines that the published code of a transformation wrote with `log(...)`, newest first. */
+export function CodeLogs({ newest }: CodeContext) {
+  if (missingPermission("events:read") !== undefined) {
+    return <PermissionRequired permission="events:read" />;
+  }
+  return <LogTable transformationId={newest.id} />;
+}
+
+function LogTable({ transformationId }: { transformationId: string }) {
+  useFirstNames();
+  const [text, setText] = useState("");
+  const [isPaused, setPaused] = useState(false);
+  const query = { transformationId, limit: LINES_MAX, ...(text !== "" && { text }) };
+  const { value, error, reload } = useResource(
+    () => client.call("GET /v2/logs", { query }),
+    [query],
+    isPaused ? undefined : REFRESH_MS,
+  );
+  const { lines, missingNodes = [] } = value ?? {};
+  return (
+    <>
+      <div class="row">
+        <TextField label={codeLogTexts.filter} value={text} onInput={setText} maxLength={255} />
+        <Button
+          icon={isPaused ? "play" : "pause"}
+          pressed={isPaused}
+          onClick={() => setPaused(!isPaused)}
+        >
+          {isPaused ? commonTexts.resume : commonTexts.pause}
+        </Button>
+      </div>
+      {missingNodes.length > 0 && (
+        <p class="notice warn">{codeLogTexts.missing(missingNodes.join(", "))}</p>
+      )}
+      <TablePanel
+        label={codeLogTexts.logs}
+        columns={columns}
+        rows={lines}
+        keyOf={({ id }) => id}
+        empty={{ icon: "tail", ...codeLogTexts.none }}
+        error={error}
+        retry={reload}
+      />
+    </>
+  );
+}
+
+const columns: Column<CodeLogLine>[] = [
+  column.narrow(commonTexts.time, ({ at }) => <Time at={at} exact />),
+  column.name(codeLogTexts.message, ({ text }) => (
+    <pre class="log-line">
+      <bdi>{withoutPrefix(text)}</bdi>
+    </pre>
+  )),
+  column.narrow(codeLogTexts.line, ({ line, library }) => codeLogTexts.place(line, library)),
+  column.plain(commonTexts.destination, ({ destinationId }) => (
+    <NamedLink kind="destination" id={destinationId} />
+  )),
+  column.plain(commonTexts.event, ({ messageId }) =>
+    messageId === undefined ? (
+      <span class="quiet">{codeLogTexts.unknownEvent}</span>
+    ) : (
+      <a href={hrefTo("search", { by: "messageId", text: messageId })}>
+        <code class="small cut">{messageId}</code>
+      </a>
+    ),
+  ),
+  column.narrow(codeLogTexts.revision, ({ revision, transformationVersionId }) => (
+    <span title={transformationVersionId}>{revision}</span>
+  )),
+];
 
 /** Lists the destinations linked to a transformation, and lets the user link or unlink some. */
 export function DestinationLinks({ newest, published, reload }: CodeContext) {
