@@ -30,7 +30,7 @@ export function useCompletionData(
   const { value } = useResource(() => fetchNames(language), [language]);
   // Without the names, completion still offers event fields.
   const names = value ?? { credentials: [], libraries: [] };
-  return { language, events: [...events, ...standardEvents], ...names };
+  return { language, events: [...events, standardEvent], ...names };
 }
 
 async function fetchNames(language: CompletionData["language"]) {
@@ -51,33 +51,31 @@ async function fetchNames(language: CompletionData["language"]) {
   };
 }
 
-/** Events with all standard fields, so that code completion always offers these fields. */
-const standardEvents = [
-  {
-    type: "track",
-    channel: "web",
-    messageId: "",
-    anonymousId: "",
-    userId: "",
-    event: "",
-    name: "",
-    properties: {},
+/** Event with all standard fields, so that code completion always offers these fields. */
+const standardEvent = {
+  type: "track",
+  channel: "web",
+  messageId: "",
+  anonymousId: "",
+  userId: "",
+  event: "",
+  name: "",
+  properties: {},
+  traits: {},
+  groupId: "",
+  previousId: "",
+  context: {
+    ip: "",
+    library: { name: "", version: "" },
+    locale: "",
+    page: { url: "", path: "", title: "", referrer: "", search: "" },
     traits: {},
-    groupId: "",
-    previousId: "",
-    context: {
-      ip: "",
-      library: { name: "", version: "" },
-      locale: "",
-      page: { url: "", path: "", title: "", referrer: "", search: "" },
-      traits: {},
-      userAgent: "",
-    },
-    integrations: { All: true },
-    originalTimestamp: "",
-    sentAt: "",
-    receivedAt: "",
-    timestamp: "",
-    request_ip: "",
+    userAgent: "",
   },
-];
+  integrations: { All: true },
+  originalTimestamp: "",
+  sentAt: "",
+  receivedAt: "",
+  timestamp: "",
+  request_ip: "",
+};

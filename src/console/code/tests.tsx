@@ -11,14 +11,12 @@ import { sampleEvents } from "../data/sample-events.ts";
 import { client } from "../data/session.ts";
 import { CodeEditor } from "../editor/code-editor.tsx";
 import { replaceQuery } from "../router.ts";
-import { EVENT_ROWS_MAX, useEventRows } from "../testing/event-rows.ts";
+import { EVENT_ROWS_MAX, type JsonObject, useEventRows } from "../testing/event-rows.ts";
 import { numberedEventName } from "../testing/run-results.tsx";
 import { TestCaseList } from "../testing/test-case-list.tsx";
 import { codeTexts, testCaseTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 import type { Editor } from "./use-editor.ts";
-
-type JsonObject = Record<string, unknown>;
 
 /** Editor of the test events of a test run. The user types events, or copies real ones. */
 function TestEvents(props: {

@@ -1,8 +1,7 @@
 import { signal } from "@preact/signals";
 import { Button } from "../components/button.tsx";
-import { Icon } from "../components/icon.tsx";
+import { Icon, Logo } from "../components/icon.tsx";
 import { requirementOf, SegmentedControl } from "../components/layout.tsx";
-import { Logo } from "../components/logo.tsx";
 import { Name } from "../components/name.tsx";
 import { missingOneOf, session, signOut } from "../data/session.ts";
 import { chooseTheme, theme, themes } from "../data/theme.ts";

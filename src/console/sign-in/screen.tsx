@@ -4,7 +4,7 @@ import { useModal } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { useSubmit } from "../components/forms/use-submit.ts";
-import { Logo } from "../components/logo.tsx";
+import { Logo } from "../components/icon.tsx";
 import { client, isExpired, rememberScreen, signIn } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";

@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 
-type JsonObject = Record<string, unknown>;
+export type JsonObject = Record<string, unknown>;
 
 /** Maximum number of events in the list. Older selected events are shown in addition. */
 export const EVENT_ROWS_MAX = 50;
