@@ -9,9 +9,8 @@ import { isExpired, missingOneOf, restoreSession, session } from "./data/session
 import { useResource } from "./data/use-resource.ts";
 import { currentRoute, type ScreenProps } from "./router.ts";
 import { screens } from "./screens.ts";
-import { Palette } from "./shell/palette.tsx";
+import { listenForShortcuts, Palette, ShortcutList } from "./shell/keyboard.tsx";
 import { ServerTrouble } from "./shell/server-trouble.tsx";
-import { listenForShortcuts, ShortcutList } from "./shell/shortcuts.tsx";
 import { isSidebarOpen, Sidebar, TopBar } from "./shell/sidebar.tsx";
 import { SignIn, SignInAgain } from "./sign-in/screen.tsx";
 import { commonTexts } from "./texts/common.ts";

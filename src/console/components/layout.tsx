@@ -1,5 +1,5 @@
 import { type ComponentChildren, Fragment } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Permission } from "../data/model.ts";
 import { missingPermission } from "../data/session.ts";
 import type { LoadedResource } from "../data/use-resource.ts";
@@ -259,6 +259,34 @@ export function Loaded<T>(props: {
     <>
       <ErrorNotice error={error} retry={reload} />
       {value === undefined ? error === undefined && placeholder : children(value)}
+    </>
+  );
+}
+
+/** Shows the first two lines of a text, and a button for the rest if there is more. */
+export function ClampedText({ text, tone = "" }: { text: string; tone?: "bad" | "quiet" | "" }) {
+  const content = useRef<HTMLSpanElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const [isCut, setCut] = useState(false);
+  useEffect(() => {
+    const shown = content.current;
+    if (shown === null) return;
+    const observer = new ResizeObserver(() => {
+      if (shown.classList.contains("clamp")) setCut(shown.scrollHeight > shown.clientHeight + 1);
+    });
+    observer.observe(shown);
+    return () => observer.disconnect();
+  }, [text]);
+  return (
+    <>
+      <span ref={content} class={`${isOpen ? "whole" : "clamp"} ${tone}`}>
+        {text}
+      </span>
+      {(isCut || isOpen) && (
+        <button type="button" class="more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? commonTexts.showLess : commonTexts.showAll}
+        </button>
+      )}
     </>
   );
 }

@@ -1,8 +1,7 @@
 import { DEAD_LETTERS_PAGE_MAX } from "../../settings/limits.ts";
 import { Button } from "../components/button.tsx";
-import { ClampedText } from "../components/clamped-text.tsx";
 import { confirmAction } from "../components/dialog.tsx";
-import { FactList } from "../components/layout.tsx";
+import { ClampedText, FactList } from "../components/layout.tsx";
 import { showToast } from "../components/toasts.ts";
 import { changedState } from "../data/save.ts";
 import { client } from "../data/session.ts";

@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { ClampedText } from "../components/clamped-text.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { ItemName } from "../components/item-link.tsx";
-import { Panel, ScreenHeader } from "../components/layout.tsx";
+import { ClampedText, Panel, ScreenHeader } from "../components/layout.tsx";
 import { type Column, column, PageButtons, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";

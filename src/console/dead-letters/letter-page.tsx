@@ -1,9 +1,8 @@
 import { Button, CopyableCode } from "../components/button.tsx";
-import { ClampedText } from "../components/clamped-text.tsx";
 import { CodeBlock, JsonBlock } from "../components/code-block.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { NamedLink } from "../components/item-link.tsx";
-import { FactList, Loaded, Panel, ScreenHeader } from "../components/layout.tsx";
+import { ClampedText, FactList, Loaded, Panel, ScreenHeader } from "../components/layout.tsx";
 import { ActionMenu } from "../components/menu.tsx";
 import { type Column, column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";

@@ -1,8 +1,7 @@
 import type { QueryOf } from "../../api/client.ts";
-import { ClampedText } from "../components/clamped-text.tsx";
 import { FilterSelect } from "../components/filter-select.tsx";
 import { ItemLink } from "../components/item-link.tsx";
-import { Badge } from "../components/layout.tsx";
+import { Badge, ClampedText } from "../components/layout.tsx";
 import {
   halfOf,
   itemColumn,

@@ -1,6 +1,6 @@
 import { Button, LinkButton } from "../components/button.tsx";
-import { ClampedText } from "../components/clamped-text.tsx";
 import { Icon } from "../components/icon.tsx";
+import { ClampedText } from "../components/layout.tsx";
 import { Since, Time } from "../components/time.tsx";
 import type { DestinationFailure, DestinationRow } from "../data/model.ts";
 import { missingPermission } from "../data/session.ts";

@@ -1,9 +1,8 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { LinkButton } from "../components/button.tsx";
-import { ClampedText } from "../components/clamped-text.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { ItemName, NamedLink } from "../components/item-link.tsx";
-import { Badge, ScreenHeader } from "../components/layout.tsx";
+import { Badge, ClampedText, ScreenHeader } from "../components/layout.tsx";
 import { type Column, column, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";

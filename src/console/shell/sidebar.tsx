@@ -9,8 +9,7 @@ import { currentRoute, hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
 import { commonTexts } from "../texts/common.ts";
 import { shellTexts } from "../texts/shell.ts";
-import { openPalette } from "./palette.tsx";
-import { openShortcuts } from "./shortcuts.tsx";
+import { openPalette, openShortcuts } from "./keyboard.tsx";
 
 /** Whether the sidebar is open on a narrow screen, where a button opens and closes it. */
 export const isSidebarOpen = signal(false);

@@ -1,8 +1,7 @@
 import { Fragment } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { ClampedText } from "../components/clamped-text.tsx";
 import { ItemName } from "../components/item-link.tsx";
-import { Badge, type Tone } from "../components/layout.tsx";
+import { Badge, ClampedText, type Tone } from "../components/layout.tsx";
 import { type Column, column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
