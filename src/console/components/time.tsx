@@ -12,8 +12,7 @@ const date = { year: "numeric", month: "short", day: "numeric" } as const;
 const timeOfDay = new Intl.DateTimeFormat(undefined, { ...clock, fractionalSecondDigits: 3 });
 const dateAndTime = new Intl.DateTimeFormat(undefined, { ...date, ...clock });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "short" });
-const { second: _, ...minuteClock } = clock;
-const hourAndMinute = new Intl.DateTimeFormat(undefined, minuteClock);
+const hourAndMinute = new Intl.DateTimeFormat(undefined, { ...clock, second: undefined });
 const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: date.day, month: date.month });
 
 const TICK_MS = 10_000;
