@@ -14,6 +14,7 @@ const ANSWER_MS_MAX = 30_000;
 /** Checks that the Kafka brokers answer, and that there are at least `cluster.replicas` of them. */
 export async function checkBrokers(config: Config): Promise<CheckResult> {
   const subject = "brokers";
+  const fails = (detail: string): CheckResult => ({ state: "fails", subject, detail });
   const addresses = config["cluster.kafka"].join(", ");
   try {
     const clients = await connectClients(brokerSettings(config));
@@ -23,27 +24,18 @@ export async function checkBrokers(config: Config): Promise<CheckResult> {
       const late = Bun.sleep(ANSWER_MS_MAX).then(() => undefined);
       const metadata = await Promise.race([answer, late]);
       if (metadata === undefined) {
-        return {
-          state: "fails",
-          subject,
-          detail: `${addresses} did not answer within ${ANSWER_MS_MAX / 1_000} s`,
-        };
+        return fails(`${addresses} did not answer within ${ANSWER_MS_MAX / 1_000} s`);
       }
       const count = metadata.brokers.size;
       const replicas = config["cluster.replicas"];
       const detail = `${count} answer`;
       if (count >= replicas) return { state: "ok", subject, detail };
-      return {
-        state: "fails",
-        subject,
-        detail: `${detail}, fewer than cluster.replicas (${replicas})`,
-      };
+      return fails(`${detail}, fewer than cluster.replicas (${replicas})`);
     } finally {
       await clients.close();
     }
   } catch (error) {
     const reason = messageOf(error);
-    const detail = error instanceof StartError ? reason : `${addresses}: ${reason}`;
-    return { state: "fails", subject, detail };
+    return fails(error instanceof StartError ? reason : `${addresses}: ${reason}`);
   }
 }

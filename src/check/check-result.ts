@@ -12,3 +12,12 @@ export interface CheckResult {
    */
   detail: string;
 }
+
+/** Makes an `ok` result or, unless `isOk`, a `warns` result that adds advice to the detail. */
+export function okOrWarns(
+  isOk: boolean,
+  { subject, detail, advice }: Omit<CheckResult, "state"> & { advice: string },
+): CheckResult {
+  if (isOk) return { state: "ok", subject, detail };
+  return { state: "warns", subject, detail: `${detail}; ${advice}` };
+}

@@ -22,7 +22,7 @@ import {
 } from "../first-start/data-directory.ts";
 import type { Config } from "../settings/keys.ts";
 import { expectIntact } from "../store/lmdb/store-files.ts";
-import type { CheckResult } from "./check-result.ts";
+import { type CheckResult, okOrWarns } from "./check-result.ts";
 
 const FREE_BYTES_MIN = 2 ** 31;
 const GIB = 2 ** 30;
@@ -88,13 +88,8 @@ function checkFreeSpace(data: string): CheckResult {
   const { bavail, bsize } = statfsSync(data);
   const free = bavail * bsize;
   const detail = `${(free / GIB).toFixed(1)} GiB free, ${fileSystemOf(data, readFileSync("/proc/self/mounts", "utf8"))}`;
-  return free >= FREE_BYTES_MIN
-    ? { state: "ok", subject: "disk space", detail }
-    : {
-        state: "warns",
-        subject: "disk space",
-        detail: `${detail}; a full disk refuses pixels with 503`,
-      };
+  const advice = "a full disk refuses pixels with 503";
+  return okOrWarns(free >= FREE_BYTES_MIN, { subject: "disk space", detail, advice });
 }
 
 /**
@@ -141,13 +136,8 @@ function checkWriteLatency(data: string): CheckResult {
   times.sort((a, b) => a - b);
   const [half, most] = [times[WRITES / 2]!, times[Math.floor(WRITES * 0.99)]!];
   const detail = `a durable write takes ${half.toFixed(2)} ms, 1 % take ${most.toFixed(1)} ms or more`;
-  return half <= SLOW_MS
-    ? { state: "ok", subject: "disk speed", detail }
-    : {
-        state: "warns",
-        subject: "disk speed",
-        detail: `${detail}; each pixel waits for such a write`,
-      };
+  const advice = "each pixel waits for such a write";
+  return okOrWarns(half <= SLOW_MS, { subject: "disk speed", detail, advice });
 }
 
 /**

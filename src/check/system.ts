@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, release } from "node:os";
 import { usableMemory } from "../observe/memory.ts";
 import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
-import type { CheckResult } from "./check-result.ts";
+import { type CheckResult, okOrWarns } from "./check-result.ts";
 
 /**
  * Number of file descriptors that a server needs besides those of HTTP connections to it: for files
@@ -31,24 +31,15 @@ export function* checkSystem(): Generator<CheckResult> {
 function checkMemory(): CheckResult {
   const bytes = usableMemory().totalBytes;
   const detail = `${Math.round(bytes / MIB)} MiB`;
-  return bytes >= MEMORY_BYTES_MIN
-    ? { state: "ok", subject: "memory", detail }
-    : {
-        state: "warns",
-        subject: "memory",
-        detail: `${detail}; user code in both languages needs 1 GiB`,
-      };
+  const advice = "user code in both languages needs 1 GiB";
+  return okOrWarns(bytes >= MEMORY_BYTES_MIN, { subject: "memory", detail, advice });
 }
 
 function checkDescriptors(): CheckResult {
   const limits = readFileSync("/proc/self/limits", "utf8");
   const [, soft = "0"] = limits.match(/^Max open files\s+(\d+)/m) ?? [];
   const wanted = HTTP_CONNECTIONS_MAX + OTHER_DESCRIPTORS;
-  return Number(soft) >= wanted
-    ? { state: "ok", subject: "open files", detail: `${soft} allowed` }
-    : {
-        state: "warns",
-        subject: "open files",
-        detail: `${soft} allowed; ${wanted} let all connections in (LimitNOFILE=, ulimit -n)`,
-      };
+  const detail = `${soft} allowed`;
+  const advice = `${wanted} let all connections in (LimitNOFILE=, ulimit -n)`;
+  return okOrWarns(Number(soft) >= wanted, { subject: "open files", detail, advice });
 }
