@@ -86,12 +86,8 @@ export class FigureTables {
     unwritten: readonly NodeRow[],
   ): Map<number, FigureRow> {
     const found = this.#unpacked(series, from, to, unwritten);
-    for (const [at, row] of unpack(this.#hours, series, {
-      from,
-      to,
-      spanMs: HOUR_MS,
-      stepMs: MINUTE_MS,
-    })) {
+    const range = { from, to, spanMs: HOUR_MS, stepMs: MINUTE_MS };
+    for (const [at, row] of unpack(this.#hours, series, range)) {
       mergeInto(found, at, row, mergeNodes);
     }
     return found;
@@ -111,12 +107,8 @@ export class FigureTables {
     for (const [at, row] of this.#unpacked(series, from, to, unwritten)) {
       mergeInto(found, Math.floor(at / HOUR_MS) * HOUR_MS, row, mergeTimes);
     }
-    for (const [at, row] of unpack(this.#days, series, {
-      from,
-      to,
-      spanMs: DAY_MS,
-      stepMs: HOUR_MS,
-    })) {
+    const range = { from, to, spanMs: DAY_MS, stepMs: HOUR_MS };
+    for (const [at, row] of unpack(this.#days, series, range)) {
       mergeInto(found, at, row, mergeTimes);
     }
     return found;
