@@ -130,19 +130,7 @@ export class RuleEvaluator {
   #decide(
     rule: AlertRule,
     conditions: readonly Condition[],
-    {
-      open,
-      change,
-      seen,
-      durations,
-      isComplete,
-    }: {
-      open: readonly Alert[];
-      change: AlertChange;
-      seen: Set<string>;
-      durations: Holds;
-      isComplete: boolean;
-    },
+    { open, change, seen, durations, isComplete }: Decision,
   ): void {
     const alerts = new Map(open.map((alert) => [alert.subject.id, alert]));
     for (const { subject, holds, message } of conditions) {
@@ -164,6 +152,15 @@ export class RuleEvaluator {
     if (!isComplete) return;
     for (const alert of alerts.values()) change.ended.push(alert.id);
   }
+}
+
+/** The alerts of a rule before a decision about them, and what the decision changes. */
+interface Decision {
+  open: readonly Alert[];
+  change: AlertChange;
+  seen: Set<string>;
+  durations: Holds;
+  isComplete: boolean;
 }
 
 /** Whether an evaluation changed nothing: no alert begins or ends, and no mark changes. */

@@ -47,16 +47,8 @@ export function alertMessage(alert: Alert, context: MessageContext) {
 /** Returns the path and fragment of the console's screen that shows the item of an alert. */
 function pathOf({ kind, subject: { type, id } }: Alert): string {
   if (kind === "dead-letters") return `/#/dead-letters?destinationId=${id}`;
-  switch (type) {
-    case "destination":
-      return `/#/destinations/${id}`;
-    case "transformation":
-      return `/#/transformations/${id}`;
-    case "source":
-      return `/#/sources/${id}`;
-    default:
-      return "/#/system";
-  }
+  const hasScreen = type === "destination" || type === "transformation" || type === "source";
+  return hasScreen ? `/#/${type}s/${id}` : "/#/system";
 }
 
 /** Replaces control characters by spaces. A line break could add header lines to a mail. */
