@@ -1,6 +1,6 @@
 import type { Client } from "../../api/client.ts";
 import { VERSIONS_COUNT_MAX } from "../../settings/limits.ts";
-import { pathOf } from "../code/code-item.ts";
+import { folders, pathOf } from "../code/code-item.ts";
 import type { ImportRun } from "./import-run.ts";
 import type { RemoteCode, RemoteVersion } from "./rudderstack-api.ts";
 
@@ -13,10 +13,7 @@ interface Code {
  * Ids that this server gave to the versions to publish. Each is a copy of a version that is
  * published in RudderStack. Libraries precede the code that imports them.
  */
-interface Published {
-  libraries: string[];
-  transformations: string[];
-}
+type Published = Record<keyof Code, string[]>;
 
 /**
  * Copies libraries and transformations with all their versions. Publishes the versions that are
@@ -24,16 +21,11 @@ interface Published {
  */
 export async function importCode(client: Client, run: ImportRun, code: Code): Promise<void> {
   const publish: Published = { libraries: [], transformations: [] };
-  const libraries = await knownCode(client, "library");
-  for (const it of code.libraries) {
-    publish.libraries.push(
-      ...(await copyCode(client, run, { kind: "library", it, known: libraries })),
-    );
-  }
-  const transformations = await knownCode(client, "transformation");
-  for (const it of code.transformations) {
-    const copy = { kind: "transformation" as const, it, known: transformations };
-    publish.transformations.push(...(await copyCode(client, run, copy)));
+  for (const kind of ["library", "transformation"] as const) {
+    const known = await knownCode(client, kind);
+    for (const it of code[folders[kind]]) {
+      publish[folders[kind]].push(...(await copyCode(client, run, { kind, it, known })));
+    }
   }
   if (publish.libraries.length + publish.transformations.length > 0) {
     await publishAll(client, run, publish);

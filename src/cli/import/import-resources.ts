@@ -60,26 +60,20 @@ export async function importResources(
 
 /** Returns ids of this server's sources, destinations and connections by external id. */
 async function knownResources(client: Client) {
-  const query = (page: number) => ({ query: { page, hasExternalId: true } });
   return {
-    sources: await byExternalId(
-      async (page) => (await client.call("GET /v2/sources", query(page))).sources,
-    ),
-    destinations: await byExternalId(
-      async (page) => (await client.call("GET /v2/destinations", query(page))).destinations,
-    ),
-    connections: await byExternalId(
-      async (page) => (await client.call("GET /v2/connections", query(page))).connections,
-    ),
+    sources: await byExternalId(client, "sources"),
+    destinations: await byExternalId(client, "destinations"),
+    connections: await byExternalId(client, "connections"),
   };
 }
 
-async function byExternalId(
-  list: (page: number) => Promise<readonly { id: string; externalId?: string }[]>,
-): Promise<Map<string, string>> {
+async function byExternalId(client: Client, list: keyof Resources): Promise<Map<string, string>> {
+  // The three lists take the same parameters, and their items have the two ids.
+  const kind = list as "sources";
   const known = new Map<string, string>();
   for (let page = 1; page <= PAGES_MAX; page++) {
-    const items = await list(page);
+    const query = { page, hasExternalId: true };
+    const items = (await client.call(`GET /v2/${kind}`, { query }))[kind];
     for (const { id, externalId } of items) if (externalId) known.set(externalId, id);
     if (items.length === 0) return known;
   }
