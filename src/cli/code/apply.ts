@@ -12,30 +12,21 @@ export async function applyContent(
   content: CodeContent,
   server: ServerCode | undefined,
 ): Promise<ServerCode> {
-  const id = server === undefined ? await create(client, content) : server.id;
+  const { kind, name, description, language, code, tests } = content;
+  const body = { name, description, language, code };
+  const id = server?.id ?? (await client.call(`POST /${pathOf(kind)}`, { body })).id;
   if (server !== undefined && isRevisionNeeded(content, server.content)) {
-    await update(client, content, server);
+    const request = { params: { id }, ifMatch: server.tag, body };
+    await client.call(`POST /${pathOf(kind)}/{id}`, request);
   }
-  await applyTests(client, id, content.tests, server?.tests ?? []);
-  return readServerItem(client, content.kind, id);
+  await applyTests(client, id, tests, server?.tests ?? []);
+  return readServerItem(client, kind, id);
 }
 
 function isRevisionNeeded(content: CodeContent, before: CodeContent): boolean {
   return (["name", "description", "language", "code"] as const).some(
     (key) => content[key] !== before[key],
   );
-}
-
-async function create(client: Client, content: CodeContent): Promise<string> {
-  const { kind, name, description, language, code } = content;
-  const body = { name, description, language, code };
-  return (await client.call(`POST /${pathOf(kind)}`, { body })).id;
-}
-
-async function update(client: Client, content: CodeContent, { id, tag }: ServerCode) {
-  const { kind, name, description, language, code } = content;
-  const body = { name, description, language, code };
-  await client.call(`POST /${pathOf(kind)}/{id}`, { params: { id }, ifMatch: tag, body });
 }
 
 /**

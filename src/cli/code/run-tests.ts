@@ -70,6 +70,8 @@ export async function runTests(client: Client, input: TestInput): Promise<TestOu
   }));
 }
 
+type Place = Pick<NonNullable<RunReport["error"]>, "line" | "column" | "library">;
+
 function reasonsOf({ errors, differences = [], status }: CaseResult): string[] {
   const reasons = [
     ...errors.map((it) => `event ${it.eventIndex + 1}: ${it.message}${place(it)}`),
@@ -81,15 +83,7 @@ function reasonsOf({ errors, differences = [], status }: CaseResult): string[] {
   return reasons.length > 0 ? reasons : [status];
 }
 
-function place({
-  line,
-  column,
-  library,
-}: {
-  line?: number;
-  column?: number;
-  library?: string;
-}): string {
+function place({ line, column, library }: Place): string {
   if (line === undefined) return "";
   const where = library === undefined ? "" : `${library} `;
   return ` (${where}line ${line}${column === undefined ? "" : `, column ${column}`})`;
