@@ -7,6 +7,7 @@ import type { Config } from "../settings/keys.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 import { archiveArgument, inWords } from "./backup.ts";
 import { askServer } from "./running-server.ts";
+import { textFlag } from "./terminal/flags.ts";
 
 /** Milliseconds that `check health` waits for an answer of the data plane. */
 const ANSWER_MS_MAX = 5_000;
@@ -18,11 +19,7 @@ const checkBackup = defineCommand({
   },
   args: {
     file: archiveArgument,
-    directory: {
-      type: "string",
-      description: "place for what is unpacked [the temporary directory]",
-      valueHint: "directory",
-    },
+    directory: textFlag("place for what is unpacked [the temporary directory]", "directory"),
     ...configFlags,
   },
   async run({ args }) {

@@ -16,20 +16,16 @@ import { type TakeOver, takeOver } from "../take-over/take-over.ts";
 import { version } from "../version.ts";
 import { planeAddresses } from "./server/plane-addresses.ts";
 import { stopSignal } from "./server/stop-signal.ts";
+import { switchFlag } from "./terminal/flags.ts";
 
 export const serve = defineCommand({
   meta: { name: "serve", description: "Serve the data plane and the control plane" },
   args: {
     ...configFlags,
-    demo: {
-      type: "boolean",
-      description: "on first start, add a source, a transformation and a file destination",
-    },
-    "take-over": {
-      type: "boolean",
-      description:
-        "replace the running server of the same data directory without refusing requests",
-    },
+    demo: switchFlag("on first start, add a source, a transformation and a file destination"),
+    "take-over": switchFlag(
+      "replace the running server of the same data directory without refusing requests",
+    ),
   },
   async run({ args }) {
     const settings = new LiveSettings(() => readSettings(args));

@@ -6,20 +6,20 @@ import { StartError } from "../../errors.ts";
 import { type CommandCall, clientCommand } from "../connection/client-command.ts";
 import { idOf, namesOf } from "../connection/names.ts";
 import { confirmed } from "../terminal/confirm.ts";
+import { switchFlag, textFlag } from "../terminal/flags.ts";
 import { fit, jsonText, plain } from "../terminal/text.ts";
 import { finishReplay } from "./replay-text.ts";
 import { countOf, timeOf } from "./time-flag.ts";
 
-const text = (description: string) => ({ type: "string", description, valueHint: "text" }) as const;
-const json = { type: "boolean", description: "print JSON lines" } as const;
-const destination = text("of this destination alone, by name or id");
+const json = switchFlag("print JSON lines");
+const destination = textFlag("of this destination alone, by name or id");
 
 const filters: ArgsDef = {
   destination,
-  group: text("of this group alone; dead-letters groups prints ids"),
-  reason: text("with this text in the reason"),
-  from: text("given up since: ISO 8601, or 30m, 2h, 7d ago"),
-  to: text("given up before"),
+  group: textFlag("of this group alone; dead-letters groups prints ids"),
+  reason: textFlag("with this text in the reason"),
+  from: textFlag("given up since: ISO 8601, or 30m, 2h, 7d ago"),
+  to: textFlag("given up before"),
 };
 
 type Letter = AnswerOf<"GET /v2/dead-letters">["deadLetters"][number];
@@ -65,7 +65,7 @@ const list = clientCommand(
   "List events that were given up, oldest first",
   {
     ...filters,
-    count: { type: "string", description: `how many [${LIST_DEFAULT}]`, valueHint: "number" },
+    count: textFlag(`how many [${LIST_DEFAULT}]`, "number"),
     json,
   },
   async ({ client, args, output }) => {
@@ -103,8 +103,8 @@ async function* lettersOf(client: Client, filter: Filter, count: number): AsyncG
   }
 }
 
-const all = { type: "boolean", description: "all of them, without a filter" } as const;
-const wait = { type: "boolean", description: "wait for the outcome" } as const;
+const all = switchFlag("all of them, without a filter");
+const wait = switchFlag("wait for the outcome");
 
 const replay = clientCommand(
   "dead-letters replay",
@@ -112,7 +112,7 @@ const replay = clientCommand(
   {
     ...filters,
     all,
-    rate: { type: "string", description: "dead letters a second, at most", valueHint: "number" },
+    rate: textFlag("dead letters a second, at most", "number"),
     wait,
     json,
   },

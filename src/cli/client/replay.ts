@@ -2,35 +2,32 @@ import { type ArgsDef, type CommandDef, defineCommand } from "citty";
 import { defined } from "../../defined.ts";
 import { clientCommand } from "../connection/client-command.ts";
 import { idOf, namesOf } from "../connection/names.ts";
+import { switchFlag, textFlag } from "../terminal/flags.ts";
 import { jsonText } from "../terminal/text.ts";
 import { finishReplay, replayLine } from "./replay-text.ts";
 import { countOf, timeOf } from "./time-flag.ts";
 
-const json = { type: "boolean", description: "print JSON" } as const;
-const wait = {
-  type: "boolean",
-  description: "wait for the end; exit code 1 if events fail",
-} as const;
+const json = switchFlag("print JSON");
+const wait = switchFlag("wait for the end; exit code 1 if events fail");
 const id = { type: "positional", required: true, description: "id of the replay" } as const;
-const text = (description: string) => ({ type: "string", description, valueHint: "text" }) as const;
 
 const filters: ArgsDef = {
-  type: text("events of this type, such as track"),
-  event: text("track events of this name"),
-  user: text("events of this userId"),
-  grep: text("events with this text in their JSON"),
+  type: textFlag("events of this type, such as track"),
+  event: textFlag("track events of this name"),
+  user: textFlag("events of this userId"),
+  grep: textFlag("events with this text in their JSON"),
 };
 
 const start = clientCommand(
   "replay start",
   "Send stored events to a destination again, through the code that is live now",
   {
-    destination: { ...text("name or id of the destination"), required: true },
-    from: { ...text("time of the first event: ISO 8601, or 30m, 2h, 7d ago"), required: true },
-    to: text("events before this time alone [now]"),
-    source: text("events of this source alone, by name or id"),
+    destination: { ...textFlag("name or id of the destination"), required: true },
+    from: { ...textFlag("time of the first event: ISO 8601, or 30m, 2h, 7d ago"), required: true },
+    to: textFlag("events before this time alone [now]"),
+    source: textFlag("events of this source alone, by name or id"),
     ...filters,
-    rate: { type: "string", description: "events a second, at most", valueHint: "number" },
+    rate: textFlag("events a second, at most", "number"),
     wait,
     json,
   },

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { type Client, createClient } from "../../api/client.ts";
 import { orStartError, StartError } from "../../errors.ts";
 import { clientEnvironment } from "../../settings/client-environment.ts";
+import { textFlag } from "../terminal/flags.ts";
 import { readProfile } from "./profile.ts";
 
 const SERVER_DEFAULT = "http://127.0.0.1:8081";
@@ -14,21 +15,9 @@ const ANSWER_MS_MAX = 600_000;
 
 /** Flags that select a command's server and token, in the form of the parser citty. */
 export const connectionFlags = {
-  server: {
-    type: "string",
-    description: `control plane to ask [${SERVER_DEFAULT}]`,
-    valueHint: "url",
-  },
-  token: {
-    type: "string",
-    description: "token of the API; others see it in ps",
-    valueHint: "token",
-  },
-  profile: {
-    type: "string",
-    description: "name of a profile [default]",
-    valueHint: "name",
-  },
+  server: textFlag(`control plane to ask [${SERVER_DEFAULT}]`, "url"),
+  token: textFlag("token of the API; others see it in ps", "token"),
+  profile: textFlag("name of a profile [default]", "name"),
 } as const;
 
 /** The server that a command uses, and a client that sends requests to it with the token. */

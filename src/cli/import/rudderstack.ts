@@ -3,6 +3,7 @@ import { pluralize } from "../../console/format.ts";
 import { StartError } from "../../errors.ts";
 import { clientEnvironment } from "../../settings/client-environment.ts";
 import { clientCommand } from "../connection/client-command.ts";
+import { switchFlag, textFlag } from "../terminal/flags.ts";
 import { plain } from "../terminal/text.ts";
 import { importCode } from "./import-code.ts";
 import { importResources } from "./import-resources.ts";
@@ -15,17 +16,12 @@ const rudderstack = clientCommand(
   "import rudderstack",
   "Copy a workspace of RudderStack's cloud, without secrets; what was copied before stays",
   {
-    url: {
-      type: "string",
-      description: `address of RudderStack's API [${URL_DEFAULT}]`,
-      valueHint: "url",
-    },
-    "rudderstack-token": {
-      type: "string",
-      description: "token of RudderStack, else RUDDERSTACK_ACCESS_TOKEN; others see it in ps",
-      valueHint: "token",
-    },
-    "dry-run": { type: "boolean", description: "say what would be copied" },
+    url: textFlag(`address of RudderStack's API [${URL_DEFAULT}]`, "url"),
+    "rudderstack-token": textFlag(
+      "token of RudderStack, else RUDDERSTACK_ACCESS_TOKEN; others see it in ps",
+      "token",
+    ),
+    "dry-run": switchFlag("say what would be copied"),
   },
   async ({ client, output, args }) => {
     const url = String(args.url ?? URL_DEFAULT);
