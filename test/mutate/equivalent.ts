@@ -549,13 +549,6 @@ export const equivalents: Equivalent[] = [
     why: "No record is ruled out by its bytes: slower, and the same records",
   },
   {
-    file: "src/api/routes/status/status-lists.ts",
-    line: "async all() {",
-    change:
-      "{ const found = await wholeState(deps, workspaceId, signal); missing = found?.missingNodes ?? []; return found?.sources; } → {}",
-    why: "The sources of the page are measured instead: slower, and the same figures",
-  },
-  {
     file: "src/egress/response-reader.ts",
     line: 'this.#takeHead(head.toString("latin1", 0, end + 2));',
     change: "0 → (0 - 1)",

@@ -122,8 +122,8 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     receivers: {
       ...inTransactions(store, {
         /**
-         * Creates a receiver. If it is the workspace's first one and the workspace has no rules, also
-         * creates `firstRules`.
+         * Creates a receiver. If it is the workspace's first one and the workspace has no rules,
+         * also creates `firstRules`.
          */
         create(
           workspaceId: string,
@@ -177,24 +177,8 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     workspaces: () => [
       ...new Set([...receivers.all().map((it) => it.workspaceId), ...tables.active()]),
     ],
-    lease: tables.lease,
+    ...openLease(store, tables),
     ...inTransactions(store, {
-      /**
-       * Makes the process `holder` the holder of the lease, unless the lease has changed since the
-       * caller read it as `seen`.
-       */
-      takeLease(holder: string, seen: LeaseRow | undefined) {
-        const lease = tables.lease();
-        if (lease?.holder !== seen?.holder || lease?.renewals !== seen?.renewals) return;
-        tables.setLease({ holder, renewals: 0 });
-      },
-      renewLease(holder: string) {
-        const lease = tables.lease();
-        if (lease?.holder === holder) tables.setLease({ holder, renewals: lease.renewals + 1 });
-      },
-      releaseLease(holder: string) {
-        if (tables.lease()?.holder === holder) tables.setLease(undefined);
-      },
       /** Stores the alerts and marks that an evaluation of a workspace's rules has changed. */
       record(holder: string, workspaceId: string, { begun, ended, marks }: AlertChange) {
         expectLease(holder);
@@ -229,6 +213,31 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           changeNotification(tables, key, (it) => afterAttempt(it, result));
           noteState(key.receiverId, result);
         }
+      },
+    }),
+  };
+}
+
+/** Creates the functions that read, take, renew and release the lease of the alert evaluator. */
+function openLease(store: CatalogStore, tables: AlertTables) {
+  return {
+    lease: tables.lease,
+    ...inTransactions(store, {
+      /**
+       * Makes the process `holder` the holder of the lease, unless the lease has changed since the
+       * caller read it as `seen`.
+       */
+      takeLease(holder: string, seen: LeaseRow | undefined) {
+        const lease = tables.lease();
+        if (lease?.holder !== seen?.holder || lease?.renewals !== seen?.renewals) return;
+        tables.setLease({ holder, renewals: 0 });
+      },
+      renewLease(holder: string) {
+        const lease = tables.lease();
+        if (lease?.holder === holder) tables.setLease({ holder, renewals: lease.renewals + 1 });
+      },
+      releaseLease(holder: string) {
+        if (tables.lease()?.holder === holder) tables.setLease(undefined);
       },
     }),
   };

@@ -75,8 +75,8 @@ export function openDestinations(
         return after;
       },
       /**
-       * Removes a destination, its link to a transformation, and its connections. The connections can
-       * be restored for `REMOVED_CONNECTION_SECONDS_MAX` seconds.
+       * Removes a destination, its link to a transformation, and its connections. The connections
+       * can be restored for `REMOVED_CONNECTION_SECONDS_MAX` seconds.
        */
       remove(workspaceId: string, id: string) {
         const destination = destinations.get(workspaceId, id);
