@@ -163,8 +163,12 @@ export function createIngestListener(options: IngestListenerOptions) {
     const isTooLarge = status === 413 && request !== undefined;
     if (isTooLarge && endpointAt(request.path) === undefined) return notFound();
     const refuse = refuseAs(request);
-    const [message, headers] = refusals[status] ?? [];
-    return message === undefined ? refuse(400, BAD_REQUEST) : refuse(status, message, headers);
+    const row = refusals[status];
+    if (row !== undefined) return refuse(status, ...row);
+    return refuse(
+      400,
+      "Expected an HTTP/1.1 request with exactly one valid Host header and lines that end with CRLF",
+    );
   }
 
   return {
@@ -254,7 +258,10 @@ const RETRY_SOON = { "Retry-After": "1" };
 const wrongMethod = ({ method }: HttpExchange, response = wrongMethodResponse) =>
   method === "OPTIONS" ? preflightResponse : response;
 
-/** Sentence, and further headers, of the response with a status of the HTTP server. */
+/**
+ * Sentence, and further headers, of the response with a status of the HTTP server. Other statuses
+ * become 400.
+ */
 const refusals: Record<number, [message: string, headers?: Record<string, string>]> = {
   413: [
     `Expected a body of at most ${HTTP_BODY_BYTES_MAX} bytes, or of ${SDK_BODY_BYTES_MAX} for events of SDKs`,
@@ -263,7 +270,3 @@ const refusals: Record<number, [message: string, headers?: Record<string, string
   503: ["Too many requests are incomplete", RETRY_SOON],
   505: ["Expected a request line that ends with HTTP/1.1"],
 };
-
-/** Sentence of the response with every other status of the HTTP server, which becomes 400. */
-const BAD_REQUEST =
-  "Expected an HTTP/1.1 request with exactly one valid Host header and lines that end with CRLF";

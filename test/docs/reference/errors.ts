@@ -21,7 +21,7 @@ interface Message {
 
 /**
  * Calls with a status or a refusal, and a message: `new ApiError("missing", "…")`, `refuse(400,
- * "…")`.
+ * "…")`. Rows of tables with both: `413: ["…"]`.
  */
 async function messagesOf(files: SourceFile[], statuses: Map<string, number>): Promise<Message[]> {
   const limits = new Map(
@@ -32,11 +32,15 @@ async function messagesOf(files: SourceFile[], statuses: Map<string, number>): P
     if (type === "NumericLiteral" && value >= 400 && value < 600) return value;
     return type === "StringLiteral" ? statuses.get(value) : undefined;
   };
-  const calls = files
+  const lists = files
     .flatMap(({ tree }) => [...nodesOf(tree)])
-    .filter(({ type }) => type === "NewExpression" || type === "CallExpression");
-  return calls.flatMap(({ arguments: given }) =>
-    (given as Node[]).flatMap((argument, at) => {
+    .flatMap(({ type, arguments: given, key, value }): Node[][] => {
+      if (type === "NewExpression" || type === "CallExpression") return [given];
+      const isRow = type === "ObjectProperty" && value.type === "ArrayExpression";
+      return isRow ? [[key, ...value.elements]] : [];
+    });
+  return lists.flatMap((given) =>
+    given.flatMap((argument, at) => {
       const status = statusOf(argument);
       const text = status === undefined ? undefined : textOf(given[at + 1], read);
       return status === undefined || text === undefined || !saysMore(text)
