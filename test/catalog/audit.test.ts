@@ -3,7 +3,7 @@ import type { AuditBounds } from "../../src/catalog/audit/audit-log.ts";
 import { type Caller, runAs } from "../../src/catalog/audit/caller.ts";
 import { AUDIT_CHANGES_MAX, AUDIT_VALUE_CHARS_MAX } from "../../src/catalog/audit/limits.ts";
 import { recordChanges } from "../../src/catalog/audit/recorded-store.ts";
-import { recordedTable } from "../../src/catalog/audit/recorded-tables.ts";
+import { verbOf } from "../../src/catalog/audit/recorded-tables.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { newId } from "../../src/catalog/ids.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
@@ -162,22 +162,20 @@ test("a removed destination's connections are found in its history, and derived 
 test("publishing the earlier of two revisions of one millisecond is a roll-back", () => {
   // With a clock that was set back, ids count on from the last one.
   const [earlier, later] = [newId(0), newId(0)];
-  const { verb } = recordedTable("resources")!;
-  expect(verb?.({ published: later }, { published: earlier })).toBe("roll-back");
-  expect(verb?.({ published: earlier }, { published: later })).toBe("publish");
-  expect(verb?.(undefined, { published: earlier })).toBe("publish");
+  expect(verbOf("resources", { published: later }, { published: earlier })).toBe("roll-back");
+  expect(verbOf("resources", { published: earlier }, { published: later })).toBe("publish");
+  expect(verbOf("resources", undefined, { published: earlier })).toBe("publish");
 });
 
 test("changes of code are created, updated and deleted, unless they publish", () => {
-  const { verb } = recordedTable("resources")!;
   const published = newId();
-  expect(verb?.(undefined, {})).toBe("create");
-  expect(verb?.({}, {})).toBe("update");
-  expect(verb?.({ published }, { published })).toBe("update");
-  expect(verb?.({ published }, {})).toBe("update");
-  expect(verb?.({ published }, { deleted: true })).toBe("delete");
-  expect(verb?.({ deleted: true }, { deleted: true })).toBe("update");
-  expect(verb?.({ deleted: true }, { published })).toBe("publish");
+  expect(verbOf("resources", undefined, {})).toBe("create");
+  expect(verbOf("resources", {}, {})).toBe("update");
+  expect(verbOf("resources", { published }, { published })).toBe("update");
+  expect(verbOf("resources", { published }, {})).toBe("update");
+  expect(verbOf("resources", { published }, { deleted: true })).toBe("delete");
+  expect(verbOf("resources", { deleted: true }, { deleted: true })).toBe("update");
+  expect(verbOf("resources", { deleted: true }, { published })).toBe("publish");
 });
 
 test("a change that keeps all values has an entry, and names a token that is gone by its id", async () => {

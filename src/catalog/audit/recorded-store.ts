@@ -7,9 +7,9 @@ import type { AuditActor, AuditEntry } from "./audit-entry.ts";
 import { type Caller, currentCaller } from "./caller.ts";
 import { fieldChanges } from "./field-changes.ts";
 import {
+  describeRows,
   type ReadRow,
   type RecordedItem,
-  recordedTable,
   type ShowConfig,
   verbOf,
 } from "./recorded-tables.ts";
@@ -44,7 +44,7 @@ export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogS
 
   function table<V, K extends Key>(name: string): Table<V, K> {
     const rows = store.table<V, K>(name);
-    if (recordedTable(name) === undefined) return rows;
+    if (describeRows(name) === undefined) return rows;
     return {
       ...rows,
       put(key, value) {
@@ -66,7 +66,7 @@ export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogS
     const context = { read, showConfig: audit.showConfig };
     for (const { table, key, before } of writes?.values() ?? []) {
       const after = stored<unknown>(table, key);
-      const { describe, verb } = recordedTable(table)!;
+      const describe = describeRows(table)!;
       const old = before === undefined ? undefined : describe(before, key, context);
       const now = after === undefined ? undefined : describe(after, key, context);
       const item = now ?? old;
@@ -78,7 +78,7 @@ export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogS
       if (found.changes.length === 0 && old?.version === now?.version && !hasNewNote) continue;
       // A note explains one change, so an entry does not show a note from before it.
       found.changes.push(...fieldChanges(undefined, { fields: { note: now?.note } }).changes);
-      const action = `${item.type}.${verb?.(before, after) ?? verbOf(item.type, before, after)}`;
+      const action = `${item.type}.${verbOf(table, before, after)}`;
       audit.add({ ...entryOf(item, caller, read), action, ...found });
     }
   }

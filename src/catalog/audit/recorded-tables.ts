@@ -37,10 +37,10 @@ export interface RecordedItem extends ComparableItem {
    */
   note?: string;
   /**
-   * Text that differs after each change that a caller makes to the item. A change of this text gets
-   * an audit entry even if all fields keep their values.
+   * Number that differs after each change that a caller makes to the item. A change of this number
+   * gets an audit entry even if all fields keep their values.
    */
-  version?: string;
+  version?: number | undefined;
 }
 
 /**
@@ -57,50 +57,40 @@ interface Context {
   showConfig: ShowConfig;
 }
 
-interface RecordedTable<T> {
-  /**
-   * Converts a row to the form that the audit log shows. Returns undefined for a row that the audit
-   * log leaves out.
-   */
-  describe(row: T, key: Key, context: Context): RecordedItem | undefined;
-  /**
-   * Returns the verb in the action of the row's audit entry, such as `update`. If this function is
-   * absent, `verbOf` returns the verb.
-   */
-  verb?(before: T | undefined, after: T | undefined): string;
-}
+/**
+ * Converts a row to the form that the audit log shows. Returns undefined for a row that the audit
+ * log leaves out.
+ */
+type Describe<Row> = (row: Row, key: Key, context: Context) => RecordedItem | undefined;
 
-/** Tables whose writes the audit log records, each with the functions that describe their rows. */
+/** Tables whose writes the audit log records, each with the function that describes its rows. */
 const recorded = {
-  workspaces: table<Workspace>((row) => {
-    return item("workspace", { ...row, workspaceId: row.id }, { name: row.name });
-  }),
-  members: table<Member>((row) => {
+  workspaces: (row: Workspace) =>
+    item("workspace", { ...row, workspaceId: row.id }, { name: row.name }),
+  members(row: Member) {
     const { name, email, role, editTransformations, permissions, workspaceRole, identity } = row;
     const granted = { role, editTransformations, permissions, workspaceRole };
-    const fields = { name, email, ...granted, identity };
-    return { ...item("member", row, fields), version: String(row.updatedAt) };
-  }),
-  tokens: table<Token>((row) => {
+    return item("member", row, { name, email, ...granted, identity });
+  },
+  tokens(row: Token) {
     const { name, permissions, memberId, expiresAt } = row;
     const fields = { name, permissions, memberId, expiresAt: iso(expiresAt) };
     return { ...item("token", row, fields), ...(memberId && { concerns: [memberId] }) };
-  }),
-  credentials: table<Credential>((row) => ({
+  },
+  credentials: (row: Credential) => ({
     ...item("credential", row, { name: row.name }),
     secrets: { value: String(row.updatedAt) },
-  })),
-  sources: table<Source>((row) => {
+  }),
+  sources(row: Source) {
     const { name, type, typeAs, enabled, config, externalId } = row;
     const { geoEnrichmentEnabled, transient, settings } = row;
     const shown = { name, type: typeAs ?? type, enabled, config, externalId };
     return {
       ...item("source", row, { ...shown, geoEnrichmentEnabled, transient, settings }),
       secrets: { writeKey: row.writeKey },
-      version: String(row.updatedAt),
     };
-  }),
-  destinations: table<Destination>((row, _, { showConfig }) => {
+  },
+  destinations(row: Destination, _, { showConfig }) {
     const { name, type, typeAs, deliveredBy, version, enabled, externalId } = row;
     const { consentIds, filter } = row;
     const config = showConfig(type, row.config);
@@ -112,10 +102,9 @@ const recorded = {
     return {
       ...item("destination", row, { ...fields, consentIds, filter, deliveredBy }),
       secrets: Object.fromEntries(hidden),
-      version: String(row.updatedAt),
     };
-  }),
-  connections: table<Connection>((row, _, { read }) => {
+  },
+  connections(row: Connection, _, { read }) {
     const { sourceId, destinationId, enabled, externalId } = row;
     const source = read<Source>("sources", sourceId)?.name ?? sourceId;
     const destination = read<Destination>("destinations", destinationId)?.name ?? destinationId;
@@ -123,31 +112,19 @@ const recorded = {
     return {
       ...item("connection", named, { sourceId, destinationId, enabled, externalId }),
       concerns: [sourceId, destinationId],
-      version: String(row.updatedAt),
     };
-  }),
-  resources: {
-    describe(row: Resource, _: Key, { read }: Context) {
-      const { language, newest, published, externalId, note } = row;
-      const revision = read<Revision>("revisions", newest);
-      const { name = row.id, description } = revision ?? {};
-      const fields = { name, description, language, revision: newest, published, externalId };
-      return {
-        ...item(row.kind, { ...row, name }, row.deleted ? { externalId } : fields),
-        ...(note !== undefined && { note }),
-      };
-    },
-    verb(before?: Resource, after?: Resource) {
-      if (after?.deleted && !before?.deleted) return "delete";
-      const published = after?.published;
-      if (published === undefined || published === before?.published) {
-        return before === undefined ? "create" : "update";
-      }
-      // Ids ascend also where their times are equal, as after the clock was set back.
-      return published < (before?.published ?? "") ? "roll-back" : "publish";
-    },
   },
-  "test-cases": table<TestCase>(({ id, name, description, versionId }, key, { read }) => {
+  resources(row: Resource, _, { read }) {
+    const { language, newest, published, externalId, note } = row;
+    const revision = read<Revision>("revisions", newest);
+    const { name = row.id, description } = revision ?? {};
+    const fields = { name, description, language, revision: newest, published, externalId };
+    return {
+      ...item(row.kind, { ...row, name }, row.deleted ? { externalId } : fields),
+      ...(note !== undefined && { note }),
+    };
+  },
+  "test-cases"({ id, name, description, versionId }: TestCase, key, { read }) {
     const [transformationId] = key as [transformationId: string, id: string];
     const transformation = read<Resource>("resources", transformationId);
     if (transformation === undefined) return undefined;
@@ -156,8 +133,8 @@ const recorded = {
       ...item("test-case", { id, name, workspaceId }, { name, description, versionId }),
       concerns: [transformationId],
     };
-  }),
-  links: table<{ transformationId: string }>(({ transformationId }, key, { read }) => {
+  },
+  links({ transformationId }: { transformationId: string }, key, { read }) {
     const destinationId = String(key);
     const destination = read<Destination>("destinations", destinationId);
     if (destination === undefined) return undefined;
@@ -165,30 +142,26 @@ const recorded = {
       ...item("link", destination, { transformationId, destinationId }),
       concerns: [transformationId],
     };
-  }),
-  "alert-rules": table<AlertRule>((row) => {
-    const { id: _, workspaceId: _w, createdAt: _c, updatedAt, quietHours, ...fields } = row;
-    return {
-      ...item("alert-rule", row, { ...fields, quietHours: quietHours && { ...quietHours } }),
-      version: String(updatedAt),
-    };
-  }),
-  "alert-receivers": table<AlertReceiver>((row) => {
+  },
+  "alert-rules"(row: AlertRule) {
+    const { id: _, workspaceId: _w, createdAt: _c, updatedAt: _u, quietHours, ...fields } = row;
+    return item("alert-rule", row, { ...fields, quietHours: quietHours && { ...quietHours } });
+  },
+  "alert-receivers"(row: AlertReceiver) {
     const { name, type, enabled, to, url = "", routingKey = "", authorization = "" } = row;
     const host = URL.parse(url)?.host;
     return {
       ...item("alert-receiver", row, { name, type, enabled, to, host }),
       secrets: { url, routingKey, authorization },
-      version: String(row.updatedAt),
     };
-  }),
-  sessions: table<StoredSession>(({ tokenId, expiresAt }, _, { read }) => {
+  },
+  sessions({ tokenId, expiresAt }: StoredSession, _, { read }) {
     const token = read<Token>("tokens", tokenId);
     // The server deletes sessions that have ended by themselves.
     if (token === undefined || expiresAt <= Date.now()) return undefined;
     return { ...item("session", token, { expiresAt: iso(expiresAt) }), tokenId };
-  }),
-} as const;
+  },
+} satisfies Record<string, Describe<never>>;
 
 /**
  * Tables whose writes the audit log leaves out: indexes and copies of recorded rows, and rows that
@@ -213,10 +186,10 @@ const unrecorded = new Set([
 ]);
 
 /**
- * Returns how the audit log describes the rows of a table. Returns undefined for a table in
- * `unrecorded`, and throws for an unknown table.
+ * Returns the function that describes the rows of a table in the audit log. Returns undefined for a
+ * table in `unrecorded`, and throws for an unknown table.
  */
-export function recordedTable(name: string): RecordedTable<unknown> | undefined {
+export function describeRows(name: string): Describe<unknown> | undefined {
   if (unrecorded.has(name)) return undefined;
   const found = (recorded as Record<string, unknown>)[name];
   if (found === undefined) {
@@ -224,29 +197,35 @@ export function recordedTable(name: string): RecordedTable<unknown> | undefined 
       `Expected the table ${name} in src/catalog/audit/recorded-tables.ts, as recorded or not`,
     );
   }
-  return found as RecordedTable<unknown>;
+  return found as Describe<unknown>;
 }
 
 /**
- * Returns the verb in the action of an audit entry, such as `update`. `before` is undefined for a
- * created row, `after` for a deleted one.
+ * Returns the verb in the action of an audit entry about a row of `table`, such as `update`.
+ * `before` is undefined for a created row, `after` for a deleted one.
  */
-export function verbOf(type: string, before: unknown, after: unknown): string {
+export function verbOf(table: string, before: unknown, after: unknown): string {
+  if (table === "resources") return verbOfCode(before as Resource, after as Resource);
   if (before !== undefined && after !== undefined) return "update";
-  if (type === "session") return after === undefined ? "end" : "begin";
+  if (table === "sessions") return after === undefined ? "end" : "begin";
   return after === undefined ? "delete" : "create";
 }
 
-function table<T>(describe: RecordedTable<T>["describe"]): RecordedTable<T> {
-  return { describe };
+function verbOfCode(before?: Resource, after?: Resource): string {
+  if (after?.deleted && !before?.deleted) return "delete";
+  const published = after?.published;
+  if (published === undefined || published === before?.published) {
+    return before === undefined ? "create" : "update";
+  }
+  // Ids ascend also where their times are equal, as after the clock was set back.
+  return published < (before?.published ?? "") ? "roll-back" : "publish";
 }
 
-function item(
-  type: string,
-  { id, name, workspaceId }: Pick<RecordedItem, "id" | "name" | "workspaceId">,
-  fields: RecordedItem["fields"],
-): RecordedItem {
-  return { type, id, name, workspaceId, fields };
+type Row = Pick<RecordedItem, "id" | "name" | "workspaceId"> & { updatedAt?: number };
+
+function item(type: string, row: Row, fields: RecordedItem["fields"]): RecordedItem {
+  const { id, name, workspaceId, updatedAt } = row;
+  return { type, id, name, workspaceId, fields, version: updatedAt };
 }
 
 const iso = (time: number | undefined) =>
