@@ -38,7 +38,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
   const { rules, receivers, receiverStates } = tables;
 
   function putRule(workspaceId: string, input: AlertRuleInput): AlertRule {
-    const rule = { ...newItem(workspaceId), ...input };
+    const rule = newItem(workspaceId, input);
     expectReceivers(rule);
     rules.put(rule);
     return rule;
@@ -132,7 +132,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
         ) {
           const count = receivers.count(workspaceId);
           expectRoom("receivers", count, ALERT_RECEIVERS_OF_WORKSPACE_MAX);
-          const receiver: AlertReceiver = { ...newItem(workspaceId), ...input };
+          const receiver: AlertReceiver = newItem(workspaceId, input);
           receivers.put(receiver);
           if (count === 0 && rules.count(workspaceId) === 0) {
             for (const rule of firstRules) putRule(workspaceId, rule);
@@ -254,10 +254,9 @@ function updater<T extends ChangeableItem>(table: WorkspaceTable<T>, check?: (af
     change: (before: T) => Omit<T, keyof ChangeableItem>,
   ): T => {
     const before = table.get(workspaceId, id);
-    const { createdAt } = before;
-    const kept = { id, workspaceId, createdAt, updatedAt: changeTime(before) };
+    const times = { createdAt: before.createdAt, updatedAt: changeTime(before) };
     // The compiler does not see that the fields of a `ChangeableItem` and the others make a `T`.
-    const after = { ...change(before), ...kept } as T;
+    const after = { id, workspaceId, ...change(before), ...times } as T;
     check?.(after);
     table.put(after);
     return after;

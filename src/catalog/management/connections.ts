@@ -68,12 +68,11 @@ export function openConnections(
         if (connections.ofPair(pair) !== undefined) throw pairTaken();
         limits.expectRoom(workspaceId, "connections");
         const enabled = input.enabled ?? true;
-        const connection: Connection = {
-          ...newItem(workspaceId),
+        const connection: Connection = newItem(workspaceId, {
           ...pair,
           enabled,
           ...newWindow(enabled && destination.enabled, logEnds),
-        };
+        });
         const made = withExternalId(connection, input, connections.owner);
         connections.put(made);
         topology.record([destination.id]);

@@ -46,7 +46,7 @@ export function openCredentials(store: CatalogStore, { credentials }: Tables, li
         expectRoomForValue(workspaceId, name, value);
         const credential = before
           ? { ...before, updatedAt: changeTime(before) }
-          : { ...newItem(workspaceId), name };
+          : newItem(workspaceId, { name });
         credentials.putValue(credential, value);
         moved(workspaceId);
         return credential;

@@ -37,14 +37,13 @@ export function openDestinations(
     ...inTransactions(store, {
       create(workspaceId: string, input: DestinationInput) {
         const { typeAs, deliveredBy, version, consentIds, filter } = input;
-        const destination: Destination = {
-          ...newItem(workspaceId),
+        const destination: Destination = newItem(workspaceId, {
           name: input.name,
           type: input.type,
           ...defined({ typeAs, deliveredBy, version, consentIds, filter }),
           enabled: input.enabled ?? true,
           config: input.config,
-        };
+        });
         limits.expectRoom(workspaceId, "destinations");
         const made = withExternalId(destination, input, destinations.owner);
         destinations.put(made);

@@ -34,14 +34,13 @@ export function openIdentities(
 
   function newMember(workspaceId: string): Member {
     limits.expectRoom(workspaceId, "members");
-    return {
-      ...newItem(workspaceId),
+    return newItem(workspaceId, {
       name: "",
       email: "",
       role: "member",
       editTransformations: false,
       permissions: [],
-    };
+    });
   }
 
   return inTransactions(store, {

@@ -1,9 +1,9 @@
 import { newId } from "../ids.ts";
 
-/** Returns the fields that every new item of a workspace has. */
-export function newItem(workspaceId: string) {
+/** Creates an item of a workspace: adds an id and the times to the item's own fields. */
+export function newItem<T extends object>(workspaceId: string, fields: T) {
   const now = Date.now();
-  return { id: newId(now), workspaceId, createdAt: now, updatedAt: now };
+  return { id: newId(now), workspaceId, ...fields, createdAt: now, updatedAt: now };
 }
 
 /**

@@ -20,15 +20,14 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables, li
      * caller) lacks.
      */
     create(workspaceId: string, input: MemberInput, grantor?: Grantor) {
-      const member: Member = {
-        ...newItem(workspaceId),
+      const member: Member = newItem(workspaceId, {
         name: input.name,
         email: input.email,
         role: input.role ?? "member",
         editTransformations: input.editTransformations ?? false,
         permissions: input.permissions ?? [],
         ...(input.workspaceRole && { workspaceRole: input.workspaceRole }),
-      };
+      });
       expectOwnPermissions(permissionsOf(member), grantor);
       return store.change(() => {
         limits.expectRoom(workspaceId, "members");

@@ -30,8 +30,7 @@ export function openSources(
   return {
     ...inTransactions(store, {
       create(workspaceId: string, input: SourceInput) {
-        const source: Source = {
-          ...newItem(workspaceId),
+        const source: Source = newItem(workspaceId, {
           name: input.name,
           ...typeOf(input.type),
           writeKey: newWriteKey(),
@@ -39,7 +38,7 @@ export function openSources(
           config: input.config ?? {},
           ...rudderStackFields(input),
           ...(input.settings !== undefined && { settings: input.settings }),
-        };
+        });
         limits.expectRoom(workspaceId, "sources");
         return put(withExternalId(source, input, sources.owner));
       },
