@@ -159,8 +159,12 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** Returns the message of any thrown value. */
+/**
+ * Returns the message of any thrown value. If a clean-up failed after another error, returns the
+ * message of that other error.
+ */
 export function messageOf(error: unknown): string {
+  if (error instanceof SuppressedError) return messageOf(error.suppressed);
   return error instanceof Error ? error.message : String(error);
 }
 

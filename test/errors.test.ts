@@ -46,6 +46,7 @@ test("a code is that of an error alone, and a message that of anything thrown", 
   expect(
     [coded("ENOENT"), coded(5), new Error("Odd"), { code: "ENOENT" }].map(errors.codeOf),
   ).toEqual(["ENOENT", "5", "", ""]);
+  expect(errors.messageOf(new SuppressedError(new Error("Left"), "First"))).toBe("First");
   expect([new Error("Odd"), "a text", undefined].map(errors.messageOf)).toEqual([
     "Odd",
     "a text",

@@ -17,9 +17,9 @@ addEventListener("hashchange", () => {
   currentRoute.value = readRoute();
 });
 
+/** Reads the fragment. `segments` are the parts of its path, decoded: `["sources", "ID"]`. */
 function readRoute() {
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  /** Path segments in the fragment, decoded, such as `["sources", "ID"]`. */
   const segments: readonly string[] = path.split("/").filter(Boolean).map(decodeSegment);
   return { segments, query: new URLSearchParams(query) };
 }

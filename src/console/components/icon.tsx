@@ -40,6 +40,7 @@ export function Icon({ name }: { name: IconName }) {
     </svg>
   );
 }
+
 export function Logo() {
   return (
     <svg class="logo" viewBox="0 0 16 16" aria-hidden="true">

@@ -48,9 +48,9 @@ export class BatchingQueue {
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /**
-   * Time, by `elapsed()`, from which the longest wait of a delivery (`ageMs`) is counted: when its
-   * first event came into the empty queue, or when the events of the previous delivery were taken
-   * from the queue.
+   * Time, by `clock.elapsed()`, from which the longest wait of a delivery (`ageMs`) is counted:
+   * when its first event came into the empty queue, or when the events of the previous delivery
+   * were taken from the queue.
    */
   #waitingSince = 0;
   /** Number of events at the front of the queue that are delivered without waiting for more. */

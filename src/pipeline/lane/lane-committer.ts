@@ -80,7 +80,7 @@ export interface LaneCommitterParts {
   /** The failures that are stored for a restart; see `DestinationClient.failureRecord`. */
   failureRecord(): FailureRecord;
   destination(): Destination;
-  /** Notified when the lane's memory, which was full, has room again. */
+  /** Notified when the lane may have events to take, or memory to take them. */
   work: Notifier;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;

@@ -148,6 +148,34 @@ function firstFit(table, ua) {
   return { row: [], value: undefined };
 }
 
+function browserOf(ua) {
+  const { row, value } = firstFit(browsers, ua);
+  return { name: row[1], version: value, major: value?.split(".", 1)[0] };
+}
+
+function engineOf(ua) {
+  const { row, value } = firstFit(engines, ua);
+  return { name: row[1], version: value };
+}
+
+function systemOf(ua) {
+  const { row, value } = firstFit(systems, ua);
+  const [pattern, name, translate = (version) => version] = row;
+  if (pattern === undefined) return { name: undefined, version: undefined };
+  // The group of a distribution is its name.
+  if (name === undefined)
+    return { name: value[0].toUpperCase() + value.slice(1), version: undefined };
+  return { name, version: value && translate(value.replaceAll("_", ".")) };
+}
+
+function deviceOf(ua) {
+  const { row, value } = firstFit(devices, ua);
+  const [, vendor, type, model] = row;
+  return { vendor, model: model === null ? undefined : (model ?? value?.trim()), type };
+}
+
+const processorOf = (ua) => ({ architecture: firstFit(processors, ua).row[1] });
+
 export class UAParser {
   #ua = "";
 
@@ -165,33 +193,23 @@ export class UAParser {
   }
 
   getBrowser() {
-    const { row, value } = firstFit(browsers, this.#ua);
-    return { name: row[1], version: value, major: value?.split(".", 1)[0] };
+    return browserOf(this.#ua);
   }
 
   getEngine() {
-    const { row, value } = firstFit(engines, this.#ua);
-    return { name: row[1], version: value };
+    return engineOf(this.#ua);
   }
 
   getOS() {
-    const { row, value } = firstFit(systems, this.#ua);
-    const [pattern, name, translate = (version) => version] = row;
-    if (pattern === undefined) return { name: undefined, version: undefined };
-    // The group of a distribution is its name.
-    if (name === undefined)
-      return { name: value[0].toUpperCase() + value.slice(1), version: undefined };
-    return { name, version: value && translate(value.replaceAll("_", ".")) };
+    return systemOf(this.#ua);
   }
 
   getDevice() {
-    const { row, value } = firstFit(devices, this.#ua);
-    const [, vendor, type, model] = row;
-    return { vendor, model: model === null ? undefined : (model ?? value?.trim()), type };
+    return deviceOf(this.#ua);
   }
 
   getCPU() {
-    return { architecture: firstFit(processors, this.#ua).row[1] };
+    return processorOf(this.#ua);
   }
 
   getResult() {

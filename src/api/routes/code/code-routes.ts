@@ -10,7 +10,7 @@ import { streamList } from "../../response/list-stream.ts";
 import type { RequestContext, ResourceCall } from "../../route.ts";
 import { ExternalId, enveloped, hasExternalIdQuery, Success } from "../../schema/common.ts";
 import { currentCode, taggedCode } from "./current-code.ts";
-import { listed, type PublishedCode } from "./revision-answers.ts";
+import { type AnsweredCode, listed } from "./revision-answers.ts";
 
 const draftQuery = {
   draft: optionalFlag("The newest revision, published or not, instead of the published one", {
@@ -58,7 +58,7 @@ interface CodeRoutesOptions {
     external: { externalId: string };
   };
   /** Returns an item as responses show it; without `hasLinks`, without its destinations. */
-  answer(deps: CodeDeps, found: PublishedCode, hasLinks: boolean): { code: string };
+  answer(deps: CodeDeps, found: AnsweredCode, hasLinks: boolean): { code: string };
   versionAnswer(deps: CodeDeps, revision: Revision): { code: string };
 }
 
@@ -72,7 +72,7 @@ export function codeRoutes<const Options extends CodeRoutesOptions>(options: Opt
   const { plural, schemas, examples }: Options = options;
   const params = { id: examples.item.id };
   const current = currentCode(kind);
-  const enclose = (deps: CodeDeps, found: PublishedCode, hasLinks = true) =>
+  const enclose = (deps: CodeDeps, found: AnsweredCode, hasLinks = true) =>
     taggedCode(deps, found.resource, answer(deps, found, hasLinks) as Item<Options>);
   // TypeScript cannot relate the computed keys of the examples to the literal names.
   return {
@@ -155,7 +155,7 @@ function versionRoutes<const Options extends CodeRoutesOptions>(options: Options
   const currentRevision = ({ deps, workspaceId, params }: VersionCall) => {
     const { id, versionId } = params;
     const shown = versionAnswer(deps, deps.catalog.code.revision(workspaceId, kind, id, versionId));
-    return currentState(noun, tagged(shown as Version<Options>, { ...shown, code: "" }), {});
+    return currentState("revision", tagged(shown as Version<Options>, { ...shown, code: "" }), {});
   };
   return {
     listVersions: {

@@ -113,7 +113,7 @@ export function listed<T extends { code: string }>(answer: T, hasCode: boolean) 
 type PublishWarnings = Partial<Pick<StoredCode, "warnings">>;
 
 /** A transformation or library with a revision, and what publishing this revision warned of. */
-export type PublishedCode = ResourceRevision & PublishWarnings;
+export type AnsweredCode = ResourceRevision & PublishWarnings;
 
 function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
   return warnings.length > 0 ? { warnings } : {};
@@ -125,7 +125,7 @@ function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
  */
 export function transformationAnswer(
   deps: AnswerDeps,
-  found: PublishedCode,
+  found: AnsweredCode,
   options: { destinations: boolean },
 ): Static<typeof Transformation> {
   const { resource, revision } = found;
@@ -145,7 +145,7 @@ export function transformationVersionAnswer(
   return { ...revisionAnswer(deps, revision), codeVersion: "1" };
 }
 
-export function libraryAnswer(deps: AnswerDeps, found: PublishedCode): Static<typeof Library> {
+export function libraryAnswer(deps: AnswerDeps, found: AnsweredCode): Static<typeof Library> {
   const { resource, revision } = found;
   const { catalog } = deps;
   const workspace = catalog.workspaces.get(resource.workspaceId);

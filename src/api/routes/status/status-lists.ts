@@ -223,7 +223,7 @@ export const statusListRoutes = [
 
 /**
  * Returns the states of all sources or destinations, as far as a workspace's requests share them.
- * Undefined if they share none, or if some items lack because there are too many.
+ * Undefined if they share none, or if items are missing because there are too many.
  */
 async function wholeState<Kind extends "sources" | "destinations">(
   deps: StatusDeps,
