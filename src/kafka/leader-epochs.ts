@@ -69,7 +69,7 @@ export function mostFrequent(texts: readonly string[]): string {
 export interface OutdatedBroker {
   /** Address as `host:port`. */
   address: string;
-  /** Milliseconds for which the broker has been outdated without interruption. */
+  /** Milliseconds since the broker began to name former leaders, or was left out by the others. */
   forMs: number;
   /** Whether the other brokers list this broker as a member of the cluster. */
   isListed: boolean;

@@ -42,18 +42,15 @@ const HASH = 9;
 const SLOT = 10;
 const NODE_FIELDS = 11;
 
-/** Value at KIND of a node that is an object. */
+/** Kind of a node that is an object: the number at the node's offset KIND. */
 const OBJECT = 1;
 export const ARRAY = 2;
-/**
- * Value at KIND of a string node. The node's text in the scratch buffer is JSON text without
- * quotes.
- */
+/** Kind of a string node. The node's text in the scratch buffer is JSON text without quotes. */
 export const STRING = 3;
 export const NUMBER = 4;
-/** Value at KIND of a node for a string field that no parameter has set yet. */
+/** Kind of a node for a string field that no parameter has set yet. */
 const VACANT = 5;
-/** Value at KIND of a node for a field that only the server sets, such as `receivedAt`. */
+/** Kind of a node for a field that only the server sets, such as `receivedAt`. */
 const OWNED = 6;
 
 /**

@@ -13,10 +13,10 @@ export interface AnnouncerParts {
 }
 
 /**
- * Wakes the lanes for which a log has new records, then sets the log's announced end after these
- * records. A resting lane that was not woken skips all records before the announced end. If the
- * sources of the new records are unknown, the announcer reads the records, once for all lanes, so
- * that no resting lane has to.
+ * Wakes the lanes that deliver events of the sources in a log's new records, then moves the log's
+ * announced end behind these records. A lane without events to deliver rests until it is woken, and
+ * then skips the records before the announced end that were not for it. If the sources of the new
+ * records are unknown, the announcer reads the records, once for all lanes.
  */
 export class Announcer {
   /** Names of the logs that existed at the start, or had new records since. */

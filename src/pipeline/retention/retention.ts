@@ -81,10 +81,11 @@ export class Retention {
   constructor(private readonly parts: RetentionParts) {}
 
   /**
-   * Returns for each log the position below which its records may be deleted. It is at most the
-   * log's position in `below`, below which no delivery needs a record. The oldest part (such as a
-   * segment file) of all logs is deleted while it is older than the age bound, the logs exceed the
-   * size bound, or the disk is nearly full.
+   * Returns for each log the position before which the caller may delete the log's records. It is
+   * at most the log's position in the parameter, since deliveries need the records after that. It
+   * gives up one part of a log (such as a segment file) after another, always the oldest part of
+   * all logs, while that part exceeds the age bound, the logs together exceed the size bound, or
+   * the disk is nearly full.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { bounds, readers, allReaders = readers, onGivenUp, logger } = this.parts;

@@ -75,7 +75,7 @@ export class Turns {
     this.#startedAt = performance.now();
   }
 
-  /** Whether other nodes have to wait for this node, because its last change set had no effect. */
+  /** Whether this node's last change set had no effect: other nodes wait until it tries again. */
   get isAwaited(): boolean {
     return this.#refused.has(this.#author);
   }
