@@ -21,6 +21,7 @@ export interface IngestSettings extends ChangeableIngestSettings {
    * `INGEST_SOCKET_FD`; all ingest processes accept from it.
    */
   port: number;
+  /** CIDRs of proxies whose `X-Forwarded-For` header is trusted. */
   trustedProxies: readonly string[];
   recordClientAddress: boolean;
   /** URL under which browsers reach the data plane; absent when it is not set. */
@@ -32,7 +33,7 @@ export interface ChangeableIngestSettings {
   /**
    * Largest number of pixels and SDK events, counted together, per second of one source that this
    * process accepts; 0 means no limit. It is the configured rate divided by the number of
-   * processes.
+   * processes. Further events are refused with status 429.
    */
   eventsPerSecondMax: number;
   /** Largest number of open connections of one client network; 0 means no limit. */

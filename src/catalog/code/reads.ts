@@ -4,7 +4,6 @@ import { familyOf } from "../import-name.ts";
 import type { CodeKind, Language, Resource, Revision } from "../model.ts";
 import { type CodeTables, isDraft } from "../tables/code-tables.ts";
 import type { RevisionHistory } from "../tables/revision-history.ts";
-import { publishedLibraries } from "./closure.ts";
 import type { ResourceRevision } from "./code-changes.ts";
 
 /** Creates the functions that read transformations, libraries and their revisions. */
@@ -131,7 +130,8 @@ export function createReads(tables: CodeTables) {
      * none.
      */
     libraryByImportName(workspaceId: string, language: Language, importName: string) {
-      return publishedLibraries(tables, workspaceId, familyOf(language))(importName)?.revision;
+      const id = libraryNames.library(workspaceId, familyOf(language), importName);
+      return id === undefined ? undefined : live(id)[0]?.revision;
     },
     /** Returns published code that imports the library with this import name and language. */
     importers: (workspaceId: string, language: Language, importName: string) =>
