@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineCommand } from "citty";
+import { temporaryDirectory } from "../disk/temporary-directory.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Config } from "../settings/keys.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
@@ -29,14 +29,13 @@ const checkBackup = defineCommand({
     const { verify } = await import("../backup/verify.ts");
     const archive = await archiveSource(config, args.file as string);
     const place = String(args.directory ?? tmpdir());
-    const directory = mkdtempSync(join(place, "pixelmill-check-"));
     try {
-      const contents = await verify(archive, directory);
+      using directory = temporaryDirectory(join(place, "pixelmill-check-"));
+      const contents = await verify(archive, directory.path);
       const name = archive.name.startsWith("s3:") ? archive.name : args.file;
       process.stdout.write(`ok    backup ${name}: ${inWords(contents)}\n`);
       for (const warning of contents.warnings) process.stdout.write(`warns ${warning}\n`);
     } finally {
-      rmSync(directory, { recursive: true, force: true });
       archive.close();
     }
   },
