@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import type { CodeContext } from "../code-kinds/code-kind.ts";
-import { Button } from "../components/button.tsx";
+import { Button, PauseButton } from "../components/button.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { ItemLink, NamedLink } from "../components/item-link.tsx";
 import { Badge, Panel, PermissionRequired } from "../components/layout.tsx";
@@ -47,13 +47,7 @@ function LogTable({ transformationId }: { transformationId: string }) {
     <>
       <div class="row">
         <TextField label={codeLogTexts.filter} value={text} onInput={setText} maxLength={255} />
-        <Button
-          icon={isPaused ? "play" : "pause"}
-          pressed={isPaused}
-          onClick={() => setPaused(!isPaused)}
-        >
-          {isPaused ? commonTexts.resume : commonTexts.pause}
-        </Button>
+        <PauseButton isPaused={isPaused} onPause={setPaused} />
       </div>
       {missingNodes.length > 0 && (
         <p class="notice warn">{codeLogTexts.missing(missingNodes.join(", "))}</p>

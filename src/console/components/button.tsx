@@ -175,6 +175,25 @@ export function CopyableCode({ value, name }: { value: string; name: string }) {
   );
 }
 
+/** Button that pauses what a screen reads again and again, and resumes it. */
+export function PauseButton({
+  isPaused,
+  onPause,
+}: {
+  isPaused: boolean;
+  onPause(isPaused: boolean): void;
+}) {
+  return (
+    <Button
+      icon={isPaused ? "play" : "pause"}
+      pressed={isPaused}
+      onClick={() => onPause(!isPaused)}
+    >
+      {isPaused ? commonTexts.resume : commonTexts.pause}
+    </Button>
+  );
+}
+
 /**
  * Copies a text to the clipboard. Over plain HTTP, browsers have no `navigator.clipboard`, so it
  * uses `execCommand` there.

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { textSearch } from "../../event/text-search.ts";
-import { Button } from "../components/button.tsx";
+import { PauseButton } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { FilterSelect } from "../components/filter-select.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
@@ -58,13 +58,7 @@ export function Screen({ query }: ScreenProps) {
         title={commonTexts.liveTail}
         status={<TailStateBadge tail={tail} frozen={frozen} isPaused={isPaused} />}
       >
-        <Button
-          icon={isPaused ? "play" : "pause"}
-          pressed={isPaused}
-          onClick={() => setPaused(!isPaused)}
-        >
-          {isPaused ? commonTexts.resume : commonTexts.pause}
-        </Button>
+        <PauseButton isPaused={isPaused} onPause={setPaused} />
       </ScreenHeader>
       {tail.state === "ended" && (
         <ErrorNotice error={tail.error ?? new Error(tailTexts.ended)} retry={tail.reconnect} />
