@@ -5,16 +5,13 @@ import { GrowingBuffer } from "../egress/growing-buffer.ts";
  * number of times that a byte is copied is bounded, even if the bytes arrive in small pieces.
  */
 export class FrameReader {
-  readonly #lengthOf: (bytes: Buffer) => number | undefined;
   readonly #rest = new GrowingBuffer();
 
   /**
    * `lengthOf` returns the length of the frame that begins at the start of `bytes`, or undefined
    * while `bytes` does not contain the whole length. It throws if the length is not allowed.
    */
-  constructor(lengthOf: (bytes: Buffer) => number | undefined) {
-    this.#lengthOf = lengthOf;
-  }
+  constructor(private readonly lengthOf: (bytes: Buffer) => number | undefined) {}
 
   /** Adds a received piece, and yields each frame that is now complete. */
   *read(piece: Buffer): Generator<Buffer> {
@@ -22,7 +19,7 @@ export class FrameReader {
     const all = isNew ? piece : this.#rest.append(piece);
     let bytes = all;
     for (;;) {
-      const length = this.#lengthOf(bytes);
+      const length = this.lengthOf(bytes);
       if (length === undefined || bytes.length < length) break;
       yield bytes.subarray(0, length);
       bytes = bytes.subarray(length);

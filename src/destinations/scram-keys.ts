@@ -90,12 +90,9 @@ type Derive = (
  * same salt and iterations until the password is changed.
  */
 export class ScramKeys {
-  readonly #derive: Derive;
   #last: { id: string; key: Buffer } | undefined;
 
-  constructor(derive: Derive) {
-    this.#derive = derive;
-  }
+  constructor(private readonly derive: Derive) {}
 
   /**
    * Returns the key for the parameters that a server asks for. Rejects with `TooManyIterations` if
@@ -106,7 +103,7 @@ export class ScramKeys {
     if (parameters.iterations > SCRAM_ITERATIONS_MAX) throw new TooManyIterations();
     const id = idOf(parameters);
     const known = () => (this.#last?.id === id ? this.#last.key : undefined);
-    const key = known() ?? (await this.#derive(parameters, known, signal));
+    const key = known() ?? (await this.derive(parameters, known, signal));
     this.#last = { id, key };
     return key;
   }

@@ -18,19 +18,17 @@ import * as sql from "./sql.ts";
  * body.
  */
 export class ClickhouseDatabase implements TableConnection {
-  readonly #config: ClickhouseConfig;
-  readonly #workspaceId: string;
-  readonly #egress: Egress;
   readonly #name: string;
   readonly #timeoutMs: number;
   #signal = AbortSignal.abort();
   /** Time of `performance.now()` at which the current delivery must end. */
   #deadline = 0;
 
-  constructor(config: ClickhouseConfig, workspaceId: string, egress: Egress) {
-    this.#config = config;
-    this.#workspaceId = workspaceId;
-    this.#egress = egress;
+  constructor(
+    private readonly config: ClickhouseConfig,
+    private readonly workspaceId: string,
+    private readonly egress: Egress,
+  ) {
     this.#name = config.database ?? "default";
     this.#timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
   }
@@ -115,9 +113,9 @@ export class ClickhouseDatabase implements TableConnection {
 
   /** Builds the request that runs a statement. */
   request(text: string | Uint8Array, timeoutMs: number, signal: AbortSignal): EgressRequest {
-    const { url, user = "default", password = "", tlsCa, tlsServerName } = this.#config;
+    const { url, user = "default", password = "", tlsCa, tlsServerName } = this.config;
     return {
-      workspaceId: this.#workspaceId,
+      workspaceId: this.workspaceId,
       url,
       method: "POST",
       timeoutMs,
@@ -143,7 +141,7 @@ export class ClickhouseDatabase implements TableConnection {
   async #run(text: string | Uint8Array): Promise<string> {
     const left = Math.max(1, Math.ceil(this.#deadline - performance.now()));
     const request = this.request(text, left, this.#signal);
-    const answer = await this.#egress.request(request).catch((error: unknown) => {
+    const answer = await this.egress.request(request).catch((error: unknown) => {
       throw failureOfNetwork(error);
     });
     const failure = failureOf(answer);

@@ -46,10 +46,6 @@ export class BrokerConnection {
   expiresAt = Number.POSITIVE_INFINITY;
   /** Called once, when the connection ends. */
   onEnd: () => void = () => {};
-  readonly kafka: KafkaProtocol;
-  readonly #socket: Socket;
-  readonly #address: BrokerAddress;
-  readonly #requestMs: number;
   readonly #waiting = new Map<number, Waiting>();
   readonly #versions = new Map<string, { min: number; max: number }>();
   #lastId = 0;
@@ -57,11 +53,12 @@ export class BrokerConnection {
   #answers = 0;
   #ended: unknown;
 
-  constructor(kafka: KafkaProtocol, socket: Socket, address: BrokerAddress, requestMs: number) {
-    this.kafka = kafka;
-    this.#address = address;
-    this.#socket = socket;
-    this.#requestMs = requestMs;
+  constructor(
+    readonly kafka: KafkaProtocol,
+    private readonly socket: Socket,
+    private readonly address: BrokerAddress,
+    private readonly requestMs: number,
+  ) {
     socket.on("data", (piece: Buffer) => this.#receive(piece));
     socket.once("close", () => this.destroy(lost(this.#answers)));
   }
@@ -106,7 +103,7 @@ export class BrokerConnection {
   ): Promise<T> {
     const api = this.newestVersion<Requests[Name]>(name);
     return await ask(api, this.asLibraryConnection).catch((error) => {
-      throw error instanceof this.kafka.ResponseError ? error : brokerFailure(this.#address, error);
+      throw error instanceof this.kafka.ResponseError ? error : brokerFailure(this.address, error);
     });
   }
 
@@ -151,7 +148,7 @@ export class BrokerConnection {
   destroy(reason: unknown): void {
     if (this.#ended !== undefined) return;
     this.#ended = reason;
-    this.#socket.destroy();
+    this.socket.destroy();
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const { timer, done } of waiting) {
@@ -173,9 +170,9 @@ export class BrokerConnection {
       .appendString(CLIENT_ID, false);
     if (request.hasTags) writer.appendTaggedFields();
     writer.appendFrom(body).prependLength();
-    const timer = setTimeout(() => this.destroy(silent(this.#requestMs)), this.#requestMs);
+    const timer = setTimeout(() => this.destroy(silent(this.requestMs)), this.requestMs);
     this.#waiting.set(id, { ...request, timer });
-    this.#socket.write(writer.buffer);
+    this.socket.write(writer.buffer);
   }
 
   #receive(piece: Buffer): void {

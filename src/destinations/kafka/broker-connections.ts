@@ -37,14 +37,12 @@ export class BrokerConnections {
   readonly bootstrap: readonly BrokerAddress[];
   /** Timeout of connecting and of each request, in milliseconds. */
   readonly stepMs: number;
-  readonly #parts: BrokerConnectionsParts;
   readonly #connections = new Map<string, Promise<BrokerConnection>>();
   #turn: number;
   #idle: Timer | undefined;
 
-  constructor(parts: BrokerConnectionsParts) {
+  constructor(private readonly parts: BrokerConnectionsParts) {
     const { config } = parts;
-    this.#parts = parts;
     this.bootstrap = addressesOf(config.brokers);
     this.stepMs = Math.min(config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT, STEP_MS_MAX);
     // A random start spreads the connections of many nodes over the brokers.
@@ -142,7 +140,7 @@ export class BrokerConnections {
   /** Connects to a broker and authenticates. Rejects with a `KafkaFailure` naming the broker. */
   async #open(address: BrokerAddress, signal: AbortSignal, onStage?: OnStage) {
     const { host, port } = address;
-    const { egress, config, workspaceId, scramKeys } = this.#parts;
+    const { egress, config, workspaceId, scramKeys } = this.parts;
     const { tls = "verify", tlsCa, tlsServerName, user, password = "", mechanism } = config;
     try {
       const kafka = await loadKafkaProtocol();

@@ -29,8 +29,6 @@ const BATCH_BYTES_MAX = 1_000_000;
  * after the broker refused a batch as too large.
  */
 export class Partition {
-  readonly topic: string;
-  readonly index: number;
   readonly queue = new PartitionQueue<KafkaEventRecord>();
   /**
    * Maximum bytes of the next batch. After a batch was refused as too large, the maximum is half of
@@ -43,10 +41,10 @@ export class Partition {
    */
   #countMax = Number.POSITIVE_INFINITY;
 
-  constructor(topic: string, index: number) {
-    this.topic = topic;
-    this.index = index;
-  }
+  constructor(
+    readonly topic: string,
+    readonly index: number,
+  ) {}
 
   /**
    * Returns the batch that was sent and has no outcome yet, or makes a batch of the first queued

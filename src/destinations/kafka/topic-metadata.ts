@@ -7,8 +7,7 @@ import {
 import type { MetadataAnswer } from "../../kafka/library.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
 import type { BrokerConnections } from "./broker-connections.ts";
-import type { BrokerAddress } from "./failures.ts";
-import { codeOf, isOfTopic } from "./failures.ts";
+import { type BrokerAddress, codeOf, isOfTopic } from "./failures.ts";
 import { KAFKA_TOPICS_MAX } from "./limits.ts";
 
 /** Age in milliseconds at which the metadata of a topic is requested again. */
@@ -32,8 +31,6 @@ interface TopicLeaders {
 
 /** Cache of the partitions of topics, and of the brokers that lead them. */
 export class TopicMetadata {
-  readonly #brokers: BrokerConnections;
-  readonly #isMade: boolean;
   readonly #known = new Map<string, TopicLeaders>();
   /**
    * Topics that the brokers have been asked to create and that are still missing, with the time of
@@ -46,10 +43,10 @@ export class TopicMetadata {
    */
   #isInDoubt = false;
 
-  constructor(brokers: BrokerConnections, isMade: boolean) {
-    this.#brokers = brokers;
-    this.#isMade = isMade;
-  }
+  constructor(
+    private readonly brokers: BrokerConnections,
+    private readonly isMade: boolean,
+  ) {}
 
   get(name: string): TopicLeaders | undefined {
     return this.#known.get(name);
@@ -64,7 +61,7 @@ export class TopicMetadata {
       if (isFresh && room <= 0) continue;
       admitted.add(name);
       // A missing topic counts only when the brokers create it.
-      if (isFresh && this.#isMade) room -= 1;
+      if (isFresh && this.isMade) room -= 1;
     }
     return admitted;
   }
@@ -72,7 +69,7 @@ export class TopicMetadata {
   /** Whether an error of a topic is permanent, so that events for this topic must be refused. */
   isLost(name: string, code: number): boolean {
     const isMissing = code === UNKNOWN_TOPIC || code === LEADER_NOT_AVAILABLE;
-    if (isMissing && this.#isMade) {
+    if (isMissing && this.isMade) {
       const askedAt = this.#asked.get(name);
       return askedAt !== undefined && performance.now() - askedAt > APPEAR_MS_MAX;
     }
@@ -119,7 +116,7 @@ export class TopicMetadata {
       if (valid.length === 0) {
         faults.set(name, stated[0]?.errorCode ?? UNKNOWN_TOPIC);
         // The topic was deleted, and this request has asked the brokers to create it again.
-        if (this.#known.delete(name) && this.#isMade) this.#asked.set(name, performance.now());
+        if (this.#known.delete(name) && this.isMade) this.#asked.set(name, performance.now());
         continue;
       }
       const topic = latestLeaders(valid, before);
@@ -134,16 +131,16 @@ export class TopicMetadata {
 
   async #answers(names: string[], signal: AbortSignal): Promise<MetadataAnswer[]> {
     const ask = (connection: BrokerConnection) => this.#metadata(connection, names);
-    if (!this.#isInDoubt) return [await ask(await this.#brokers.connectAny(signal))];
-    return await this.#brokers.askSeveral(this.#addresses.values(), ask, signal);
+    if (!this.#isInDoubt) return [await ask(await this.brokers.connectAny(signal))];
+    return await this.brokers.askSeveral(this.#addresses.values(), ask, signal);
   }
 
   async #metadata(connection: BrokerConnection, names: string[]): Promise<MetadataAnswer> {
-    for (const name of this.#isMade ? names : []) {
+    for (const name of this.isMade ? names : []) {
       if (!this.#known.has(name)) this.#asked.getOrInsert(name, performance.now());
     }
     try {
-      return await connection.request("metadata", names, this.#isMade, false);
+      return await connection.request("metadata", names, this.isMade, false);
     } catch (error) {
       // The answer with an error of one topic also has the metadata of the others.
       const { ResponseError } = connection.kafka;

@@ -31,9 +31,6 @@ const LOCK_MS_MAX = 5_000;
  * overlap: a caller awaits one before it makes the next.
  */
 export class PostgresDatabase implements TableConnection {
-  readonly #config: PostgresConfig;
-  readonly #workspaceId: string;
-  readonly #egress: Egress;
   readonly #scramKeys: ScramKeys;
   readonly #schema: string;
   readonly #timeoutMs: number;
@@ -43,14 +40,11 @@ export class PostgresDatabase implements TableConnection {
   #idle: Timer | undefined;
 
   constructor(
-    config: PostgresConfig,
-    workspaceId: string,
-    egress: Egress,
+    private readonly config: PostgresConfig,
+    private readonly workspaceId: string,
+    private readonly egress: Egress,
     derivations: ScramDerivations,
   ) {
-    this.#config = config;
-    this.#workspaceId = workspaceId;
-    this.#egress = egress;
     this.#scramKeys = derivations.keysOf(workspaceId);
     this.#schema = config.schema ?? "public";
     this.#timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
@@ -180,7 +174,7 @@ export class PostgresDatabase implements TableConnection {
   }
 
   async #open(deadline: Deadline, onStage?: OnStage): Promise<PostgresSession> {
-    const { host, port = 5432, tls = "verify", tlsCa, tlsServerName } = this.#config;
+    const { host, port = 5432, tls = "verify", tlsCa, tlsServerName } = this.config;
     const isSecure = tls === "verify";
     const tlsOptions = {
       ca: tlsCa,
@@ -189,8 +183,8 @@ export class PostgresDatabase implements TableConnection {
     };
     deadline.awaited = "connection";
     const aborted = deadline.signal();
-    const socket: Socket = await this.#egress.connect({
-      workspaceId: this.#workspaceId,
+    const socket: Socket = await this.egress.connect({
+      workspaceId: this.workspaceId,
       host,
       port,
       timeoutMs: this.#timeoutMs,
@@ -201,7 +195,7 @@ export class PostgresDatabase implements TableConnection {
     deadline.awaited = "complete answer of the database";
     deadline.onEnd((reason) => socket.destroy(reason as Error));
     try {
-      const account = { ...this.#config, scramKeys: this.#scramKeys };
+      const account = { ...this.config, scramKeys: this.#scramKeys };
       return await PostgresSession.open(socket, account, isSecure);
     } catch (error) {
       socket.destroy();

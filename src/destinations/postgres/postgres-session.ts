@@ -55,7 +55,6 @@ interface PendingQuery {
 
 /** An authenticated connection to PostgreSQL, which runs one query at a time. */
 export class PostgresSession {
-  readonly #socket: Socket;
   readonly #messages = new PostgresMessageReader(DATABASE_ANSWER_BYTES_MAX);
   #signIn: PostgresSignIn | undefined;
   /**
@@ -67,8 +66,7 @@ export class PostgresSession {
   isOpen = true;
   readonly #closed = new AbortController();
 
-  private constructor(socket: Socket) {
-    this.#socket = socket;
+  private constructor(private readonly socket: Socket) {
     socket.on("data", (piece: Buffer) => this.#receive(piece));
     socket.once("close", () => this.destroy(new SessionLost("The database ended the connection")));
   }
@@ -91,7 +89,7 @@ export class PostgresSession {
   destroy(error: unknown): void {
     this.isOpen = false;
     this.#closed.abort(error);
-    this.#socket.destroy();
+    this.socket.destroy();
     const pending = this.#pending;
     this.#pending = undefined;
     pending?.reject(error);
@@ -100,7 +98,7 @@ export class PostgresSession {
   /** Ends the session: sends a Terminate message and closes the connection. */
   close(): void {
     this.isOpen = false;
-    this.#socket.end(terminate, () => this.#socket.destroy());
+    this.socket.end(terminate, () => this.socket.destroy());
   }
 
   /**
@@ -118,7 +116,7 @@ export class PostgresSession {
         resolve,
         reject,
       };
-      this.#socket.write(messages);
+      this.socket.write(messages);
     });
   }
 
@@ -156,7 +154,7 @@ export class PostgresSession {
     const signIn = this.#signIn;
     if (signIn === undefined || signIn.isDone || message.type !== "R") return this.#handle(message);
     const response = await signIn.respond(message, this.#closed.signal);
-    if (response !== undefined && this.isOpen) this.#socket.write(response);
+    if (response !== undefined && this.isOpen) this.socket.write(response);
   }
 
   #handle({ type, body }: PostgresMessage): void {

@@ -20,23 +20,21 @@ const mechanism = "SCRAM-SHA-256";
 /** Answers the authentication messages of a PostgreSQL server until the server accepts the user. */
 export class PostgresSignIn {
   isDone = false;
-  readonly #account: PostgresCredentials;
-  readonly #isSecure: boolean;
   readonly #nonce = randomBytes(18).toString("base64");
   #serverSignature: Buffer | undefined;
   #isProved = false;
 
-  constructor(account: PostgresCredentials, isSecure: boolean) {
-    this.#account = account;
-    this.#isSecure = isSecure;
-  }
+  constructor(
+    private readonly account: PostgresCredentials,
+    private readonly isSecure: boolean,
+  ) {}
 
   /**
    * Returns the response to an authentication message (type `R`), or undefined when the message
    * needs none. Rejects when `signal` is aborted before the computation of the response begins.
    */
   async respond({ body }: PostgresMessage, signal: AbortSignal): Promise<Buffer | undefined> {
-    const { user, password } = this.#account;
+    const { user, password } = this.account;
     switch (int32(body, 0)) {
       case 0:
         // A server that began a SCRAM exchange must prove that it knows the password before it
@@ -45,7 +43,7 @@ export class PostgresSignIn {
         this.isDone = true;
         return undefined;
       case 3:
-        if (!this.#isSecure) {
+        if (!this.isSecure) {
           throw new Error("The database asks for the password unencrypted, without TLS");
         }
         return passwordFrame(password);
@@ -78,9 +76,9 @@ export class PostgresSignIn {
     const iterations = Number(match[3]);
     if (iterations < 1) throw new NotPostgres();
     const salt = Buffer.from(match[2]!, "base64");
-    const password = this.#account.password.normalize("NFKC");
+    const password = this.account.password.normalize("NFKC");
     const parameters = { hash: "sha256", password, salt, iterations } as const;
-    const salted = await this.#account.scramKeys.key(parameters, signal);
+    const salted = await this.account.scramKeys.key(parameters, signal);
     const final = `c=biws,r=${match[1]}`;
     const text = `n=,r=${this.#nonce},${challenge},${final}`;
     const key = hmac(salted, "Client Key");

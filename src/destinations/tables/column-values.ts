@@ -25,11 +25,7 @@ export type Cell = string | number | boolean;
 
 /** A value kept as its JSON text, because parsing would round long numbers. */
 export class JsonText {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 
   toJSON(): unknown {
     return JSON.parse(this.text);

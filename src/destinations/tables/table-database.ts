@@ -74,42 +74,31 @@ export interface TableDatabase {
 /** Thrown when an operation of the database fails. The message is shown to users. */
 export class DatabaseFailure extends Error {
   override readonly name = "DatabaseFailure";
-  /**
-   * `later`: a retry may succeed. `refused`: the database will never accept the rows of this batch.
-   */
-  readonly kind: "later" | "refused";
   /** Whether another program may have changed a table. Its columns must then be read again. */
-  readonly isStale: boolean;
+  readonly isStale: boolean = false;
   /**
    * Possible cause of a failure of kind `later`: an event of the batch (`event`), or only the
    * database (`destination`).
    */
-  readonly scope: FailureScope;
+  readonly scope: FailureScope = "destination";
   /** Whether the table cannot get further columns: it is a view, or the user lacks the right. */
-  readonly isFixed: boolean;
+  readonly isFixed: boolean = false;
   /** Error code from the database, such as an SQLSTATE; undefined when it sent none. */
   readonly code: string | undefined;
   /** The answer of the database; undefined when it did not answer. */
   readonly answer: ReceiverAnswer | undefined;
 
+  /**
+   * `kind` is `later` if a retry may succeed, and `refused` if the database will never accept the
+   * rows of this batch. `facts` replaces the default values of other fields.
+   */
   constructor(
-    kind: "later" | "refused",
+    readonly kind: "later" | "refused",
     message: string,
-    facts: {
-      isStale?: boolean;
-      isFixed?: boolean;
-      scope?: FailureScope;
-      code?: string;
-      answer?: ReceiverAnswer;
-    } = {},
+    facts: Partial<Omit<DatabaseFailure, keyof Error | "kind">> = {},
   ) {
     super(message);
-    this.kind = kind;
-    this.isStale = facts.isStale ?? false;
-    this.isFixed = facts.isFixed ?? false;
-    this.scope = facts.scope ?? "destination";
-    this.code = facts.code;
-    this.answer = facts.answer;
+    Object.assign(this, facts);
   }
 }
 

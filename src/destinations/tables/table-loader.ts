@@ -49,7 +49,6 @@ const SKIPPED_NAMES_MAX = 10_000;
  * need them.
  */
 export class TableLoader {
-  readonly #options: TableLoaderOptions;
   readonly #key: string;
   /** Name of the table whose rows later records update: `users`. Undefined in mode `raw`. */
   readonly #mergedTable: string | undefined;
@@ -61,8 +60,7 @@ export class TableLoader {
   #othersSince = 0;
   #tableCount: number | undefined;
 
-  constructor(options: TableLoaderOptions) {
-    this.#options = options;
+  constructor(private readonly options: TableLoaderOptions) {
     const isRaw = options.mode === "raw";
     this.#key = isRaw ? "message_id" : "id";
     this.#mergedTable = isRaw ? undefined : USERS_TABLE;
@@ -87,7 +85,7 @@ export class TableLoader {
    * index of the event, and the reason.
    */
   #rows(events: readonly OutgoingEvent[], refused: Map<number, string>): EventRow[] {
-    const { mode, rawTable, names, eventTables } = this.#options;
+    const { mode, rawTable, names, eventTables } = this.options;
     const mayNameTable = (table: string) =>
       (eventTables || table === USERS_TABLE) && !this.#skipped.has(table);
     const rows = events.flatMap((event, index) => {
@@ -194,7 +192,7 @@ export class TableLoader {
     if (columns === undefined) return undefined;
     const records: TableRecord[] = [];
     for (const row of rows) {
-      const record = wholeRecord(row, columns, this.#options.names);
+      const record = wholeRecord(row, columns, this.options.names);
       if (record === undefined) return undefined;
       records.push(record);
     }
@@ -207,7 +205,7 @@ export class TableLoader {
     rows: readonly EventRow[],
     database: TableDatabase,
   ): Promise<TableLoad> {
-    const { names } = this.#options;
+    const { names } = this.options;
     const columns = await this.#columnsFor(table, rows, database);
     const refused = new Map<number, string>();
     const records = rows
@@ -229,7 +227,7 @@ export class TableLoader {
     }
     // Another writer may add the same column with another type at the same time.
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const missing = missingColumns(rows, columns, this.#options.names);
+      const missing = missingColumns(rows, columns, this.options.names);
       if (missing.size === 0 || !(await this.#widen(table, columns, missing, database))) break;
       columns = (await read()) ?? changedByOthers(table);
     }
@@ -277,7 +275,7 @@ export class TableLoader {
     rows: readonly EventRow[],
     database: TableDatabase,
   ): Promise<ExistingTable | undefined> {
-    const columns = initialColumns(missingColumns(rows, new Map(), this.#options.names));
+    const columns = initialColumns(missingColumns(rows, new Map(), this.options.names));
     await database.createTable(table, this.#key, columns, table === this.#mergedTable);
     if (this.#tableCount !== undefined) this.#tableCount += 1;
     return await database.describe(table);

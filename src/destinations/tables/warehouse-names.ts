@@ -42,7 +42,6 @@ export interface KeyPath {
  * between two words, so pixelmill's own columns have such names.
  */
 export class WarehouseNames {
-  readonly #rules: NameRules;
   /** Path of an event's properties or traits: their columns have no prefix. */
   readonly rootPath: KeyPath = { text: "", column: undefined, below: undefined };
   /** Path of an event's context: its columns begin with `context_`. */
@@ -50,9 +49,7 @@ export class WarehouseNames {
   #pathCount = 0;
   readonly #tables = new Map<string, string>();
 
-  constructor(rules: NameRules) {
-    this.#rules = rules;
-  }
+  constructor(private readonly rules: NameRules) {}
 
   /** Returns `path` extended by `key`. */
   pathBelow(path: KeyPath, key: string): KeyPath {
@@ -106,7 +103,7 @@ export class WarehouseNames {
 
   #safe(name: string): string {
     if (name === "") return "";
-    const isWord = this.#rules.escapesWords && reservedWords.has(name);
+    const isWord = this.rules.escapesWords && reservedWords.has(name);
     return this.#cut(isWord ? `_${name}` : name, "");
   }
 
@@ -115,7 +112,7 @@ export class WarehouseNames {
    * name to keep it unique.
    */
   #cut(name: string, suffix: string): string {
-    const room = this.#rules.charsMax - suffix.length;
+    const room = this.rules.charsMax - suffix.length;
     if (name.length <= room) return name + suffix;
     const digest = createHash("sha256").update(name).digest("hex").slice(0, HASH_CHARS);
     return `${name.slice(0, room - HASH_CHARS - 1)}_${digest}${suffix}`;

@@ -83,7 +83,6 @@ interface AccessTokensOptions {
  * callers share its result. A token is used until shortly before it expires.
  */
 export class AccessTokens {
-  readonly #parts: AccessTokensOptions;
   readonly #closed = new AbortController();
   #fetching: Promise<AccessToken> | undefined;
   #failure: { error: AccessTokenError; until: number } | undefined;
@@ -96,8 +95,7 @@ export class AccessTokens {
   /** Tokens with which the receiver has accepted events, at most the last `ACCEPTED_TOKENS_MAX`. */
   readonly #accepted = new Set<string>();
 
-  constructor(parts: AccessTokensOptions) {
-    this.#parts = parts;
+  constructor(private readonly parts: AccessTokensOptions) {
     const kept = this.#token();
     if (kept?.isAccepted) this.#accepted.add(kept.text);
   }
@@ -126,7 +124,7 @@ export class AccessTokens {
     const isRevoked = this.#accepted.has(text);
     if (now < this.#heldUntil - (isRevoked ? REFUSED_MS_MIN - REVOKED_MS_MIN : 0)) return false;
     this.#heldUntil = now + REFUSED_MS_MIN;
-    this.#parts.kept.delete(this.#parts.key);
+    this.parts.kept.delete(this.parts.key);
     return true;
   }
 
@@ -151,7 +149,7 @@ export class AccessTokens {
   }
 
   #token(): AccessToken | undefined {
-    return this.#parts.kept.get(this.#parts.key);
+    return this.parts.kept.get(this.parts.key);
   }
 
   #fetchOnce(): Promise<AccessToken> {
@@ -165,11 +163,11 @@ export class AccessTokens {
 
   async #fetch(): Promise<AccessToken> {
     try {
-      const answer = await this.#parts.egress.request(this.#request());
+      const answer = await this.parts.egress.request(this.#request());
       const { text, ms } = tokenOf(answer);
       const margin = Math.min(MARGIN_MS_MAX, ms / 10);
       const token = { text, freshUntil: performance.now() + ms - margin };
-      this.#parts.kept.set(this.#parts.key, token);
+      this.parts.kept.set(this.parts.key, token);
       return token;
     } catch (cause) {
       const isKnown = cause instanceof AccessTokenError;
@@ -183,7 +181,7 @@ export class AccessTokens {
   }
 
   #request(): EgressRequest {
-    const { config, workspaceId, timeoutMs } = this.#parts;
+    const { config, workspaceId, timeoutMs } = this.parts;
     const { clientId, clientSecret, scope, audience, authStyle } = config;
     const isPost = authStyle === "post";
     const form = new URLSearchParams({
