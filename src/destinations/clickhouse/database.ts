@@ -1,12 +1,11 @@
 import type { Egress, EgressRequest } from "../../egress/egress.ts";
 import { DATABASE_ANSWER_BYTES_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
-import type { TableColumn } from "../tables/column-values.ts";
+import type { NewColumns, TableColumn } from "../tables/column-values.ts";
 import type { TableConnection } from "../tables/open-tables.ts";
 import {
   DatabaseFailure,
   type ExistingTable,
   TABLE_MARK,
-  type TableDatabase,
   type TableLoad,
 } from "../tables/table-database.ts";
 import type { ClickhouseConfig } from "./config.ts";
@@ -70,9 +69,7 @@ export class ClickhouseDatabase implements TableConnection {
     return Number(await this.#run(sql.tableCountQuery(this.#name)));
   }
 
-  async createTable(
-    ...[table, key, columns, isMerged]: Parameters<TableDatabase["createTable"]>
-  ): Promise<void> {
+  async createTable(table: string, key: string, columns: NewColumns, isMerged: boolean) {
     const text = sql.createTable(this.#qualified(table), key, columns, isMerged);
     try {
       await this.#run(text);
@@ -84,9 +81,7 @@ export class ClickhouseDatabase implements TableConnection {
     }
   }
 
-  async addColumns(
-    ...[table, columns, isMerged]: Parameters<TableDatabase["addColumns"]>
-  ): Promise<void> {
+  async addColumns(table: string, columns: NewColumns, isMerged: boolean): Promise<void> {
     await this.#run(sql.addColumns(this.#qualified(table), columns, isMerged));
   }
 

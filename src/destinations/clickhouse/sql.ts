@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ColumnType, TableColumn } from "../tables/column-values.ts";
+import type { ColumnType, NewColumns, TableColumn } from "../tables/column-values.ts";
 import { TABLE_MARK, type TableLoad } from "../tables/table-database.ts";
 
 /** Quotes and escapes a name for use in SQL. */
@@ -100,7 +100,7 @@ const TOKENS_KEPT = 1_000;
 export function createTable(
   table: string,
   key: string,
-  columns: ReadonlyMap<string, ColumnType>,
+  columns: NewColumns,
   isMerged: boolean,
 ): string {
   const settings = `settings non_replicated_deduplication_window = ${TOKENS_KEPT} comment ${literal(TABLE_MARK)}`;
@@ -128,11 +128,7 @@ export function createTable(
 const latest = (type: ColumnType) =>
   `SimpleAggregateFunction(anyLast, Nullable(${sqlTypes[type]}))`;
 
-export function addColumns(
-  table: string,
-  columns: ReadonlyMap<string, ColumnType>,
-  isMerged: boolean,
-): string {
+export function addColumns(table: string, columns: NewColumns, isMerged: boolean): string {
   const lines = [...columns].map(([name, type]) => {
     const sqlType = isMerged ? latest(type) : `Nullable(${sqlTypes[type]})`;
     return `add column if not exists ${quoted(name)} ${sqlType}`;

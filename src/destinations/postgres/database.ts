@@ -3,13 +3,12 @@ import { Deadline } from "../../egress/deadline.ts";
 import type { Egress, OnStage } from "../../egress/egress.ts";
 import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import type { ScramDerivations, ScramKeys } from "../scram-keys.ts";
-import type { TableColumn } from "../tables/column-values.ts";
+import type { NewColumns, TableColumn } from "../tables/column-values.ts";
 import type { TableConnection } from "../tables/open-tables.ts";
 import {
   DatabaseFailure,
   type ExistingTable,
   TABLE_MARK,
-  type TableDatabase,
   type TableLoad,
 } from "../tables/table-database.ts";
 import type { PostgresConfig } from "./config.ts";
@@ -82,27 +81,25 @@ export class PostgresDatabase implements TableConnection {
     return Number(row?.[0] ?? 0);
   }
 
-  async createTable(
-    ...[table, key, columns]: Parameters<TableDatabase["createTable"]>
-  ): Promise<void> {
+  async createTable(table: string, key: string, columns: NewColumns): Promise<void> {
     const schemas = await this.#run([sql.schemaQuery, this.#schema]);
     if (schemas.length === 0) {
       await this.#create([`create schema if not exists ${sql.quoted(this.#schema)}`]);
     }
     await this.#create(
-      [sql.createTable(this.#schema, table, key, columns)],
-      [sql.markTable(this.#schema, table, TABLE_MARK)],
+      [sql.createTable(this.#qualified(table), key, columns)],
+      [sql.markTable(this.#qualified(table), TABLE_MARK)],
     );
   }
 
-  async addColumns(...[table, columns]: Parameters<TableDatabase["addColumns"]>): Promise<void> {
-    await this.#run([sql.addColumns(this.#schema, table, columns)]);
+  async addColumns(table: string, columns: NewColumns): Promise<void> {
+    await this.#run([sql.addColumns(this.#qualified(table), columns)]);
   }
 
   async insert(loads: readonly TableLoad[], key: string): Promise<void> {
-    const statements = loads.map(
-      (load): Statement => [sql.insertRows(this.#schema, load, key), JSON.stringify(load.records)],
-    );
+    const statements = loads.map((load): Statement => {
+      return [sql.insertRows(this.#qualified(load.table), load, key), JSON.stringify(load.records)];
+    });
     await this.#run(...statements);
   }
 
@@ -111,6 +108,10 @@ export class PostgresDatabase implements TableConnection {
     const schemas = await this.#run([sql.schemaQuery, this.#schema]);
     const text = sql.testStatements(this.#schema, schemas.length > 0, this.#settings);
     await this.#send(simpleQuery(text)).catch(rethrow);
+  }
+
+  #qualified(table: string): string {
+    return sql.qualified(this.#schema, table);
   }
 
   /** Opens the connection and signs in, unless the connection is already open. */

@@ -1,9 +1,14 @@
-import type { ColumnType, TableColumn } from "../tables/column-values.ts";
+import type { ColumnType, NewColumns, TableColumn } from "../tables/column-values.ts";
 import type { TableLoad } from "../tables/table-database.ts";
 
 /** Quotes and escapes a name for use in SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Returns the quoted name of a table with its schema. */
+export function qualified(schema: string, table: string): string {
+  return `${quoted(schema)}.${quoted(table)}`;
 }
 
 /**
@@ -94,41 +99,31 @@ export function columnOf(sqlType: string, isReadOnly: boolean): TableColumn {
   return { type: "other", ...columnTypes.get(name), sqlType };
 }
 
-export function createTable(
-  schema: string,
-  table: string,
-  key: string,
-  columns: ReadonlyMap<string, ColumnType>,
-): string {
+export function createTable(table: string, key: string, columns: NewColumns): string {
   const lines = [...columns].map(([name, type]) => {
     return `${quoted(name)} ${sqlTypes[type]}${name === key ? " primary key" : ""}`;
   });
-  return `create table ${quoted(schema)}.${quoted(table)} (${lines.join(", ")})`;
+  return `create table ${table} (${lines.join(", ")})`;
 }
 
-export function markTable(schema: string, table: string, mark: string): string {
-  return `comment on table ${quoted(schema)}.${quoted(table)} is '${mark}'`;
+export function markTable(table: string, mark: string): string {
+  return `comment on table ${table} is '${mark}'`;
 }
 
-export function addColumns(
-  schema: string,
-  table: string,
-  columns: ReadonlyMap<string, ColumnType>,
-): string {
+export function addColumns(table: string, columns: NewColumns): string {
   const lines = [...columns].map(
     ([name, type]) => `add column if not exists ${quoted(name)} ${sqlTypes[type]}`,
   );
-  return `alter table ${quoted(schema)}.${quoted(table)} ${lines.join(", ")}`;
+  return `alter table ${table} ${lines.join(", ")}`;
 }
 
 /**
  * Returns the SQL of a connection test, which creates a table, writes a row, and rolls both back.
  */
 export function testStatements(schema: string, schemaExists: boolean, settings: string): string {
-  const quotedSchema = quoted(schema);
-  const table = `${quotedSchema}."pixelmill_connection_test"`;
+  const table = qualified(schema, "pixelmill_connection_test");
   return (
-    `begin; ${settings}; ${schemaExists ? "" : `create schema ${quotedSchema};`} create table ${table} (id text primary key); ` +
+    `begin; ${settings}; ${schemaExists ? "" : `create schema ${quoted(schema)};`} create table ${table} (id text primary key); ` +
     `insert into ${table} values ('test'); rollback`
   );
 }
@@ -138,8 +133,8 @@ export function testStatements(schema: string, schemaExists: boolean, settings: 
  * records, which costs pixelmill a third of the CPU time of one array per column.
  */
 export function insertRows(
-  schema: string,
-  { table, columns, isMerged = false }: Omit<TableLoad, "records">,
+  table: string,
+  { columns, isMerged = false }: Pick<TableLoad, "columns" | "isMerged">,
   key: string,
 ): string {
   const used = [...columns];
@@ -155,7 +150,7 @@ export function insertRows(
   });
   const updates = isMerged ? updatesOf(used.map(([name]) => name).filter((it) => it !== key)) : [];
   return (
-    `insert into ${quoted(schema)}.${quoted(table)} as t (${names}) select ${values.join(", ")} ` +
+    `insert into ${table} as t (${names}) select ${values.join(", ")} ` +
     `from json_to_recordset($1::json) as r(${types.join(", ")}) ` +
     `on conflict (${quoted(key)}) do ${updates.length === 0 ? "nothing" : `update set ${updates.join(", ")}`}`
   );

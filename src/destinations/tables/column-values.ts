@@ -1,6 +1,9 @@
 /** Types of the columns that pixelmill creates, the same as in RudderStack's warehouse. */
 export type ColumnType = "string" | "int" | "float" | "boolean" | "datetime" | "json";
 
+/** Columns to create: their types, by name. */
+export type NewColumns = ReadonlyMap<string, ColumnType>;
+
 /** A column of an existing table. */
 export interface TableColumn {
   /** Type of the column. Pixelmill never writes to a column of type `other`. */

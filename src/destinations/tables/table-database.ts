@@ -1,6 +1,6 @@
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 import type { FailureScope } from "../destination.ts";
-import type { Cell, ColumnType } from "./column-values.ts";
+import type { Cell, NewColumns } from "./column-values.ts";
 import type { TableColumns, TableRecord } from "./table-records.ts";
 
 /** Records to insert into one table. `refused` lists the events for which there is no record. */
@@ -51,18 +51,9 @@ export interface TableDatabase {
   /** Returns the number of tables in the schema. */
   countTables(): Promise<number>;
   /** Creates the table with the comment `TABLE_MARK`, unless the table exists. */
-  createTable(
-    table: string,
-    key: string,
-    columns: ReadonlyMap<string, ColumnType>,
-    isMerged: boolean,
-  ): Promise<void>;
+  createTable(table: string, key: string, columns: NewColumns, isMerged: boolean): Promise<void>;
   /** Adds the given columns, except those that exist already. */
-  addColumns(
-    table: string,
-    columns: ReadonlyMap<string, ColumnType>,
-    isMerged: boolean,
-  ): Promise<void>;
+  addColumns(table: string, columns: NewColumns, isMerged: boolean): Promise<void>;
   /**
    * Inserts all records of all `loads`, or none. A record is dropped if the table has a row with
    * the same value in the column `key`. With `isMerged`, the record updates that row instead. All

@@ -1,5 +1,6 @@
 import { assert } from "../../assert.ts";
 import type { DeliveryResult, OutgoingEvent } from "../destination.ts";
+import type { NewColumns } from "./column-values.ts";
 import { type EventRow, NoRowError, rawRow, rowsOf, USERS_TABLE } from "./event-rows.ts";
 import { KnownTables } from "./known-tables.ts";
 import { TABLES_OF_DESTINATION_MAX } from "./limits.ts";
@@ -243,7 +244,7 @@ export class TableLoader {
   async #widen(
     table: string,
     columns: TableColumns,
-    missing: Parameters<TableDatabase["addColumns"]>[1],
+    missing: NewColumns,
     database: TableDatabase,
   ): Promise<boolean> {
     if (this.#fixed.has(table)) return false;

@@ -4,6 +4,7 @@ import {
   cleanJson,
   commonType,
   fit,
+  type NewColumns,
   type TableColumn,
   typeOf,
 } from "./column-values.ts";
@@ -42,7 +43,7 @@ export function missingColumns(
   rows: readonly EventRow[],
   columns: TableColumns,
   names: WarehouseNames,
-): Map<string, ColumnType> {
+): NewColumns {
   const missing = new Map<string, ColumnType>();
   const hasRoom = () => columns.size + missing.size < TABLE_COLUMNS_MAX;
   let needsRest = false;
@@ -79,7 +80,7 @@ export function missingColumns(
  * example the name of a system column. Such columns are added after the database has described the
  * new table.
  */
-export function initialColumns(missing: ReadonlyMap<string, ColumnType>): Map<string, ColumnType> {
+export function initialColumns(missing: NewColumns): NewColumns {
   return new Map([...missing].filter(([column]) => knownTypes.has(column)));
 }
 

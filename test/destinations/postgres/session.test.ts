@@ -273,13 +273,13 @@ test("the tables of a schema are counted, and none without an answer", async () 
 test("a table is created with its schema, where that is missing, and with its mark", async () => {
   const there = new FakeSocket(welcome, rows(row("1")), rows());
   const one = setup([there], { schema: "s" });
-  await one.within(() => one.database.createTable("t", "id", created, false));
+  await one.within(() => one.database.createTable("t", "id", created));
   expect(there.written).toHaveLength(3);
   expect(String(there.written[2])).toContain('create table "s"."t" ("id" text primary key)');
   expect(String(there.written[2])).toContain(`comment on table "s"."t" is 'pixelmill'`);
   const missing = new FakeSocket(welcome, rows(), rows(), rows());
   const other = setup([missing], { schema: "s" });
-  await other.within(() => other.database.createTable("t", "id", created, false));
+  await other.within(() => other.database.createTable("t", "id", created));
   expect(String(missing.written[2])).toContain('create schema if not exists "s"');
   expect(missing.written).toHaveLength(4);
 });
@@ -287,11 +287,11 @@ test("a table is created with its schema, where that is missing, and with its ma
 test("another writer may create a table first, and any other error is a failure", async () => {
   for (const code of ["42P07", "42P06", "42710", "23505"]) {
     const { database, failure } = setup([new FakeSocket(welcome, rows(row("1")), failed(code))]);
-    const create = () => database.createTable("t", "id", created, false);
+    const create = () => database.createTable("t", "id", created);
     expect([code, await failure(create)]).toEqual([code, undefined]);
   }
   const { database, failure } = setup([new FakeSocket(welcome, rows(row("1")), failed("42501"))]);
-  const thrown = await failure(() => database.createTable("t", "id", created, false));
+  const thrown = await failure(() => database.createTable("t", "id", created));
   expect(thrown?.code).toBe("42501");
 });
 

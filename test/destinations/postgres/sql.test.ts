@@ -35,17 +35,19 @@ const types = { id: "string", n: "int", 'a "b"': "json" } as const;
 
 test("a table is created with its key, and gets further columns", () => {
   const made = new Map(Object.entries(types));
-  expect(sql.createTable("s", "t", "id", made)).toBe(
+  expect(sql.createTable(sql.qualified("s", "t"), "id", made)).toBe(
     'create table "s"."t" ("id" text primary key, "n" bigint, "a ""b""" jsonb)',
   );
-  expect(sql.addColumns("s", "t", made)).toBe(
+  expect(sql.addColumns(sql.qualified("s", "t"), made)).toBe(
     'alter table "s"."t" add column if not exists "id" text, ' +
       'add column if not exists "n" bigint, add column if not exists "a ""b""" jsonb',
   );
 });
 
 test("a table is marked by its comment", () => {
-  expect(sql.markTable("s", 't"', "mark")).toBe('comment on table "s"."t""" is \'mark\'');
+  expect(sql.markTable(sql.qualified("s", 't"'), "mark")).toBe(
+    'comment on table "s"."t""" is \'mark\'',
+  );
 });
 
 test("a connection test creates a schema only if there is none, and rolls everything back", () => {
@@ -64,7 +66,7 @@ test("records are inserted with the given columns, and merged only where this is
   );
   const load = (record: Record<string, string>, isMerged = false) => {
     const columns = new Map([...described].filter(([name]) => name in record));
-    return sql.insertRows("s", { table: "t", columns, isMerged }, "id");
+    return sql.insertRows(sql.qualified("s", "t"), { columns, isMerged }, "id");
   };
   expect(load({ id: "1", j: "{}" })).toBe(
     'insert into "s"."t" as t ("id", "j") select r."id", r."j"::jsonb ' +
