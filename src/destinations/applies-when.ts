@@ -7,14 +7,6 @@ import type { TSchema } from "@sinclair/typebox";
  */
 export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 
-/**
- * Returns the schema of a setting that has an effect only under `condition`. Forms show the setting
- * only if the condition is met, and the server refuses a config that has the setting otherwise.
- */
-export function appliesWhen<T extends TSchema>(condition: EffectCondition, schema: T): T {
-  return { ...schema, "x-applies-when": condition };
-}
-
 interface ConfigSchema {
   properties?: Record<string, { default?: unknown; "x-applies-when"?: EffectCondition }>;
 }

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { conditionText } from "../../src/destinations/applies-when.ts";
+import { rudderstackKeys } from "../../src/destinations/config-schema.ts";
 import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { FILE_BATCH_EVENTS_MAX } from "../../src/destinations/file/limits.ts";
 import { DATABASE_BATCH_EVENTS_MAX } from "../../src/destinations/limits.ts";
-import { rudderstackKeys } from "../../src/destinations/rudderstack-keys.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import {
   DELIVERY_BYTES_MAX,

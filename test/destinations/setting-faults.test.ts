@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { type TObject, Type } from "@sinclair/typebox";
-import { applies, appliesWhen, conditionText } from "../../src/destinations/applies-when.ts";
+import { applies, conditionText } from "../../src/destinations/applies-when.ts";
 import { configFaults, egressFaults } from "../../src/destinations/config-faults.ts";
+import { appliesWhen } from "../../src/destinations/config-schema.ts";
 import { audienceOfUrl } from "../../src/destinations/secret-audience.ts";
 import { EgressRefused } from "../../src/egress/egress.ts";
 import { oneOf, optionalFlag, optionalInteger } from "../../src/settings/schema-types.ts";

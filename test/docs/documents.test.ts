@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { Glob } from "bun";
+import { rudderstackKeys } from "../../src/destinations/config-schema.ts";
 import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
-import { rudderstackKeys } from "../../src/destinations/rudderstack-keys.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { anchors, documents, links } from "./markdown.ts";
 import { constants, numberFaults } from "./numbers.ts";

@@ -2,9 +2,8 @@ import { type Static, Type } from "@sinclair/typebox";
 import { checkedUrl } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
-import { essential } from "../essential.ts";
+import { essential, rudderstackKeys } from "../config-schema.ts";
 import { DATABASE_TEXT_CHARS_MAX } from "../limits.ts";
-import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, databaseName, tableKeys, tlsKeys } from "../tables/config.ts";
 
 export const ClickhouseConfig = Type.Object({

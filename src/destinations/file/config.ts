@@ -3,11 +3,9 @@ import { Value } from "@sinclair/typebox/value";
 import { type Detail, describeValue } from "../../errors.ts";
 import { DELIVERY_BYTES_MAX, GATHERED_BYTES_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
 import { oneOf, optionalInteger } from "../../settings/schema-types.ts";
-import { appliesWhen } from "../applies-when.ts";
 import { configFaults } from "../config-faults.ts";
+import { appliesWhen, essential, rudderstackKeys } from "../config-schema.ts";
 import type { BatchLimits } from "../destination.ts";
-import { essential } from "../essential.ts";
-import { rudderstackKeys } from "../rudderstack-keys.ts";
 import {
   FILE_KEEP_MS_MAX,
   FILE_PATH_CHARS_MAX,

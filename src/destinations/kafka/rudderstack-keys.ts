@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import { oneOf } from "../../settings/schema-types.ts";
+import { oneOf, optionalFlag, optionalText } from "../../settings/schema-types.ts";
+import { ignoredKey, uncheckedKey } from "../config-schema.ts";
 import type { RudderstackKeys } from "../rudderstack-form.ts";
-import { ignoredKey } from "../rudderstack-keys.ts";
 
 const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA-512" } as const;
 
@@ -14,26 +14,22 @@ const ignored = [
   ...["sshHost", "sshPort", "sshUser", "sshPublicKey"],
 ];
 
-const only = (description: string) => Type.Optional(Type.Boolean({ description }));
-
 /**
  * Describes how the config of a Kafka destination is written in RudderStack's keys, for
  * RudderStack's clients.
  */
 export const kafkaRudderstackKeys: RudderstackKeys = {
   schemas: {
-    hostName: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 1_024, description: "Brokers, with commas between" }),
-    ),
-    port: Type.Optional(Type.Unknown({ description: "TCP port of the brokers" })),
-    sslEnabled: only("True is `tls: verify`, and false or none `off`"),
-    caCertificate: Type.Optional(Type.Unknown({ description: "As `tlsCa`" })),
-    useSASL: only("Whether `username` and `password` are used"),
+    hostName: optionalText("Brokers, with commas between", { maxLength: 1_024 }),
+    port: uncheckedKey("TCP port of the brokers"),
+    sslEnabled: optionalFlag("True is `tls: verify`, and false or none `off`"),
+    caCertificate: uncheckedKey("As `tlsCa`"),
+    useSASL: optionalFlag("Whether `username` and `password` are used"),
     saslType: Type.Optional(oneOf(["plain", "sha256", "sha512"])),
-    username: Type.Optional(Type.Unknown({ description: "As `user`" })),
-    convertToAvro: only("Only false"),
-    enableMultiTopic: only("Only false"),
-    useSSH: only("Only false"),
+    username: uncheckedKey("As `user`"),
+    convertToAvro: optionalFlag("Only false"),
+    enableMultiTopic: optionalFlag("Only false"),
+    useSSH: optionalFlag("Only false"),
     ...Object.fromEntries(ignored.map((key) => [key, ignoredKey()])),
   },
   names: {

@@ -1,6 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { essential } from "../essential.ts";
-import { rudderstackKeys } from "../rudderstack-keys.ts";
+import { essential, rudderstackKeys } from "../config-schema.ts";
 import {
   certificateKeys,
   databaseKeys,

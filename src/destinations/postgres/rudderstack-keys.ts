@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { oneOf, optionalFlag } from "../../settings/schema-types.ts";
+import { ignoredKey, uncheckedKey } from "../config-schema.ts";
 import type { RudderstackKeys } from "../rudderstack-form.ts";
-import { ignoredKey } from "../rudderstack-keys.ts";
 
 /**
  * Keys in configs of RudderStack's warehouses that pixelmill accepts and ignores: keys of staging
@@ -25,14 +25,14 @@ const unusedSecrets = [
  */
 export const postgresRudderstackKeys: RudderstackKeys = {
   schemas: {
-    port: Type.Optional(Type.Unknown({ description: "TCP port, as a text or a number" })),
-    namespace: Type.Optional(Type.Unknown({ description: "As `schema`" })),
+    port: uncheckedKey("TCP port, as a text or a number"),
+    namespace: uncheckedKey("As `schema`"),
     sslMode: Type.Optional(
       oneOf(["disable", "require", "verify-ca"], {
         description: "`disable` is `tls: off`; both others are `verify`",
       }),
     ),
-    serverCA: Type.Optional(Type.Unknown({ description: "As `tlsCa`" })),
+    serverCA: uncheckedKey("As `tlsCa`"),
     clientKey: ignoredKey(),
     clientCert: ignoredKey(),
     useSSH: optionalFlag("Only false"),

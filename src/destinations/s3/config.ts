@@ -5,8 +5,7 @@ import type { Detail } from "../../errors.ts";
 import { GATHERED_BYTES_MAX, GATHERED_EVENTS_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
 import { oneOf, optionalFlag, optionalInteger } from "../../settings/schema-types.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
-import { essential } from "../essential.ts";
-import { rudderstackKeys } from "../rudderstack-keys.ts";
+import { essential, rudderstackKeys } from "../config-schema.ts";
 import { S3_TIMEOUT_MS_DEFAULT, S3_TIMEOUT_MS_MAX } from "./limits.ts";
 
 /** Default time, in milliseconds, that events accumulate for one object. */

@@ -1,9 +1,6 @@
-import { Type } from "@sinclair/typebox";
 import { optionalFlag } from "../../settings/schema-types.ts";
+import { ignoredKey, uncheckedKey } from "../config-schema.ts";
 import type { RudderstackKeys } from "../rudderstack-form.ts";
-import { ignoredKey } from "../rudderstack-keys.ts";
-
-const text = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 /**
  * Describes how the config of an S3 destination is written in RudderStack's keys, for RudderStack's
@@ -11,9 +8,9 @@ const text = (description: string) => Type.Optional(Type.Unknown({ description }
  */
 export const s3RudderstackKeys: RudderstackKeys = {
   schemas: {
-    bucketName: text("As `bucket`"),
-    accessKeyID: text("As `accessKeyId`"),
-    accessKey: text("As `secretAccessKey`"),
+    bucketName: uncheckedKey("As `bucket`"),
+    accessKeyID: uncheckedKey("As `accessKeyId`"),
+    accessKey: uncheckedKey("As `secretAccessKey`"),
     roleBasedAuth: optionalFlag("Only false: needs access keys"),
     iamRoleARN: ignoredKey(),
     // Amazon encrypts every object.

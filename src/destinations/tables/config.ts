@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { oneOf, optionalFlag, optionalInteger, optionalText } from "../../settings/schema-types.ts";
-import { appliesWhen } from "../applies-when.ts";
-import { essential } from "../essential.ts";
+import { appliesWhen, essential } from "../config-schema.ts";
 import {
   DATABASE_BATCH_EVENTS_MAX,
   DATABASE_CA_CHARS_MAX,

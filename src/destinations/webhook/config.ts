@@ -2,10 +2,8 @@ import { type Static, Type } from "@sinclair/typebox";
 import { checkedUrl } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { optionalFlag, optionalInteger } from "../../settings/schema-types.ts";
-import { appliesWhen } from "../applies-when.ts";
+import { appliesWhen, essential, rudderstackKeys } from "../config-schema.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
-import { essential } from "../essential.ts";
-import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { headerNameFault, headerValueFault } from "./headers.ts";
 import {
   OAUTH_TEXT_CHARS_MAX,

@@ -11,7 +11,7 @@ import {
   schemaWithSecrets,
   secretsSet,
 } from "../../../src/api/routes/resources/destination-config.ts";
-import { appliesWhen } from "../../../src/destinations/applies-when.ts";
+import { appliesWhen } from "../../../src/destinations/config-schema.ts";
 import type { DestinationKind } from "../../../src/destinations/destination.ts";
 import { ApiError } from "../../../src/errors.ts";
 
