@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { addressesOf, kafkaFaults } from "../../src/destinations/kafka/config.ts";
-import { namesEvent, topicOf } from "../../src/destinations/kafka/topic-name.ts";
+import { namesEvent, topicOf } from "../../src/destinations/kafka/config.ts";
 
 test.each([
   ["a:1", [{ host: "a", port: 1 }]],

@@ -12,10 +12,10 @@ import type {
   DestinationKind,
   OpenDestination,
 } from "../../src/destinations/destination.ts";
+import { topicOf } from "../../src/destinations/kafka/config.ts";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { KAFKA_TOPICS_MAX } from "../../src/destinations/kafka/limits.ts";
 import { partitionOf } from "../../src/destinations/kafka/partition.ts";
-import { topicOf } from "../../src/destinations/kafka/topic-name.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { connectClients, type KafkaClients } from "../../src/kafka/client.ts";
 import { brokersMissing } from "../cluster/brokers.ts";

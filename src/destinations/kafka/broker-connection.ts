@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Callback, Connection, Reader, Writer } from "@platformatic/kafka";
+import type { Connection } from "@platformatic/kafka";
 import { boundedAnswer } from "../../kafka/bounded-connections.ts";
 import type { KafkaProtocol } from "../../kafka/library.ts";
 import { FrameReader } from "../frame-reader.ts";
@@ -16,19 +16,9 @@ interface Requests {
   produce: KafkaProtocol["produceV11"]["api"];
 }
 
-interface Request<T> {
-  make: () => Writer | Promise<Writer>;
-  read: (id: number, key: number, version: number, reader: Reader) => T;
-  key: number;
-  version: number;
-  hasTags: boolean;
-  answerHasTags: boolean;
-  done: Callback<T>;
-}
-
-interface Waiting extends Request<unknown> {
-  timer: Timer;
-}
+/** Arguments with which the client library sends a request over a connection. */
+type Request = Parameters<Connection["send"]>;
+const callbackOf = ([, , , , , , done]: Request) => done;
 
 const VERSION_MAX = 20;
 const CLIENT_ID = "pixelmill";
@@ -46,7 +36,7 @@ export class BrokerConnection {
   expiresAt = Number.POSITIVE_INFINITY;
   /** Called once, when the connection ends. */
   onEnd: () => void = () => {};
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, { request: Request; timer: Timer }>();
   readonly #versions = new Map<string, { min: number; max: number }>();
   #lastId = 0;
   readonly #frames = new FrameReader(frameLength);
@@ -131,17 +121,8 @@ export class BrokerConnection {
   /**
    * Sends a request and passes its decoded answer to `done`. The client library calls this method.
    */
-  send<T>(
-    key: number,
-    version: number,
-    make: Request<T>["make"],
-    read: Request<T>["read"],
-    hasTags: boolean,
-    answerHasTags: boolean,
-    done: Request<T>["done"],
-  ): void {
-    const request = { key, version, make, read, hasTags, answerHasTags, done };
-    void this.#send(request as Request<unknown>).catch((error) => done(error));
+  send(...request: Request): void {
+    void this.#send(request).catch(callbackOf(request));
   }
 
   /** Closes the connection at once. Requests that wait for an answer fail because of `reason`. */
@@ -151,27 +132,28 @@ export class BrokerConnection {
     this.socket.destroy();
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { timer, done } of waiting) {
+    for (const { timer, request } of waiting) {
       clearTimeout(timer);
-      done(reason as Error);
+      callbackOf(request)(reason as Error);
     }
     this.onEnd();
   }
 
-  async #send(request: Request<unknown>): Promise<void> {
-    const body = await request.make();
+  async #send(request: Request): Promise<void> {
+    const [key, version, make, , hasTags] = request;
+    const body = await make();
     if (this.#ended !== undefined) throw this.#ended;
     this.#lastId = (this.#lastId + 1) & 0x7fffffff;
     const id = this.#lastId;
     const writer = this.kafka.Writer.create()
-      .appendInt16(request.key)
-      .appendInt16(request.version)
+      .appendInt16(key)
+      .appendInt16(version)
       .appendInt32(id)
       .appendString(CLIENT_ID, false);
-    if (request.hasTags) writer.appendTaggedFields();
+    if (hasTags) writer.appendTaggedFields();
     writer.appendFrom(body).prependLength();
     const timer = setTimeout(() => this.destroy(silent(this.requestMs)), this.requestMs);
-    this.#waiting.set(id, { ...request, timer });
+    this.#waiting.set(id, { request, timer });
     this.socket.write(writer.buffer);
   }
 
@@ -190,7 +172,7 @@ export class BrokerConnection {
     this.#waiting.delete(id);
     clearTimeout(waiting.timer);
     this.#answers += 1;
-    const { key, version, read, answerHasTags, done } = waiting;
+    const [key, version, , read, , answerHasTags, done] = waiting.request;
     let answer: unknown;
     try {
       const start = LENGTH_BYTES + (answerHasTags ? 1 : 0);

@@ -2,8 +2,8 @@ import { type Static, Type } from "@sinclair/typebox";
 import { checkedHost, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { oneOf, optionalFlag } from "../../settings/schema-types.ts";
-import { appliesWhen, essential, rudderstackKeys } from "../config-schema.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
+import { appliesWhen, essential, rudderstackKeys } from "../config-schema.ts";
 import {
   certificateKeys,
   databaseKeys,
@@ -12,7 +12,10 @@ import {
 } from "../tables/config.ts";
 import type { BrokerAddress } from "./failures.ts";
 import { KAFKA_HEADERS_MAX } from "./limits.ts";
-import { TOPIC_CHARS_MAX } from "./topic-name.ts";
+
+/** Largest number of characters in a Kafka topic name. */
+const TOPIC_CHARS_MAX = 249;
+const eventPlace = "{{event}}";
 
 const Header = Type.Object({
   from: Type.String({ minLength: 1, maxLength: 128, description: "Header name" }),
@@ -89,7 +92,7 @@ const ownHeaders = new Set(["messageId", "type", "sourceId", "receivedAt"]);
 
 function topicFits(topic: string): boolean {
   // The name of an event has at least one letter.
-  const shortest = topic.replaceAll("{{event}}", "_");
+  const shortest = topic.replaceAll(eventPlace, "_");
   return shortest.length <= TOPIC_CHARS_MAX && topic !== "." && topic !== "..";
 }
 
@@ -103,4 +106,23 @@ export function addressesOf(brokers: string): BrokerAddress[] {
     }
     return { host: checkedHost(match[1]!.replace(/^\[(.*)\]$/, "$1")), port };
   });
+}
+
+/**
+ * Returns the topic for an event's name: puts the name into a topic template. Replaces characters
+ * that Kafka does not allow by `_`, and shortens the name to keep the topic within
+ * `TOPIC_CHARS_MAX`.
+ */
+export function topicOf(template: string, name: string): string {
+  const parts = template.split(eventPlace);
+  if (parts.length === 1) return template;
+  const room = TOPIC_CHARS_MAX - parts.join("").length;
+  const safe = name.slice(0, TOPIC_CHARS_MAX).replace(/[^A-Za-z0-9._-]+/g, "_") || "_";
+  const topic = parts.join(safe.slice(0, Math.floor(room / (parts.length - 1))));
+  return topic === "." || topic === ".." || topic === "" ? "_" : topic;
+}
+
+/** Whether a topic template contains `{{event}}`. */
+export function namesEvent(template: string): boolean {
+  return template.includes(eventPlace);
 }

@@ -4,7 +4,7 @@ import type { ProducerId } from "../../kafka/partition-queue.ts";
 import { type PartitionResponse, produce } from "../../kafka/produce.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import type { BrokerConnections } from "./broker-connections.ts";
-import type { KafkaConfig } from "./config.ts";
+import { type KafkaConfig, namesEvent } from "./config.ts";
 import {
   type BrokerAddress,
   failureOf,
@@ -17,7 +17,6 @@ import { KAFKA_TOPICS_MAX } from "./limits.ts";
 import { Partition, partitionOf } from "./partition.ts";
 import { createRecordEncoder, type KafkaEventRecord, type SendResult } from "./record.ts";
 import { TopicMetadata } from "./topic-metadata.ts";
-import { namesEvent } from "./topic-name.ts";
 
 /**
  * Number of rounds in a row without progress after which a delivery fails, to be retried later. A

@@ -1,8 +1,7 @@
 import { memberReader } from "../../json/member-reader.ts";
 import type { BatchRecord } from "../../kafka/record-batch.ts";
 import type { OutgoingEvent } from "../destination.ts";
-import type { KafkaConfig } from "./config.ts";
-import { namesEvent, topicOf } from "./topic-name.ts";
+import { type KafkaConfig, namesEvent, topicOf } from "./config.ts";
 
 /**
  * Outcome of an event: true if it was written to its topic, or a sentence that says why it was
@@ -31,10 +30,7 @@ const HEADER_BYTES = 6;
 /** Creates a function that converts an event to a Kafka record. */
 export function createRecordEncoder({ topic, headers: given = [] }: KafkaConfig) {
   const hasName = namesEvent(topic);
-  const membersOf = memberReader([
-    ...["userId", "anonymousId"],
-    ...(hasName ? ["event", "type"] : []),
-  ]);
+  const membersOf = memberReader(["userId", "anonymousId", ...(hasName ? ["event", "type"] : [])]);
   const fixed = given.flatMap(({ from, to }) => [from, to]);
 
   // Events that are delivered together were often received in the same millisecond.
