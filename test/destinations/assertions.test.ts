@@ -41,7 +41,7 @@ test("a database session refuses a second query before the first response", asyn
 
 test("an event that gets neither a row nor a refusal fails its batch", async () => {
   const names = new WarehouseNames({ charsMax: 63, escapesWords: true });
-  const loader = new TableLoader({ mode: "raw", eventTables: false, rawTable: "events", names });
+  const loader = new TableLoader({ mode: "raw", eventTables: false, rawTable: "events" }, names);
   const events = [outgoing({ messageId: "a" })];
   // A batch that changes while it is written.
   Object.defineProperty(events, "length", { value: 2 });

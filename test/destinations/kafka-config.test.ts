@@ -1,6 +1,10 @@
 import { expect, test } from "bun:test";
-import { addressesOf, kafkaFaults } from "../../src/destinations/kafka/config.ts";
-import { namesEvent, topicOf } from "../../src/destinations/kafka/config.ts";
+import {
+  addressesOf,
+  kafkaFaults,
+  namesEvent,
+  topicOf,
+} from "../../src/destinations/kafka/config.ts";
 
 test.each([
   ["a:1", [{ host: "a", port: 1 }]],

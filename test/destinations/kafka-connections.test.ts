@@ -197,12 +197,12 @@ test("connections are closed once they are not used for their time, unless a del
   const timers = spyOn(globalThis, "setTimeout");
   const cleared = spyOn(globalThis, "clearTimeout");
   try {
-    connections.closeWhenIdle();
+    await connections.within(signal, async () => {});
     const [close, ms] = timers.mock.calls.at(-1)!;
     expect(ms).toBe(DATABASE_IDLE_MS_MAX);
     const timer = timers.mock.results.at(-1)!.value;
-    connections.cancelIdleClose();
-    expect(cleared).toHaveBeenLastCalledWith(timer);
+    void connections.within(AbortSignal.abort(), () => new Promise(() => {}));
+    expect(cleared).toHaveBeenCalledWith(timer);
     expect(connection.isOpen).toBe(true);
     (close as () => void)();
     await Promise.resolve();

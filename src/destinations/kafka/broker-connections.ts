@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Deadline } from "../../egress/deadline.ts";
 import type { Egress, OnStage } from "../../egress/egress.ts";
 import { loadKafkaProtocol } from "../../kafka/library.ts";
 import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
@@ -182,16 +183,24 @@ export class BrokerConnections {
     this.#connections.clear();
   }
 
-  /** Closes all connections after `DATABASE_IDLE_MS_MAX`, unless `cancelIdleClose` is called. */
-  closeWhenIdle(): void {
+  /**
+   * Runs `work`, which sends the requests of one delivery. When the delivery's timeout ends or
+   * `outer` is aborted, aborts the signal of `work` and closes all connections. Afterwards, closes
+   * connections that are not used for `DATABASE_IDLE_MS_MAX`.
+   */
+  async within<T>(outer: AbortSignal, work: (cut: AbortSignal) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);
-    const unused = new KafkaFailure("later", "The connection was not used");
-    this.#idle = setTimeout(() => this.closeAll(unused), DATABASE_IDLE_MS_MAX).unref();
-  }
-
-  /** Cancels the close that `closeWhenIdle` has scheduled. */
-  cancelIdleClose(): void {
-    clearTimeout(this.#idle);
+    const { timeoutMs = DATABASE_TIMEOUT_MS_DEFAULT } = this.parts.config;
+    const time = new Deadline(timeoutMs, outer);
+    const cut = time.signal();
+    cut.addEventListener("abort", () => this.closeAll(cut.reason), { once: true });
+    try {
+      return await work(cut);
+    } finally {
+      time.clear();
+      const unused = new KafkaFailure("later", "The connection was not used");
+      this.#idle = setTimeout(() => this.closeAll(unused), DATABASE_IDLE_MS_MAX).unref();
+    }
   }
 }
 

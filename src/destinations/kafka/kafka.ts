@@ -1,13 +1,12 @@
-import { Deadline } from "../../egress/deadline.ts";
 import type { Egress } from "../../egress/egress.ts";
 import type {
   DeliveryResult,
   DestinationKind,
   OpenDestination,
-  OutgoingEvent,
   SecretAudience,
 } from "../destination.ts";
-import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
+import { inTurn } from "../in-turn.ts";
+import { DATABASE_BATCH_EVENTS_MAX } from "../limits.ts";
 import { ScramDerivations } from "../scram-keys.ts";
 import { acceptedCertificate } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";
@@ -59,44 +58,24 @@ function audiences(config: KafkaConfig): SecretAudience[] {
 }
 
 function openKafka(parts: BrokerConnectionsParts): OpenDestination {
-  const { config } = parts;
-  const timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
   const brokers = new BrokerConnections(parts);
-  const producer = new EventProducer(brokers, config);
-  let last: Promise<unknown> = Promise.resolve();
+  const producer = new EventProducer(brokers, parts.config);
+  return inTurn(
+    (events, signal) =>
+      brokers
+        .within(signal, async (cut) => {
+          cut.throwIfAborted();
+          return verdictOf(await producer.write(events, cut));
+        })
+        .catch(resultOfError),
+    () => brokers.closeAll(new Error("The destination was closed")),
+  );
+}
 
-  async function attempt(
-    events: readonly OutgoingEvent[],
-    outer: AbortSignal,
-  ): Promise<DeliveryResult> {
-    const time = new Deadline(timeoutMs, outer);
-    try {
-      time.throwIfOver();
-      const cut = time.signal();
-      brokers.cancelIdleClose();
-      cut.addEventListener("abort", () => brokers.closeAll(cut.reason), { once: true });
-      return verdictOf(await producer.write(events, cut));
-    } catch (error) {
-      const { outlook, message: reason, answer } = failureOf(error);
-      const kind = outlook === "refused" ? "rejected" : "retry";
-      return { kind, reason, ...(answer !== undefined && { answer }) };
-    } finally {
-      time.clear();
-      brokers.closeWhenIdle();
-    }
-  }
-
-  return {
-    deliver(events, signal) {
-      const turn = last.then(() => attempt(events, signal));
-      last = turn;
-      return turn;
-    },
-    async close() {
-      await last;
-      brokers.closeAll(new Error("The destination was closed"));
-    },
-  };
+function resultOfError(error: unknown): DeliveryResult {
+  const { outlook, message: reason, answer } = failureOf(error);
+  const kind = outlook === "refused" ? "rejected" : "retry";
+  return { kind, reason, ...(answer !== undefined && { answer }) };
 }
 
 function verdictOf(fates: readonly SendResult[]): DeliveryResult {
@@ -114,19 +93,17 @@ async function testKafka(
   signal: AbortSignal,
 ): Promise<TestStep[]> {
   const { config } = parts;
-  const time = new Deadline(config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT, signal);
-  const cut = time.signal();
   // Otherwise the test would create a topic for the test event and could not delete it.
   const tried = namesEvent(config.topic) ? { ...config, createTopics: false } : config;
   const brokers = new BrokerConnections({ ...parts, config: tried });
-  cut.addEventListener("abort", () => brokers.closeAll(cut.reason), { once: true });
   try {
-    const steps = await reach(brokers, tried, cut);
-    if (steps.done.every(({ ok }) => ok))
-      await write(new EventProducer(brokers, tried), steps, cut);
-    return steps.done;
+    return await brokers.within(signal, async (cut) => {
+      const steps = await reach(brokers, tried, cut);
+      if (steps.done.every(({ ok }) => ok))
+        await write(new EventProducer(brokers, tried), steps, cut);
+      return steps.done;
+    });
   } finally {
-    time.clear();
     brokers.closeAll(new Error("The test has ended"));
   }
 }

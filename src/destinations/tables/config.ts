@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { oneOf, optionalFlag, optionalInteger, optionalText } from "../../settings/schema-types.ts";
 import { appliesWhen, essential } from "../config-schema.ts";
 import {
@@ -88,3 +88,4 @@ export const tableKeys = {
     Type.Optional(databaseName("events", "Table of the events")),
   ),
 };
+export type TableConfig = Static<TObject<typeof tableKeys>>;

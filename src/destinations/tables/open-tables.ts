@@ -1,14 +1,9 @@
 import type { OpenDestination } from "../destination.ts";
+import { inTurn } from "../in-turn.ts";
+import type { TableConfig } from "./config.ts";
 import type { TableDatabase } from "./table-database.ts";
 import { TableLoader } from "./table-loader.ts";
 import { type NameRules, WarehouseNames } from "./warehouse-names.ts";
-
-/** The part of a config that chooses to which tables events are written. */
-interface TableConfig {
-  mode?: "columns" | "raw";
-  eventTables?: boolean;
-  rawTable?: string;
-}
 
 /** An open connection to a database in which events are written to tables. */
 export interface TableConnection extends TableDatabase {
@@ -22,22 +17,16 @@ export interface TableConnection extends TableDatabase {
 
 /** Opens a destination that writes events to the tables of a database, one delivery at a time. */
 export function openTables(
-  { mode = "columns", eventTables = false, rawTable = "events" }: TableConfig,
+  config: TableConfig,
   rules: NameRules,
   database: TableConnection,
 ): OpenDestination {
-  const loader = new TableLoader({ mode, eventTables, rawTable, names: new WarehouseNames(rules) });
-  let last: Promise<unknown> = Promise.resolve();
-
-  return {
-    deliver(events, signal) {
-      const result = last.then(() => database.within(signal, () => loader.load(events, database)));
-      last = result.catch(() => {});
-      return result.catch((error) => ({ kind: "retry", reason: (error as Error).message }));
-    },
-    async close() {
-      await last;
-      database.close();
-    },
-  };
+  const loader = new TableLoader(config, new WarehouseNames(rules));
+  return inTurn(
+    (events, signal) =>
+      database
+        .within(signal, () => loader.load(events, database))
+        .catch((error) => ({ kind: "retry", reason: (error as Error).message })),
+    () => database.close(),
+  );
 }

@@ -1,6 +1,7 @@
 import { assert } from "../../assert.ts";
 import type { DeliveryResult, OutgoingEvent } from "../destination.ts";
 import type { NewColumns } from "./column-values.ts";
+import type { TableConfig } from "./config.ts";
 import { type EventRow, NoRowError, rawRow, rowsOf, USERS_TABLE } from "./event-rows.ts";
 import { KnownTables } from "./known-tables.ts";
 import { TABLES_OF_DESTINATION_MAX } from "./limits.ts";
@@ -26,18 +27,6 @@ import {
 } from "./table-records.ts";
 import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 
-interface TableLoaderOptions {
-  mode: "columns" | "raw";
-  /**
-   * Whether each track event is also written to a table named after the event. Clients choose event
-   * names freely, so the table must be one that pixelmill or RudderStack created.
-   */
-  eventTables: boolean;
-  /** Name of the table to which mode `raw` writes. */
-  rawTable: string;
-  names: WarehouseNames;
-}
-
 /** Maximum attempts to write a batch or to add columns while other programs change the tables. */
 const ATTEMPTS_MAX = 3;
 /** Milliseconds after which the loader checks again which tables can get rows and columns. */
@@ -61,8 +50,11 @@ export class TableLoader {
   #othersSince = 0;
   #tableCount: number | undefined;
 
-  constructor(private readonly options: TableLoaderOptions) {
-    const isRaw = options.mode === "raw";
+  constructor(
+    private readonly config: TableConfig,
+    private readonly names: WarehouseNames,
+  ) {
+    const isRaw = config.mode === "raw";
     this.#key = isRaw ? "message_id" : "id";
     this.#mergedTable = isRaw ? undefined : USERS_TABLE;
   }
@@ -86,14 +78,14 @@ export class TableLoader {
    * index of the event, and the reason.
    */
   #rows(events: readonly OutgoingEvent[], refused: Map<number, string>): EventRow[] {
-    const { mode, rawTable, names, eventTables } = this.options;
+    const { mode, rawTable = "events", eventTables = false } = this.config;
     const mayNameTable = (table: string) =>
       (eventTables || table === USERS_TABLE) && !this.#skipped.has(table);
     const rows = events.flatMap((event, index) => {
       const make = () =>
         mode === "raw"
           ? [rawRow(event, index, rawTable)]
-          : rowsOf(event, index, names, mayNameTable);
+          : rowsOf(event, index, this.names, mayNameTable);
       return orRefused(refused, index, make) ?? [];
     });
     const settled = new Set([...rows.map(({ index }) => index), ...refused.keys()]);
@@ -193,7 +185,7 @@ export class TableLoader {
     if (columns === undefined) return undefined;
     const records: TableRecord[] = [];
     for (const row of rows) {
-      const record = wholeRecord(row, columns, this.options.names);
+      const record = wholeRecord(row, columns, this.names);
       if (record === undefined) return undefined;
       records.push(record);
     }
@@ -206,11 +198,10 @@ export class TableLoader {
     rows: readonly EventRow[],
     database: TableDatabase,
   ): Promise<TableLoad> {
-    const { names } = this.options;
     const columns = await this.#columnsFor(table, rows, database);
     const refused = new Map<number, string>();
     const records = rows
-      .map((row) => orRefused(refused, row.index, () => recordOf(row, columns, names)))
+      .map((row) => orRefused(refused, row.index, () => recordOf(row, columns, this.names)))
       .filter((record) => record !== undefined);
     return { table, columns: usedColumns(columns, records), records, refused };
   }
@@ -228,7 +219,7 @@ export class TableLoader {
     }
     // Another writer may add the same column with another type at the same time.
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const missing = missingColumns(rows, columns, this.options.names);
+      const missing = missingColumns(rows, columns, this.names);
       if (missing.size === 0 || !(await this.#widen(table, columns, missing, database))) break;
       columns = (await read()) ?? changedByOthers(table);
     }
@@ -276,7 +267,7 @@ export class TableLoader {
     rows: readonly EventRow[],
     database: TableDatabase,
   ): Promise<ExistingTable | undefined> {
-    const columns = initialColumns(missingColumns(rows, new Map(), this.options.names));
+    const columns = initialColumns(missingColumns(rows, new Map(), this.names));
     await database.createTable(table, this.#key, columns, table === this.#mergedTable);
     if (this.#tableCount !== undefined) this.#tableCount += 1;
     return await database.describe(table);

@@ -41,7 +41,7 @@ function memoryDatabase(others: number) {
 }
 
 const eventTables = () =>
-  new TableLoader({ mode: "columns", eventTables: true, rawTable: "events", names });
+  new TableLoader({ mode: "columns", eventTables: true, rawTable: "events" }, names);
 
 test("however many names of events come first, each type of event gets its table", async () => {
   const { database, rows } = memoryDatabase(1);
@@ -307,7 +307,7 @@ test("only `users` of the mode with columns gets rows that later ones update", a
       for (const { table, isMerged = false } of loads) seen.push([table, key, isMerged]);
       await insert(loads, key);
     };
-    const loader = new TableLoader({ mode, eventTables: false, rawTable: "users", names });
+    const loader = new TableLoader({ mode, eventTables: false, rawTable: "users" }, names);
     const user = outgoing({ type: "identify", userId: "u", messageId: "i" });
     expect(await loader.load([user], database)).toEqual({ kind: "delivered" });
     for (const [table, used, isMerged] of seen) {

@@ -1,0 +1,21 @@
+import type { OpenDestination } from "./destination.ts";
+
+/**
+ * Returns an open destination that makes its deliveries one after the other, in the order of the
+ * calls. It delivers with `deliver`, which must not reject. When the destination is closed, it
+ * calls `close` after the last delivery.
+ */
+export function inTurn(deliver: OpenDestination["deliver"], close: () => void): OpenDestination {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    deliver(events, signal) {
+      const result = last.then(() => deliver(events, signal));
+      last = result;
+      return result;
+    },
+    async close() {
+      await last;
+      close();
+    },
+  };
+}
