@@ -41,10 +41,14 @@ test("a database session refuses a second query before the first response", asyn
 
 test("an event that gets neither a row nor a refusal fails its batch", async () => {
   const names = new WarehouseNames({ charsMax: 63, escapesWords: true });
-  const loader = new TableLoader({ mode: "raw", eventTables: false, rawTable: "events" }, names);
+  const loader = new TableLoader(
+    { mode: "raw", eventTables: false, rawTable: "events" },
+    names,
+    {} as TableDatabase,
+  );
   const events = [outgoing({ messageId: "a" })];
   // A batch that changes while it is written.
   Object.defineProperty(events, "length", { value: 2 });
-  const load = loader.load(events, {} as TableDatabase);
+  const load = loader.load(events);
   await expect(load).rejects.toThrow("Every event of a batch has a row or is refused");
 });

@@ -21,11 +21,11 @@ export function openTables(
   rules: NameRules,
   database: TableConnection,
 ): OpenDestination {
-  const loader = new TableLoader(config, new WarehouseNames(rules));
+  const loader = new TableLoader(config, new WarehouseNames(rules), database);
   return inTurn(
     (events, signal) =>
       database
-        .within(signal, () => loader.load(events, database))
+        .within(signal, () => loader.load(events))
         .catch((error) => ({ kind: "retry", reason: (error as Error).message })),
     () => database.close(),
   );

@@ -53,6 +53,7 @@ export class TableLoader {
   constructor(
     private readonly config: TableConfig,
     private readonly names: WarehouseNames,
+    private readonly database: TableDatabase,
   ) {
     const isRaw = config.mode === "raw";
     this.#key = isRaw ? "message_id" : "id";
@@ -60,9 +61,9 @@ export class TableLoader {
   }
 
   /** Delivers a batch of events. A `DatabaseFailure` becomes a result; any other error rejects. */
-  async load(events: readonly OutgoingEvent[], database: TableDatabase): Promise<DeliveryResult> {
+  async load(events: readonly OutgoingEvent[]): Promise<DeliveryResult> {
     try {
-      const refused = await this.#write(events, database);
+      const refused = await this.#write(events);
       return { kind: "delivered", ...(refused.size > 0 && { refused }) };
     } catch (error) {
       if (!(error instanceof DatabaseFailure)) throw error;
@@ -94,13 +95,10 @@ export class TableLoader {
   }
 
   /** Writes events to their tables. Returns why events were not written, by the event's index. */
-  async #write(
-    events: readonly OutgoingEvent[],
-    database: TableDatabase,
-  ): Promise<Map<number, string>> {
+  async #write(events: readonly OutgoingEvent[]): Promise<Map<number, string>> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#attempt(events, database);
+        return await this.#attempt(events);
       } catch (error) {
         // After other failures, such as a timeout, the cache stays: each new name costs a query,
         // and a batch with many names may need several attempts.
@@ -123,20 +121,16 @@ export class TableLoader {
     this.#othersSince = performance.now();
   }
 
-  async #attempt(
-    events: readonly OutgoingEvent[],
-    database: TableDatabase,
-  ): Promise<Map<number, string>> {
+  async #attempt(events: readonly OutgoingEvent[]): Promise<Map<number, string>> {
     const refused = new Map<number, string>();
     const isOld = performance.now() - this.#othersSince > OTHERS_MS_MAX;
     if (isOld || this.#skipped.size > SKIPPED_NAMES_MAX) this.#forgetOthers();
     let rows = this.#rows(events, refused);
-    if (await this.#findSkipped(rows, database)) rows = this.#rows(events, refused);
+    if (await this.#findSkipped(rows)) rows = this.#rows(events, refused);
     const loads: TableLoad[] = [];
     for (const [table, tableRows] of Map.groupBy(rows, (row) => row.table)) {
       const load =
-        this.#loadIntoKnown(table, tableRows) ??
-        (await this.#loadIntoWidened(table, tableRows, database));
+        this.#loadIntoKnown(table, tableRows) ?? (await this.#loadIntoWidened(table, tableRows));
       const misfits = load.refused?.size ?? 0;
       assert(
         load.records.length + misfits === tableRows.length,
@@ -145,7 +139,7 @@ export class TableLoader {
       for (const [index, reason] of load.refused ?? []) refused.set(index, reason);
       if (load.records.length > 0) loads.push(table === this.#mergedTable ? merged(load) : load);
     }
-    if (loads.length > 0) await database.insert(loads, this.#key);
+    if (loads.length > 0) await this.database.insert(loads, this.#key);
     return refused;
   }
 
@@ -154,7 +148,7 @@ export class TableLoader {
    * get rows: `isOwn` rejects it, a type in the database has its name, or the schema has the
    * maximum number of tables. Returns whether it added a table to `#skipped`.
    */
-  async #findSkipped(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
+  async #findSkipped(rows: readonly EventRow[]): Promise<boolean> {
     const named = Map.groupBy(
       rows.filter((row) => row.isOwnOnly),
       ({ table }) => table,
@@ -163,10 +157,8 @@ export class TableLoader {
     for (const [table, tableRows] of named) {
       if (this.#tables.get(table) !== undefined) continue;
       const existing =
-        (await database.describe(table)) ??
-        ((await this.#mayCreate(table, database))
-          ? await this.#create(table, tableRows, database)
-          : undefined);
+        (await this.database.describe(table)) ??
+        ((await this.#mayCreate(table)) ? await this.#create(table, tableRows) : undefined);
       if (existing !== undefined && isOwn(existing)) this.#tables.set(table, existing.columns);
       else {
         this.#skipped.add(table);
@@ -193,12 +185,8 @@ export class TableLoader {
   }
 
   /** Adds columns that rows need to a table, or creates it. Then converts the rows into records. */
-  async #loadIntoWidened(
-    table: string,
-    rows: readonly EventRow[],
-    database: TableDatabase,
-  ): Promise<TableLoad> {
-    const columns = await this.#columnsFor(table, rows, database);
+  async #loadIntoWidened(table: string, rows: readonly EventRow[]): Promise<TableLoad> {
+    const columns = await this.#columnsFor(table, rows);
     const refused = new Map<number, string>();
     const records = rows
       .map((row) => orRefused(refused, row.index, () => recordOf(row, columns, this.names)))
@@ -206,21 +194,18 @@ export class TableLoader {
     return { table, columns: usedColumns(columns, records), records, refused };
   }
 
-  async #columnsFor(
-    table: string,
-    rows: readonly EventRow[],
-    database: TableDatabase,
-  ): Promise<TableColumns> {
-    const read = async () => columnsOf(table, rows[0]!.isOwnOnly, await database.describe(table));
+  async #columnsFor(table: string, rows: readonly EventRow[]): Promise<TableColumns> {
+    const { isOwnOnly } = rows[0]!;
+    const read = async () => columnsOf(table, isOwnOnly, await this.database.describe(table));
     let columns = this.#tables.get(table) ?? (await read());
     if (columns === undefined) {
-      const created = await this.#create(table, rows, database);
-      columns = columnsOf(table, rows[0]!.isOwnOnly, created) ?? changedByOthers(table);
+      const created = await this.#create(table, rows);
+      columns = columnsOf(table, isOwnOnly, created) ?? changedByOthers(table);
     }
     // Another writer may add the same column with another type at the same time.
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const missing = missingColumns(rows, columns, this.names);
-      if (missing.size === 0 || !(await this.#widen(table, columns, missing, database))) break;
+      if (missing.size === 0 || !(await this.#widen(table, columns, missing))) break;
       columns = (await read()) ?? changedByOthers(table);
     }
     this.#tables.set(table, columns);
@@ -232,15 +217,10 @@ export class TableLoader {
    * table has the column `rest__json`, returns false: the values are then written to `rest__json`.
    * Throws when no column can be added and there is no such column.
    */
-  async #widen(
-    table: string,
-    columns: TableColumns,
-    missing: NewColumns,
-    database: TableDatabase,
-  ): Promise<boolean> {
+  async #widen(table: string, columns: TableColumns, missing: NewColumns): Promise<boolean> {
     if (this.#fixed.has(table)) return false;
     try {
-      await database.addColumns(table, missing, table === this.#mergedTable);
+      await this.database.addColumns(table, missing, table === this.#mergedTable);
       return true;
     } catch (error) {
       const isFixed = error instanceof DatabaseFailure && error.isFixed;
@@ -255,22 +235,18 @@ export class TableLoader {
    * be created. A table that is named after an event may be created only while the schema has fewer
    * than `TABLES_OF_DESTINATION_MAX` tables.
    */
-  async #mayCreate(table: string, database: TableDatabase): Promise<boolean> {
+  async #mayCreate(table: string): Promise<boolean> {
     if (table === USERS_TABLE) return true;
-    this.#tableCount ??= await database.countTables();
+    this.#tableCount ??= await this.database.countTables();
     return this.#tableCount < TABLES_OF_DESTINATION_MAX;
   }
 
   /** Creates a table unless it exists. Returns the relation that now has this name, if any. */
-  async #create(
-    table: string,
-    rows: readonly EventRow[],
-    database: TableDatabase,
-  ): Promise<ExistingTable | undefined> {
+  async #create(table: string, rows: readonly EventRow[]): Promise<ExistingTable | undefined> {
     const columns = initialColumns(missingColumns(rows, new Map(), this.names));
-    await database.createTable(table, this.#key, columns, table === this.#mergedTable);
+    await this.database.createTable(table, this.#key, columns, table === this.#mergedTable);
     if (this.#tableCount !== undefined) this.#tableCount += 1;
-    return await database.describe(table);
+    return await this.database.describe(table);
   }
 }
 

@@ -40,18 +40,18 @@ function memoryDatabase(others: number) {
   return { database, rows, drop };
 }
 
-const eventTables = () =>
-  new TableLoader({ mode: "columns", eventTables: true, rawTable: "events" }, names);
+const eventTables = (database: TableDatabase) =>
+  new TableLoader({ mode: "columns", eventTables: true, rawTable: "events" }, names, database);
 
 test("however many names of events come first, each type of event gets its table", async () => {
   const { database, rows } = memoryDatabase(1);
   const events = Array.from({ length: TABLES_OF_DESTINATION_MAX + 5 }, (_, n) =>
     outgoing({ type: "track", event: `n${n.toString(26)}`, messageId: `m${n}` }),
   );
-  const loader = eventTables();
-  expect(await loader.load(events, database)).toEqual({ kind: "delivered" });
+  const loader = eventTables(database);
+  expect(await loader.load(events)).toEqual({ kind: "delivered" });
   const user = outgoing({ type: "identify", userId: "u", messageId: "i" });
-  expect(await loader.load([user], database)).toEqual({ kind: "delivered" });
+  expect(await loader.load([user])).toEqual({ kind: "delivered" });
   expect(rows.size).toBe(TABLES_OF_DESTINATION_MAX - 1 + 3);
   const of = (table: string) => rows.get(table);
   expect([of("tracks"), of("identifies"), of("users")]).toEqual([events.length, 1, 1]);
@@ -67,11 +67,11 @@ test("a batch with more names than one attempt has time to read is delivered by 
   };
   const names = Array.from({ length: 25 }, (_, n) => `n${String.fromCharCode(97 + n)}`);
   const events = names.map((event) => outgoing({ type: "track", event, messageId: event }));
-  const loader = eventTables();
+  const loader = eventTables(database);
   const results: string[] = [];
   for (let attempt = 0; attempt < 8 && results.at(-1) !== "delivered"; attempt++) {
     left = 10;
-    results.push((await loader.load(events, database)).kind);
+    results.push((await loader.load(events)).kind);
   }
   expect(results.at(-1)).toBe("delivered");
   expect([...rows.keys()].sort()).toEqual([...names, "tracks"].sort());
@@ -82,9 +82,9 @@ test("after tables of a full schema were dropped, events get tables of their nam
   const clock = spyOn(performance, "now").mockImplementation(() => now);
   try {
     const { database, rows, drop } = memoryDatabase(TABLES_OF_DESTINATION_MAX);
-    const loader = eventTables();
+    const loader = eventTables(database);
     const deliver = (messageId: string) =>
-      loader.load([outgoing({ type: "track", event: "Ended", messageId })], database);
+      loader.load([outgoing({ type: "track", event: "Ended", messageId })]);
     expect(await deliver("m0")).toEqual({ kind: "delivered" });
     drop(10);
     now += 61_000;
@@ -112,7 +112,7 @@ test("an event with a value that fits no column is refused, and the others are w
   const events = sizes.map((size, n) => {
     return outgoing({ type: "page", messageId: `m${n}`, properties: { size } });
   });
-  const { refused, ...result } = (await eventTables().load(events, full)) as {
+  const { refused, ...result } = (await eventTables(full).load(events)) as {
     refused?: Map<number, string>;
   };
   expect(result).toEqual({ kind: "delivered" } as never);
@@ -140,7 +140,7 @@ test.each([
   database.insert = async () => {
     throw new DatabaseFailure(kind, "It failed", facts);
   };
-  const verdict = await eventTables().load([ended()], database);
+  const verdict = await eventTables(database).load([ended()]);
   expect(verdict).toEqual({ ...result, reason: "It failed" } as never);
 });
 
@@ -149,7 +149,7 @@ test("an error that is no failure of the database is thrown on", async () => {
   database.insert = async () => {
     throw new Error("A fault of the program");
   };
-  await expect(eventTables().load([ended()], database)).rejects.toThrow("A fault of the program");
+  await expect(eventTables(database).load([ended()])).rejects.toThrow("A fault of the program");
 });
 
 test("a batch is written at the third attempt, but not at a fourth, while others change its tables", async () => {
@@ -158,8 +158,8 @@ test("a batch is written at the third attempt, but not at a fourth, while others
     [3, "retry"],
   ] as const) {
     const { database } = memoryDatabase(0);
-    const loader = eventTables();
-    await loader.load([ended("first")], database);
+    const loader = eventTables(database);
+    await loader.load([ended("first")]);
     const { describe, insert } = database;
     const asked: string[] = [];
     let left: number = failures;
@@ -171,7 +171,7 @@ test("a batch is written at the third attempt, but not at a fourth, while others
       if (left-- > 0) throw new DatabaseFailure("later", "Changed", { isStale: true });
       await insert(...given);
     };
-    expect((await loader.load([ended()], database)).kind).toBe(kind);
+    expect((await loader.load([ended()])).kind).toBe(kind);
     // The first attempt uses the columns that are known.
     expect(asked.filter((table) => table === "tracks")).toHaveLength(2);
   }
@@ -191,14 +191,14 @@ function fixedTables(...columns: string[]) {
     asked.push(table);
     throw new DatabaseFailure("later", "No further column", { isFixed: true, scope: "event" });
   };
-  return { database, rows, asked, loader: eventTables() };
+  return { database, rows, asked, loader: eventTables(database) };
 }
 
 test("values without a column go to the rest of a table that can get none, which is asked again after a minute", async () => {
   let now = 0;
   const clock = spyOn(performance, "now").mockImplementation(() => now);
   try {
-    const { database, rows, asked, loader } = fixedTables(restColumn);
+    const { rows, asked, loader } = fixedTables(restColumn);
     const page = (n: number) => outgoing({ type: "page", messageId: `m${n}`, properties: { n } });
     for (const [time, count] of [
       [0, 1],
@@ -206,7 +206,7 @@ test("values without a column go to the rest of a table that can get none, which
       [60_001, 2],
     ] as const) {
       now = time;
-      expect(await loader.load([page(time)], database)).toEqual({ kind: "delivered" });
+      expect(await loader.load([page(time)])).toEqual({ kind: "delivered" });
       expect(asked).toHaveLength(count);
     }
     expect(Object.fromEntries(rows)).toEqual({ pages: 3 });
@@ -216,9 +216,9 @@ test("values without a column go to the rest of a table that can get none, which
 });
 
 test("an event for a table that can get no column, and has no rest, is tried again later", async () => {
-  const { database, loader } = fixedTables();
+  const { loader } = fixedTables();
   const page = outgoing({ type: "page", messageId: "m", properties: { n: 1 } });
-  expect(await loader.load([page], database)).toEqual({
+  expect(await loader.load([page])).toEqual({
     ...{ kind: "retry", reason: "No further column", scope: "event" },
   });
 });
@@ -231,7 +231,7 @@ test("an event is not written to the table that another program gave its name", 
     const found = await describe(table);
     return found && { ...found, isMarked: table !== "ended" };
   };
-  expect(await eventTables().load([ended()], database)).toEqual({ kind: "delivered" });
+  expect(await eventTables(database).load([ended()])).toEqual({ kind: "delivered" });
   expect(Object.fromEntries(rows)).toEqual({ tracks: 1 });
 });
 
@@ -244,16 +244,16 @@ test("once others have changed tables, one that was left alone is described agai
     const found = await describe(table);
     return found && { ...found, isMarked: isMarked || table !== "ended" };
   };
-  const loader = eventTables();
-  await loader.load([ended("first")], database);
+  const loader = eventTables(database);
+  await loader.load([ended("first")]);
   isMarked = true;
-  await loader.load([ended("second")], database);
+  await loader.load([ended("second")]);
   expect(Object.fromEntries(rows)).toEqual({ tracks: 2 });
   database.insert = async () => {
     database.insert = insert;
     throw new DatabaseFailure("later", "Changed", { isStale: true });
   };
-  expect(await loader.load([ended("third")], database)).toEqual({ kind: "delivered" });
+  expect(await loader.load([ended("third")])).toEqual({ kind: "delivered" });
   expect(Object.fromEntries(rows)).toEqual({ tracks: 3, ended: 1 });
 });
 
@@ -269,10 +269,10 @@ test("the columns of tables that were not used for longest are read again, if th
     described.push(table);
     return { columns, isMarked: true, hasOwnKey: true };
   };
-  const loader = eventTables();
+  const loader = eventTables(database);
   for (const event of ["alpha", "alpha", "beta", "gamma", "beta", "alpha"]) {
     const track = outgoing({ type: "track", event, messageId: event });
-    expect(await loader.load([track], database)).toEqual({ kind: "delivered" });
+    expect(await loader.load([track])).toEqual({ kind: "delivered" });
   }
   expect(described).toEqual(["alpha", "tracks", "beta", "gamma", "alpha"]);
 });
@@ -283,10 +283,10 @@ test("an insert has the columns of which a record has a value, in the order of t
   database.insert = async ([load]) => {
     inserted.push([...load!.columns.keys()].join(" "));
   };
-  const loader = eventTables();
+  const loader = eventTables(database);
   for (const properties of [{ b: 1, a: 2 }, { a: 3 }]) {
     const event = { type: "page", messageId: `m${properties.a}`, properties };
-    expect(await loader.load([outgoing(event)], database)).toEqual({ kind: "delivered" });
+    expect(await loader.load([outgoing(event)])).toEqual({ kind: "delivered" });
   }
   expect(inserted).toEqual(["id received_at b a", "id received_at a"]);
 });
@@ -307,9 +307,13 @@ test("only `users` of the mode with columns gets rows that later ones update", a
       for (const { table, isMerged = false } of loads) seen.push([table, key, isMerged]);
       await insert(loads, key);
     };
-    const loader = new TableLoader({ mode, eventTables: false, rawTable: "users" }, names);
+    const loader = new TableLoader(
+      { mode, eventTables: false, rawTable: "users" },
+      names,
+      database,
+    );
     const user = outgoing({ type: "identify", userId: "u", messageId: "i" });
-    expect(await loader.load([user], database)).toEqual({ kind: "delivered" });
+    expect(await loader.load([user])).toEqual({ kind: "delivered" });
     for (const [table, used, isMerged] of seen) {
       expect([mode, table, used, isMerged]).toEqual([
         ...[mode, table, key, (merged as readonly string[]).includes(table)],
@@ -334,7 +338,7 @@ test("a value fits the text column where another writer adds its column with ano
     await insert(loads, key);
   };
   const page = outgoing({ type: "page", messageId: "m", properties: { size: "large" } });
-  expect(await eventTables().load([page], database)).toEqual({ kind: "delivered" });
+  expect(await eventTables(database).load([page])).toEqual({ kind: "delivered" });
   expect(Object.fromEntries(rows)).toEqual({ pages: 1 });
   expect(written).toEqual([expect.objectContaining({ size__text: "large" })]);
   expect(written[0]).not.toHaveProperty("size");
@@ -355,7 +359,7 @@ test("a table that vanishes while a batch is written is created again", async ()
     return found;
   };
   const page = outgoing({ type: "page", messageId: "m", properties: { size: 1 } });
-  expect(await eventTables().load([page], database)).toEqual({ kind: "delivered" });
+  expect(await eventTables(database).load([page])).toEqual({ kind: "delivered" });
   expect(Object.fromEntries(rows)).toEqual({ pages: 1 });
 });
 
@@ -363,7 +367,7 @@ test("a name that belongs to no table is tried again later, and may be the event
   const { database } = memoryDatabase(0);
   database.describe = async () => ({ columns: new Map(), isMarked: false, hasOwnKey: false });
   const page = outgoing({ type: "page", messageId: "m" });
-  expect(await eventTables().load([page], database)).toEqual({
+  expect(await eventTables(database).load([page])).toEqual({
     ...{ kind: "retry", scope: "event" },
     reason: "Expected a table or view of the name pages",
   });
