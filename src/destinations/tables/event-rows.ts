@@ -3,9 +3,8 @@ import { isObject } from "../../is-object.ts";
 import { utf8Text } from "../../json/bytes.ts";
 import { memberReader } from "../../json/member-reader.ts";
 import type { OutgoingEvent } from "../destination.ts";
-import { cleanText, JsonText } from "./column-values.ts";
+import { cleanText, JsonText, putRest, type RestValues } from "./column-values.ts";
 import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
-import { putRest, type RestValues } from "./rest-values.ts";
 import type { KeyPath, WarehouseNames } from "./warehouse-names.ts";
 
 /** One table row that is made from an event. */
@@ -27,7 +26,7 @@ export interface EventRow {
   rest: RestValues;
 }
 
-/** Thrown when no row can be made from an event. The message says why. */
+/** Thrown when no row can be made from an event or written to its table. The message says why. */
 export class NoRowError extends Error {
   override readonly name = "NoRowError";
 }

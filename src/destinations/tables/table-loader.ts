@@ -18,7 +18,6 @@ import {
 import {
   initialColumns,
   missingColumns,
-  NoColumnError,
   recordOf,
   type TableColumns,
   type TableRecord,
@@ -251,14 +250,14 @@ export class TableLoader {
 }
 
 /**
- * Returns the result of `make`. If `make` throws a `NoRowError` or `NoColumnError`, adds the
- * message of the error to `refused` at `index`, and returns undefined.
+ * Returns the result of `make`. If `make` throws a `NoRowError`, adds the message of the
+ * error to `refused` at `index`, and returns undefined.
  */
 function orRefused<T>(refused: Map<number, string>, index: number, make: () => T): T | undefined {
   try {
     return make();
   } catch (error) {
-    if (!(error instanceof NoRowError || error instanceof NoColumnError)) throw error;
+    if (!(error instanceof NoRowError)) throw error;
     refused.set(index, error.message);
     return undefined;
   }

@@ -5,12 +5,13 @@ import {
   commonType,
   fit,
   type NewColumns,
+  putRest,
+  type RestValues,
   type TableColumn,
   typeOf,
 } from "./column-values.ts";
-import type { EventRow } from "./event-rows.ts";
+import { type EventRow, NoRowError } from "./event-rows.ts";
 import { TABLE_COLUMNS_MAX } from "./limits.ts";
-import { putRest, type RestValues } from "./rest-values.ts";
 import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 
 export type TableColumns = Map<string, TableColumn>;
@@ -88,11 +89,6 @@ function isFitting(value: unknown, type: ColumnType): boolean {
   return fit(value, { type, sqlType: "" }) !== undefined;
 }
 
-/** Thrown when a value fits no column, not even `rest__json`. The message names the value's key. */
-export class NoColumnError extends Error {
-  override readonly name = "NoColumnError";
-}
-
 /**
  * Converts a row into a record for the database. Puts each value into its column or, if it does not
  * fit there, into the column's companion for text (`…__text`). Returns undefined when a value fits
@@ -124,7 +120,7 @@ export function wholeRecord(
 /**
  * Converts a row into a record for the database. Puts each value into its column, else into the
  * column's companion for text (`…__text`), else into the column `rest__json`. Throws
- * `NoColumnError` when a value fits none of them.
+ * `NoRowError` when a value fits none of them.
  */
 export function recordOf(
   { table, cells, rest }: EventRow,
@@ -139,7 +135,7 @@ export function recordOf(
   }
   const [first] = Object.keys(left);
   if (first === undefined || writeRest(record, left, columns)) return record;
-  throw new NoColumnError(
+  throw new NoRowError(
     `The table ${table} has no column that takes the value of ${first}, nor ${restColumn}`,
   );
 }
@@ -158,23 +154,21 @@ function put(
   columns: TableColumns,
   names: WarehouseNames,
 ): boolean {
-  const existing = columns.get(column);
-  const cell = existing && fit(value, existing);
-  if (cell !== undefined) {
-    record[column] = cell;
-    return true;
-  }
-  const text = names.textColumn(column);
-  const textExisting = columns.get(text);
-  const textCell = textExisting && fit(value, textExisting);
-  if (textCell === undefined) return false;
-  record[text] = textCell;
-  return true;
+  return (
+    putInto(record, column, value, columns) ||
+    putInto(record, names.textColumn(column), value, columns)
+  );
 }
 
 function writeRest(record: TableRecord, rest: RestValues, columns: TableColumns): boolean {
-  const existing = columns.get(restColumn);
-  const cell = existing && fit(cleanJson(JSON.stringify(rest)), existing);
-  if (cell !== undefined) record[restColumn] = cell;
+  if (!columns.has(restColumn)) return false;
+  return putInto(record, restColumn, cleanJson(JSON.stringify(rest)), columns);
+}
+
+/** Puts a value into a column if the table has it and the value fits. Returns whether it did. */
+function putInto(record: TableRecord, column: string, value: unknown, columns: TableColumns) {
+  const existing = columns.get(column);
+  const cell = existing && fit(value, existing);
+  if (cell !== undefined) record[column] = cell;
   return cell !== undefined;
 }

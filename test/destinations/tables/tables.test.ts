@@ -5,6 +5,7 @@ import {
   commonType,
   fit,
   JsonText,
+  putRest,
   type TableColumn,
   typeOf,
 } from "../../../src/destinations/tables/column-values.ts";
@@ -14,7 +15,6 @@ import {
   TABLE_COLUMNS_MAX,
   TABLE_LEVELS_MAX,
 } from "../../../src/destinations/tables/limits.ts";
-import { putRest } from "../../../src/destinations/tables/rest-values.ts";
 import { merged } from "../../../src/destinations/tables/table-database.ts";
 import {
   missingColumns,
