@@ -44,21 +44,13 @@ const longKeys = "Expected shorter keys around values without a column";
 /** Name of the table with one row for each user. The row has the user's latest traits. */
 export const USERS_TABLE = "users";
 
-/** For each type of event: its table, and the member of the event whose keys become columns. */
-const types: Record<string, { table: string; part: string }> = {
-  track: { table: "tracks", part: "properties" },
-  page: { table: "pages", part: "properties" },
-  screen: { table: "screens", part: "properties" },
-  identify: { table: "identifies", part: "traits" },
-  group: { table: "groups", part: "traits" },
-  alias: { table: "aliases", part: "traits" },
-};
+type FixedColumns = Record<string, (event: JsonObject, outgoing: OutgoingEvent) => unknown>;
 
 /**
  * Columns that every table has, and functions that compute their values from an event. Properties
  * of an event never fill these columns.
  */
-const fixed: Record<string, (event: JsonObject, outgoing: OutgoingEvent) => unknown> = {
+const fixed: FixedColumns = {
   anonymous_id: ({ anonymousId }, { bytes }) => wholeId(anonymousId, bytes, 0),
   user_id: ({ userId }, { bytes }) => wholeId(userId, bytes, 1),
   sent_at: (event) => event.sentAt,
@@ -70,23 +62,32 @@ const fixed: Record<string, (event: JsonObject, outgoing: OutgoingEvent) => unkn
   context_request_ip: (event) => event.request_ip,
   context_passed_ip: (event) => within(event.context).ip,
 };
-const fixedByType: Record<string, typeof fixed> = {
-  track: { event_text: (event) => event.event },
-  page: { name: (event) => event.name ?? within(event.properties).name },
-  screen: { name: (event) => event.name ?? within(event.properties).name },
-  group: { group_id: (event) => event.groupId },
-  alias: { previous_id: (event) => event.previousId },
-};
+const named: FixedColumns = { name: (event) => event.name ?? within(event.properties).name };
+
+/** Shape of the rows for each type of event. */
+const types = new Map([
+  ["track", rowShape("tracks", "properties", { event_text: (event) => event.event })],
+  ["page", rowShape("pages", "properties", named)],
+  ["screen", rowShape("screens", "properties", named)],
+  ["identify", rowShape("identifies", "traits", {})],
+  ["group", rowShape("groups", "traits", { group_id: (event) => event.groupId })],
+  ["alias", rowShape("aliases", "traits", { previous_id: (event) => event.previousId })],
+]);
+
 /**
- * For each type of event: `columns` has the fixed columns with the functions that compute them.
- * `names` has all columns that an event's properties never fill: the fixed ones, `id` and `event`.
+ * Returns the shape of the rows for a type of event: their table, the member `part` of the event
+ * whose keys become columns, and the fixed columns. `names` has all columns that an event's
+ * properties never fill: the fixed ones, `id` and `event`.
  */
-const columnsByType = new Map(
-  Object.keys(types).map((type) => {
-    const columns = Object.entries({ ...fixed, ...fixedByType[type] });
-    return [type, { columns, names: new Set(["id", "event", ...columns.map(([name]) => name)]) }];
-  }),
-);
+function rowShape(table: string, part: string, own: FixedColumns) {
+  const columns = Object.entries({ ...fixed, ...own });
+  return {
+    table,
+    part,
+    columns,
+    names: new Set(["id", "event", ...columns.map(([name]) => name)]),
+  };
+}
 
 /**
  * Makes the rows of an event as RudderStack's warehouses do. The first row is for the table of the
@@ -106,21 +107,20 @@ export function rowsOf(
 ): EventRow[] {
   const event = parsed(utf8Text(outgoing.bytes));
   const type = typeof event.type === "string" ? event.type : "";
-  const shape = Object.hasOwn(types, type) ? types[type] : undefined;
+  const shape = types.get(type);
   if (shape === undefined) {
-    throw new NoRowError(`Expected an event of type ${Object.keys(types).join(", ")}`);
+    throw new NoRowError(`Expected an event of type ${[...types.keys()].join(", ")}`);
   }
   const row = emptyRow(shape.table, index);
   set(row, "id", messageIdOf(event, outgoing));
-  const own = columnsByType.get(type)!;
-  for (const [column, value] of own.columns) {
+  for (const [column, value] of shape.columns) {
     const cell = value(event, outgoing);
     if (!isBlank(cell) && !isObject(cell)) set(row, column, cell);
   }
   let charsLeft = REST_CHARS_PER_BYTE_MAX * outgoing.bytes.length;
   const putAll = (target: EventRow, part: unknown, root: KeyPath, level: number) =>
     flatten(within(part), names, root, level, (path, cell) => {
-      if (put(target, own.names, names.columnOf(path), cell)) return;
+      if (put(target, shape.names, names.columnOf(path), cell)) return;
       charsLeft -= path.text.length;
       if (charsLeft < 0) throw new NoRowError(longKeys);
       putRest(target.rest, path.text, cell);
