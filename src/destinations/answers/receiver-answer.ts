@@ -86,10 +86,7 @@ export function shownAnswer(answer: ReceiverAnswer, mask: Mask): ShownAnswer {
   // Pixelmill does not ask for compression, and does not expand what an attacker compressed.
   const isCompressed = /\S/.test((headers["content-encoding"] ?? "").replace(/^identity$/i, ""));
   if (body.length === 0 || isCompressed) return shown;
-  const { text, isCut } = boundedText(body, mask);
-  shown.body = text;
-  if (isCut) shown.isCut = true;
-  return shown;
+  return { ...shown, ...boundedBody(body, mask) };
 }
 
 /**
@@ -125,17 +122,17 @@ function maskedText(text: string, mask: Mask, isCut: boolean): string {
  * Returns the text of the first `ANSWER_BODY_BYTES_MAX` bytes with secrets masked, and whether the
  * body was cut.
  */
-function boundedText(body: Uint8Array | string, mask: Mask) {
+function boundedBody(body: Uint8Array | string, mask: Mask): Pick<ShownAnswer, "body" | "isCut"> {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   const searched = bytes.subarray(0, ANSWER_BODY_BYTES_MAX + BEHIND_CHARS);
   // Replaced bytes and masked secrets can be longer or shorter than they were.
   const text = maskedText(new TextDecoder().decode(searched), mask, searched.length < bytes.length);
   const isCut =
     bytes.length > ANSWER_BODY_BYTES_MAX || Buffer.byteLength(text) > ANSWER_BODY_BYTES_MAX;
-  if (!isCut) return { text, isCut };
+  if (!isCut) return { body: text };
   const cut = Buffer.from(text).subarray(0, ANSWER_BODY_BYTES_MAX).toString();
   // The last character may have been cut in two.
-  return { text: cut.replace(/\ufffd$/, ""), isCut };
+  return { body: cut.replace(/\ufffd$/, ""), isCut };
 }
 
 /**
