@@ -3,6 +3,7 @@ import { ageOf } from "../../observe/ages.ts";
 import { DELIVERY_BYTES_MAX } from "../../settings/limits.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import { jsonLines } from "../formats/json-lines.ts";
+import type { FileConfig } from "./config.ts";
 import { FILE_LINE_BYTES_MAX } from "./limits.ts";
 import { deleteExpiredFiles, type FileRetention, rotateFile } from "./rotated-files.ts";
 import { openSafely } from "./safe-path.ts";
@@ -19,10 +20,7 @@ const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
 const stepBytes = 64 << 10;
 
 /** Size and age at which a file is rotated, and the maximum number and age of rotated files. */
-interface FileRotation extends FileRetention {
-  rotateBytes?: number | undefined;
-  rotateAgeMs?: number | undefined;
-}
+type FileRotation = FileRetention & Pick<FileConfig, "rotateBytes" | "rotateAgeMs">;
 
 /**
  * A file to which events are appended as JSON lines, with one write per append. An append is

@@ -1,35 +1,22 @@
 import { readdir, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, extname, join, parse } from "node:path";
 import { ageOf } from "../../observe/ages.ts";
+import type { FileConfig } from "./config.ts";
 import { withSafePath } from "./safe-path.ts";
 
 /** Maximum number of rotated files, and their maximum age in milliseconds. */
-export interface FileRetention {
-  keepFiles?: number | undefined;
-  keepAgeMs?: number | undefined;
-}
-
-/**
- * Splits a path into folder, name and extension: `a/events.jsonl` → `a/`, `events` and `.jsonl`.
- */
-function partsOf(path: string): { folder: string; stem: string; extension: string } {
-  const slash = path.lastIndexOf("/") + 1;
-  const name = path.slice(slash);
-  const dot = name.lastIndexOf(".");
-  const end = dot > 0 ? dot : name.length;
-  return { folder: path.slice(0, slash), stem: name.slice(0, end), extension: name.slice(end) };
-}
+export type FileRetention = Pick<FileConfig, "keepFiles" | "keepAgeMs">;
 
 /** Returns a rotated file's path: `path` with `-` and `name` inserted before the extension. */
 export function rotatedPath(path: string, name: string): string {
-  const { folder, stem, extension } = partsOf(path);
-  return `${folder}${stem}-${name}${extension}`;
+  const { dir, name: stem, ext } = parse(path);
+  return join(dir, `${stem}-${name}${ext}`);
 }
 
 /** Returns the part of the file name `name` that `rotatedPath` has inserted. */
 function middleOf(path: string, name: string): string {
-  const { stem, extension } = partsOf(path);
-  return name.slice(stem.length + 1, name.length - extension.length);
+  const { name: stem, ext } = parse(path);
+  return name.slice(stem.length + 1, name.length - ext.length);
 }
 
 /**
@@ -37,8 +24,8 @@ function middleOf(path: string, name: string): string {
  * when `name` is not the name of a rotated file of `path`.
  */
 function rotatedAt(path: string, name: string): number | undefined {
-  const { stem, extension } = partsOf(path);
-  if (!name.startsWith(`${stem}-`) || !name.endsWith(extension)) return undefined;
+  const { name: stem, ext } = parse(path);
+  if (!name.startsWith(`${stem}-`) || !name.endsWith(ext)) return undefined;
   const time = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})?Z(-[\w.-]+)?$/.exec(
     middleOf(path, name),
   );
@@ -61,9 +48,7 @@ export async function writtenName(root: string, path: string, name: string): Pro
   const rest = name.slice(name.indexOf("-"));
   return await withSafePath(root, path, async (resolved) => {
     const names = await readdir(dirname(resolved));
-    const earlier = names.find(
-      (it) => rotatedAt(path, it) && it.endsWith(rest + partsOf(path).extension),
-    );
+    const earlier = names.find((it) => rotatedAt(path, it) && it.endsWith(rest + extname(path)));
     return earlier === undefined ? nextTime(path, names) + rest : middleOf(path, earlier);
   });
 }
