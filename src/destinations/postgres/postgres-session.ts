@@ -44,13 +44,11 @@ const MESSAGE_CHARS_MAX = 300;
 
 export type ResultRow = (string | null)[];
 
-interface PendingQuery {
+interface PendingQuery extends PromiseWithResolvers<ResultRow[]> {
   rows: ResultRow[];
   /** Number of bytes of the response that may still arrive. More bytes close the connection. */
   bytesLeft: number;
   error: PostgresError | undefined;
-  resolve: (rows: ResultRow[]) => void;
-  reject: (error: unknown) => void;
 }
 
 /** An authenticated connection to PostgreSQL, which runs one query at a time. */
@@ -105,19 +103,18 @@ export class PostgresSession {
    * Sends messages, such as those of `query`. Resolves with the rows of all statements, or rejects
    * with the first error.
    */
-  run(messages: Buffer): Promise<ResultRow[]> {
-    return new Promise((resolve, reject) => {
-      assert(this.#pending === undefined, "A session carries one query at a time");
-      if (!this.isOpen) return reject(new SessionLost("The connection is closed"));
-      this.#pending = {
-        rows: [],
-        bytesLeft: DATABASE_ANSWER_BYTES_MAX,
-        error: undefined,
-        resolve,
-        reject,
-      };
-      this.socket.write(messages);
-    });
+  async run(messages: Buffer): Promise<ResultRow[]> {
+    assert(this.#pending === undefined, "A session carries one query at a time");
+    if (!this.isOpen) throw new SessionLost("The connection is closed");
+    const answered = Promise.withResolvers<ResultRow[]>();
+    this.#pending = {
+      ...answered,
+      rows: [],
+      bytesLeft: DATABASE_ANSWER_BYTES_MAX,
+      error: undefined,
+    };
+    this.socket.write(messages);
+    return await answered.promise;
   }
 
   #receive(piece: Buffer): void {

@@ -27,16 +27,14 @@ export class NotPostgres extends Error {
  * `bytesMax` bytes.
  */
 export class PostgresMessageReader {
-  readonly #frames: FrameReader;
+  readonly #frames = new FrameReader((bytes) => {
+    if (bytes.length < HEAD_BYTES) return undefined;
+    const length = bytes.readUInt32BE(1);
+    if (length < 4 || length > this.bytesMax) throw new NotPostgres();
+    return 1 + length;
+  });
 
-  constructor(bytesMax: number) {
-    this.#frames = new FrameReader((bytes) => {
-      if (bytes.length < HEAD_BYTES) return undefined;
-      const length = bytes.readUInt32BE(1);
-      if (length < 4 || length > bytesMax) throw new NotPostgres();
-      return 1 + length;
-    });
-  }
+  constructor(private readonly bytesMax: number) {}
 
   /** Adds received bytes, and yields each message that is now complete. */
   *read(piece: Buffer): Generator<PostgresMessage> {
@@ -50,21 +48,12 @@ export class PostgresMessageReader {
 const HEAD_BYTES = 5;
 
 /**
- * Reads a 32-bit number at offset `at` of a message. Throws `NotPostgres` when the message is too
- * short.
+ * Reads a signed integer of 2 or 4 bytes at offset `at` of a message. Throws `NotPostgres` when the
+ * message is too short.
  */
-export function int32(body: Buffer, at: number): number {
-  if (body.length < at + 4) throw new NotPostgres();
-  return body.readInt32BE(at);
-}
-
-/**
- * Reads a 16-bit number at offset `at` of a message. Throws `NotPostgres` when the message is too
- * short.
- */
-function int16(body: Buffer, at: number): number {
-  if (body.length < at + 2) throw new NotPostgres();
-  return body.readInt16BE(at);
+export function integerAt(body: Buffer, at: number, bytes: 2 | 4): number {
+  if (body.length < at + bytes) throw new NotPostgres();
+  return body.readIntBE(at, bytes);
 }
 
 /**
@@ -83,8 +72,8 @@ export function errorFields(body: Buffer): Map<string, string> {
 export function rowOf(body: Buffer): (string | null)[] {
   const row: (string | null)[] = [];
   let at = 2;
-  for (let left = int16(body, 0); left > 0; left--) {
-    const length = int32(body, at);
+  for (let left = integerAt(body, 0, 2); left > 0; left--) {
+    const length = integerAt(body, at, 4);
     at += 4;
     if (length > body.length - at) throw new NotPostgres();
     row.push(length < 0 ? null : body.toString("utf8", at, at + length));
@@ -109,7 +98,7 @@ export function password(text: string): Buffer {
 
 export function saslInitial(mechanism: string, text: string): Buffer {
   const body = Buffer.from(text);
-  return frame("p", `${mechanism}\0`, number32(body.length), body);
+  return frame("p", `${mechanism}\0`, integer(body.length, 4), body);
 }
 
 export function saslResponse(text: string): Buffer {
@@ -131,13 +120,13 @@ export function query(...statements: Statement[]): Buffer {
 function statement(sql: string, parameters: readonly string[]): Buffer[] {
   const values = parameters.flatMap((parameter) => {
     const text = Buffer.from(parameter);
-    return [number32(text.length), text];
+    return [integer(text.length, 4), text];
   });
   const none = "\0\0";
   return [
     ...frameParts("P", `\0${sql}\0`, none),
-    ...frameParts("B", none, none, number16(parameters.length), ...values, none),
-    ...frameParts("E", "\0", number32(0)),
+    ...frameParts("B", none, none, integer(parameters.length, 2), ...values, none),
+    ...frameParts("E", "\0", integer(0, 4)),
   ];
 }
 
@@ -156,17 +145,15 @@ function frameParts(type: string, ...parts: (string | Buffer)[]): Buffer[] {
 
 /** Encodes the length of a message. The length includes the 4 bytes of the length field. */
 function lengthOf(body: readonly Buffer[]): Buffer {
-  return number32(body.reduce((sum, { length }) => sum + length, 4));
+  return integer(
+    body.reduce((sum, { length }) => sum + length, 4),
+    4,
+  );
 }
 
-function number32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
-
-function number16(value: number): Buffer {
-  const bytes = Buffer.alloc(2);
-  bytes.writeUInt16BE(value);
-  return bytes;
+/** Encodes an unsigned integer in 2 or 4 bytes. */
+function integer(value: number, bytes: 2 | 4): Buffer {
+  const encoded = Buffer.alloc(bytes);
+  encoded.writeUIntBE(value, 0, bytes);
+  return encoded;
 }

@@ -1,7 +1,7 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { ScramKeys } from "../scram-keys.ts";
 import {
-  int32,
+  integerAt,
   NotPostgres,
   type PostgresMessage,
   password as passwordFrame,
@@ -35,7 +35,7 @@ export class PostgresSignIn {
    */
   async respond({ body }: PostgresMessage, signal: AbortSignal): Promise<Buffer | undefined> {
     const { user, password } = this.account;
-    switch (int32(body, 0)) {
+    switch (integerAt(body, 0, 4)) {
       case 0:
         // A server that began a SCRAM exchange must prove that it knows the password before it
         // accepts.
@@ -48,8 +48,8 @@ export class PostgresSignIn {
         }
         return passwordFrame(password);
       case 5: {
-        const inner = md5(Buffer.from(password + user));
-        return passwordFrame(`md5${md5(Buffer.concat([Buffer.from(inner), body.subarray(4, 8)]))}`);
+        const inner = Buffer.from(hash("md5", password + user));
+        return passwordFrame(`md5${hash("md5", Buffer.concat([inner, body.subarray(4, 8)]))}`);
       }
       case 10:
         if (!body.toString("latin1", 4).split("\0").includes(mechanism)) {
@@ -82,7 +82,7 @@ export class PostgresSignIn {
     const final = `c=biws,r=${match[1]}`;
     const text = `n=,r=${this.#nonce},${challenge},${final}`;
     const key = hmac(salted, "Client Key");
-    const signature = hmac(createHash("sha256").update(key).digest(), text);
+    const signature = hmac(hash("sha256", key, "buffer"), text);
     this.#serverSignature = hmac(hmac(salted, "Server Key"), text);
     const proof = Buffer.from(key.map((byte, at) => byte ^ signature[at]!));
     return `${final},p=${proof.toString("base64")}`;
@@ -101,10 +101,6 @@ export class PostgresSignIn {
     }
     this.#isProved = true;
   }
-}
-
-function md5(bytes: Uint8Array): string {
-  return createHash("md5").update(bytes).digest("hex");
 }
 
 function hmac(key: Uint8Array, text: string): Buffer {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import * as protocol from "../../../src/destinations/postgres/protocol.ts";
 
-const { int32, NotPostgres, PostgresMessageReader, rowOf } = protocol;
+const { integerAt, NotPostgres, PostgresMessageReader, rowOf } = protocol;
 const bytes = (text: string) => Buffer.from(text, "latin1");
 
 test("a message is read once it is whole, and a length that is too small or too large is refused", () => {
@@ -27,8 +27,8 @@ test("a row is read only if the message has all of it, and no byte of the next",
   for (let end = 0; end < row.length; end++) {
     expect(() => rowOf(bytes(row.slice(0, end)))).toThrow(NotPostgres);
   }
-  expect(int32(bytes("x\0\0\x01\x02"), 1)).toBe(258);
-  expect(() => int32(bytes("x\0\0\x01\x02"), 2)).toThrow(NotPostgres);
+  expect(integerAt(bytes("x\0\0\x01\x02"), 1, 4)).toBe(258);
+  expect(() => integerAt(bytes("x\0\0\x01\x02"), 2, 4)).toThrow(NotPostgres);
 });
 
 test("each field of an error is read under its letter, and a field without text is left out", () => {
