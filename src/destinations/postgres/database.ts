@@ -116,11 +116,7 @@ export class PostgresDatabase implements TableConnection {
 
   /** Opens the connection and signs in, unless the connection is already open. */
   async signIn(onStage: OnStage): Promise<void> {
-    try {
-      this.#session ??= await this.#open(this.#deadline!, onStage);
-    } catch (error) {
-      throw failureOf(error);
-    }
+    this.#session ??= await this.#open(this.#deadline!, onStage).catch(rethrow);
   }
 
   close(): void {
@@ -134,11 +130,9 @@ export class PostgresDatabase implements TableConnection {
    * schema or table exists already.
    */
   async #create(...statements: Statement[]): Promise<void> {
-    try {
-      await this.#run(...statements);
-    } catch (error) {
+    await this.#run(...statements).catch((error) => {
       if (!(error instanceof DatabaseFailure && alreadyExists.has(error.code ?? ""))) throw error;
-    }
+    });
   }
 
   /** Runs statements in one transaction. Returns all their rows, in the order of statements. */
@@ -153,22 +147,19 @@ export class PostgresDatabase implements TableConnection {
     const idle = this.#session?.isOpen ? this.#session : undefined;
     this.#session = idle ?? (await this.#open(deadline));
     try {
-      return await this.#sendOver(this.#session, deadline, messages);
+      return await this.#sendOver(this.#session, messages);
     } catch (error) {
       // The server may have closed an idle connection unnoticed. Sending a statement a second time
       // is harmless for every statement here.
       if (idle === undefined || !(error instanceof SessionLost)) throw error;
       deadline.throwIfOver();
       this.#session = await this.#open(deadline);
-      return await this.#sendOver(this.#session, deadline, messages);
+      return await this.#sendOver(this.#session, messages);
     }
   }
 
-  async #sendOver(
-    session: PostgresSession,
-    deadline: Deadline,
-    messages: Buffer,
-  ): Promise<ResultRow[]> {
+  async #sendOver(session: PostgresSession, messages: Buffer): Promise<ResultRow[]> {
+    const deadline = this.#deadline!;
     deadline.awaited = "complete answer of the database";
     deadline.onEnd((reason) => session.destroy(reason));
     return await session.run(messages);

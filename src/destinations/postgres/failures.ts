@@ -83,11 +83,8 @@ export function failureOf(error: unknown): unknown {
     return new DatabaseFailure("later", reason);
   }
   const { code, column, constraint, message, text } = error;
-  const meaning =
-    meanings.get(code) ??
-    meanings.get(code.slice(0, 3)) ??
-    meanings.get(code.slice(0, 2)) ??
-    "The database refuses";
+  const classes = [code, code.slice(0, 3), code.slice(0, 2)];
+  const meaning = classes.map((it) => meanings.get(it)).find(Boolean) ?? "The database refuses";
   const where = [
     ...(column === undefined ? [] : [`column ${column}`]),
     ...(constraint === undefined ? [] : [`constraint ${constraint}`]),
