@@ -104,35 +104,30 @@ export function createTable(
   isMerged: boolean,
 ): string {
   const settings = `settings non_replicated_deduplication_window = ${TOKENS_KEPT} comment ${literal(TABLE_MARK)}`;
-  if (isMerged) {
-    const merged = [...columns].map(([name, type]) => {
-      return `${quoted(name)} ${name === key ? sqlTypes[type] : latest(type)}`;
-    });
-    const engine = `engine = AggregatingMergeTree order by ${quoted(key)}`;
-    return `create table if not exists ${table} (${merged.join(", ")}) ${engine} ${settings}`;
-  }
-  const lines = [...new Map([...columns, [timeKey, "datetime" as const]])].map(([name, type]) => {
-    const isKey = name === key || name === timeKey;
-    return `${quoted(name)} ${isKey ? sqlTypes[type] : `Nullable(${sqlTypes[type]})`}`;
+  const sortingKey = isMerged ? [key] : [timeKey, key];
+  const all = isMerged ? columns : new Map([...columns, [timeKey, "datetime" as const]]);
+  const lines = [...all].map(([name, type]) => {
+    return `${quoted(name)} ${sortingKey.includes(name) ? sqlTypes[type] : valueType(type, isMerged)}`;
   });
-  return (
-    `create table if not exists ${table} (${lines.join(", ")}) engine = ReplacingMergeTree ` +
-    `order by (${timeKey}, ${quoted(key)}) ${settings}`
-  );
+  const engine = isMerged
+    ? `AggregatingMergeTree order by ${quoted(key)}`
+    : `ReplacingMergeTree order by (${timeKey}, ${quoted(key)})`;
+  return `create table if not exists ${table} (${lines.join(", ")}) engine = ${engine} ${settings}`;
 }
 
 /**
- * Returns the SQL type of a column in the table `users`. The column keeps, for each user, the last
- * value that is not null.
+ * Returns the SQL type of a column outside the sorting key. In the table `users`, for which
+ * `isMerged` is set, the column keeps the last value that is not null.
  */
-const latest = (type: ColumnType) =>
-  `SimpleAggregateFunction(anyLast, Nullable(${sqlTypes[type]}))`;
+function valueType(type: ColumnType, isMerged: boolean): string {
+  const nullable = `Nullable(${sqlTypes[type]})`;
+  return isMerged ? `SimpleAggregateFunction(anyLast, ${nullable})` : nullable;
+}
 
 export function addColumns(table: string, columns: NewColumns, isMerged: boolean): string {
-  const lines = [...columns].map(([name, type]) => {
-    const sqlType = isMerged ? latest(type) : `Nullable(${sqlTypes[type]})`;
-    return `add column if not exists ${quoted(name)} ${sqlType}`;
-  });
+  const lines = [...columns].map(
+    ([name, type]) => `add column if not exists ${quoted(name)} ${valueType(type, isMerged)}`,
+  );
   return `alter table ${table} ${lines.join(", ")}`;
 }
 
