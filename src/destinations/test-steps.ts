@@ -1,3 +1,10 @@
+import {
+  type ConnectStage,
+  type Egress,
+  type EgressRequest,
+  type EgressResponse,
+  networkReason,
+} from "../egress/egress.ts";
 import type { ReceiverAnswer } from "./answers/receiver-answer.ts";
 
 /**
@@ -43,13 +50,34 @@ export class TestSteps {
   }
 
   #add(step: Omit<TestStep, "durationMs">, answer: ReceiverAnswer | undefined): void {
-    this.done.push({ ...step, durationMs: this.#duration(), ...(answer && { answer }) });
-  }
-
-  #duration(): number {
     const now = performance.now();
-    const ms = Math.round(now - this.#startedAt);
+    const durationMs = Math.round(now - this.#startedAt);
     this.#startedAt = now;
-    return ms;
+    this.done.push({ ...step, durationMs, ...(answer && { answer }) });
+  }
+}
+
+/**
+ * Sends the HTTP request of a connection test, and resolves with the response. Adds the steps
+ * `resolve`, `connect` and `tls` to `steps` when they pass. If the request fails, adds the step
+ * that failed, and resolves with undefined. `decided` is the name of the last step. The caller
+ * decides from the response whether this step passed, and adds the step.
+ */
+export async function requestInSteps(
+  egress: Egress,
+  request: EgressRequest,
+  steps: TestSteps,
+  decided: TestStepName,
+): Promise<EgressResponse | undefined> {
+  const ahead = [...connectionSteps(URL.parse(request.url)?.protocol === "https:"), decided];
+  const onStage = (stage: ConnectStage) => {
+    ahead.shift();
+    steps.passed(stage);
+  };
+  try {
+    return await egress.request({ ...request, onStage });
+  } catch (error) {
+    steps.failed(ahead[0]!, networkReason(error));
+    return undefined;
   }
 }

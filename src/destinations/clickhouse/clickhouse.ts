@@ -1,13 +1,12 @@
 import type { Egress } from "../../egress/egress.ts";
 import { answerOf } from "../answers/receiver-answer.ts";
 import type { DestinationKind, SecretAudience } from "../destination.ts";
-import { requestInSteps } from "../http-steps.ts";
 import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import { maskedUrl } from "../masked-url.ts";
 import { acceptedCertificate, audienceOfUrl } from "../secret-audience.ts";
 import { openTables } from "../tables/open-tables.ts";
 import { DatabaseFailure } from "../tables/table-database.ts";
-import { type TestStep, TestSteps } from "../test-steps.ts";
+import { requestInSteps, type TestStep, TestSteps } from "../test-steps.ts";
 import { ClickhouseConfig, clickhouseFaults } from "./config.ts";
 import { ClickhouseDatabase } from "./database.ts";
 import { failureOf, notClickhouse } from "./failures.ts";

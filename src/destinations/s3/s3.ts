@@ -10,10 +10,9 @@ import type {
 } from "../destination.ts";
 import { gzipJsonLines } from "../formats/json-lines.ts";
 import { parquet } from "../formats/parquet.ts";
-import { requestInSteps } from "../http-steps.ts";
 import { audienceOfUrl } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";
-import { type TestStep, TestSteps } from "../test-steps.ts";
+import { requestInSteps, type TestStep, TestSteps } from "../test-steps.ts";
 import { batchLimitsOf, S3Config, s3Faults } from "./config.ts";
 import { failureOf, type StoreFailure } from "./failures.ts";
 import { requestSigner } from "./request-signer.ts";

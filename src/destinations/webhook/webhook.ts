@@ -10,11 +10,10 @@ import type {
   OpenDestination,
   SecretAudience,
 } from "../destination.ts";
-import { requestInSteps } from "../http-steps.ts";
 import { maskedUrl } from "../masked-url.ts";
 import { audienceOfUrl } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";
-import { type TestStep, TestSteps } from "../test-steps.ts";
+import { requestInSteps, type TestStep, TestSteps } from "../test-steps.ts";
 import { BodyBuffers } from "./body-buffers.ts";
 import { WebhookConfig, webhookFaults } from "./config.ts";
 import { isSecretHeader } from "./headers.ts";
@@ -168,7 +167,8 @@ const secretsOf = ({ headers, urlWithoutEvent: url }: WebhookRequest) =>
 
 /**
  * Tests a connection by sending a test event, because nothing else shows that the receiver accepts
- * events. Returns the results of the steps.
+ * events. Returns the results of the steps. With OAuth settings, the access token is requested
+ * first, and the result of this step, `sign-in`, stands before that of the step `write`.
  */
 async function testWebhook(
   egress: Egress,
@@ -179,45 +179,27 @@ async function testWebhook(
   const signIn = new TestSteps();
   // A test signs in by itself, even if a token is cached.
   const tokens = tokensOf(config, workspaceId, { egress, kept: new KeptTokens() });
-  const token = await signInToTest(tokens, signIn, signal);
-  if (signIn.done.some(({ ok }) => !ok)) return signIn.done;
+  let token: string | undefined;
+  try {
+    token = await tokens?.acquire(signal);
+    if (token !== undefined) signIn.passed("sign-in");
+  } catch (error) {
+    if (!(error instanceof AccessTokenError)) signIn.failed("sign-in", networkReason(error));
+    else signIn.failed("sign-in", error.message, answerOfTokenServer(error));
+    return signIn.done;
+  } finally {
+    tokens?.close();
+  }
   const steps = new TestSteps();
   const request = await requestBuilder(config, workspaceId)([testEvent()], signal);
   const authorized = token === undefined ? request : withToken(request, token);
   const answer = await requestInSteps(egress, authorized, steps, "write");
-  if (answer === undefined) return withSignIn(steps.done, signIn.done);
-  const result = resultOfStatus(answer);
-  const shown = answerOf(answer, secretsOf(authorized));
-  if (result.kind === "delivered") steps.passed("write", undefined, shown);
-  else steps.failed("write", result.reason, shown);
-  return withSignIn(steps.done, signIn.done);
-}
-
-/**
- * Requests an access token for a connection test and records the result as the step `sign-in`.
- * Returns undefined when the config has no OAuth settings or the request failed.
- */
-async function signInToTest(
-  tokens: AccessTokens | undefined,
-  steps: TestSteps,
-  signal: AbortSignal,
-) {
-  if (tokens === undefined) return undefined;
-  try {
-    const token = await tokens.acquire(signal);
-    steps.passed("sign-in");
-    return token;
-  } catch (error) {
-    if (!(error instanceof AccessTokenError)) steps.failed("sign-in", networkReason(error));
-    else steps.failed("sign-in", error.message, answerOfTokenServer(error));
-    return undefined;
-  } finally {
-    tokens.close();
+  if (answer !== undefined) {
+    const result = resultOfStatus(answer);
+    const shown = answerOf(answer, secretsOf(authorized));
+    if (result.kind === "delivered") steps.passed("write", undefined, shown);
+    else steps.failed("write", result.reason, shown);
   }
-}
-
-/** Inserts the steps `signIn` before the step `write` of the same connection test. */
-function withSignIn(steps: TestStep[], signIn: TestStep[]): TestStep[] {
-  const write = steps.findIndex(({ step }) => step === "write");
-  return write < 0 ? steps : steps.toSpliced(write, 0, ...signIn);
+  const write = steps.done.findIndex(({ step }) => step === "write");
+  return write < 0 ? steps.done : steps.done.toSpliced(write, 0, ...signIn.done);
 }
