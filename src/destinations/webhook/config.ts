@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { checkedUrl } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
-import { optionalFlag, optionalInteger } from "../../settings/schema-types.ts";
-import { appliesWhen, essential, rudderstackKeys } from "../config-schema.ts";
+import { oneOf, optionalFlag, optionalInteger } from "../../settings/schema-types.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
+import { appliesWhen, essential, rudderstackKeys } from "../config-schema.ts";
 import { headerNameFault, headerValueFault } from "./headers.ts";
 import {
   OAUTH_TEXT_CHARS_MAX,
@@ -50,7 +50,7 @@ const Oauth = Type.Object(
     scope: Type.Optional(oauthText("Scopes of the token, separated by spaces")),
     audience: Type.Optional(oauthText("Audience of the token, if the token server requires one")),
     authStyle: Type.Optional(
-      Type.Union([Type.Literal("basic"), Type.Literal("post")], {
+      oneOf(["basic", "post"], {
         default: "basic",
         description: "Whether id and secret are sent in the header Authorization or in the form",
       }),
@@ -90,13 +90,10 @@ export const WebhookConfig = Type.Object({
       "and of others the values of query parameters such as `api_secret`",
   ),
   webhookMethod: essential(
-    Type.Union(
-      methods.map((method) => Type.Literal(method)),
-      {
-        description: "GET and DELETE send the event's properties in the query, as RudderStack does",
-        default: "POST",
-      },
-    ),
+    oneOf(methods, {
+      description: "GET and DELETE send the event's properties in the query, as RudderStack does",
+      default: "POST",
+    }),
   ),
   headers: essential(
     Type.Array(Header, {

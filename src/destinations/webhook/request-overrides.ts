@@ -1,4 +1,5 @@
 import { cutText } from "../../errors.ts";
+import { isObject } from "../../is-object.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import {
   mayContainMembers,
@@ -92,12 +93,10 @@ function overrideMembersOf(text: string): Record<string, unknown> {
  * case of the key do not matter, as in RudderStack.
  */
 function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
-  if (typeof integrations !== "object" || integrations === null) return undefined;
-  for (const [key, value] of Object.entries(integrations)) {
-    const isOurs = key.toLowerCase() === "webhook" && typeof value === "object";
-    if (isOurs && value !== null) return value as Record<string, unknown>;
-  }
-  return undefined;
+  if (!isObject(integrations)) return undefined;
+  const isOurs = ([key, value]: [string, unknown]) =>
+    key.toLowerCase() === "webhook" && typeof value === "object" && value !== null;
+  return Object.entries(integrations).find(isOurs)?.[1] as Record<string, unknown> | undefined;
 }
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

@@ -37,20 +37,9 @@ export function signatureHeaders(
   now: number,
 ): Record<string, string> {
   const timestamp = String(Math.floor(now / 1_000));
-  return {
-    "webhook-timestamp": timestamp,
-    "webhook-signature": signature(key, id, timestamp, body),
-  };
-}
-
-export function signature(
-  key: Uint8Array,
-  id: string,
-  timestamp: string,
-  body: Uint8Array,
-): string {
   const hmac = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body);
-  return `v1,${hmac.digest("base64")}`;
+  const signature = `v1,${hmac.digest("base64")}`;
+  return { "webhook-timestamp": timestamp, "webhook-signature": signature };
 }
 
 const prefix = "whsec_";

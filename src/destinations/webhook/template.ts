@@ -6,7 +6,6 @@ import {
   WEBHOOK_TEMPLATE_PLACES_MAX,
 } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
-import { parseTemplatePath } from "./template-path.ts";
 
 /**
  * Thrown when a template is invalid. The message names the fault and, for a malformed placeholder,
@@ -192,9 +191,10 @@ function expectJson(texts: readonly string[], placeholders: readonly Placeholder
   // an escape.
   const mark = `z${crypto.randomUUID()}`;
   const fillings = placeholders.map(({ isInString }) => (isInString ? mark : "null"));
+  const filled = texts.map((text, index) => text + (fillings[index] ?? "")).join("");
   let isInName = false;
   try {
-    JSON.parse(interleaved(texts, fillings), (name, value) => {
+    JSON.parse(filled, (name, value) => {
       isInName ||= name.includes(mark);
       return value;
     });
@@ -204,10 +204,26 @@ function expectJson(texts: readonly string[], placeholders: readonly Placeholder
   if (isInName) throw new TemplateError("Expected no {{ in names, only in values");
 }
 
-const interleaved = (texts: readonly string[], fillings: readonly string[]) =>
-  texts.map((text, index) => text + (fillings[index] ?? "")).join("");
-
 function positionOf(text: string, at: number): string {
   const lines = text.slice(0, at).split("\n");
   return `at line ${lines.length}, column ${lines.at(-1)!.length + 1}`;
+}
+
+const step = /\.([\p{ID_Start}$_][\p{ID_Continue}$-]*|\d+)|\[(\d+)\]|\['([^'\\\n]*)'\]/uy;
+
+/**
+ * Parses a path such as `event.items[0].price` or `event.properties['a b']` into a list of keys.
+ * The path must begin with `root`, which is not part of the list. Undefined when the path is
+ * invalid.
+ */
+export function parseTemplatePath(text: string, root: string): string[] | undefined {
+  if (!text.startsWith(root)) return undefined;
+  const keys: string[] = [];
+  for (let at = root.length; at < text.length; at = step.lastIndex) {
+    step.lastIndex = at;
+    const match = step.exec(text);
+    if (match === null) return undefined;
+    keys.push(match[1] ?? match[2] ?? match[3]!);
+  }
+  return keys;
 }

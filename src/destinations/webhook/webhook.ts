@@ -78,7 +78,7 @@ function openWebhook(
   { egress, buffers, kept }: { egress: Egress; buffers: BodyBuffers; kept: KeptTokens },
 ): OpenDestination {
   const requestOf = requestBuilder(config, workspaceId, buffers);
-  const tokens = tokensOf(config, workspaceId, { egress, kept });
+  const tokens = tokensOf(config, workspaceId, egress, kept);
 
   return {
     async deliver(events, signal) {
@@ -104,16 +104,12 @@ function openWebhook(
   };
 }
 
-function tokensOf(
-  config: WebhookConfig,
-  workspaceId: string,
-  parts: { egress: Egress; kept: KeptTokens },
-) {
+function tokensOf(config: WebhookConfig, workspaceId: string, egress: Egress, kept: KeptTokens) {
   const { oauth, timeoutMs = WEBHOOK_TIMEOUT_MS_DEFAULT } = config;
   if (oauth === undefined) return undefined;
   const settings = JSON.stringify([workspaceId, config]);
   const key = createHash("sha256").update(settings).digest("hex");
-  return new AccessTokens({ ...parts, config: oauth, workspaceId, timeoutMs, key });
+  return new AccessTokens({ egress, kept, config: oauth, workspaceId, timeoutMs, key });
 }
 
 function resultOfError(error: unknown): DeliveryResult {
@@ -178,7 +174,7 @@ async function testWebhook(
 ): Promise<TestStep[]> {
   const signIn = new TestSteps();
   // A test signs in by itself, even if a token is cached.
-  const tokens = tokensOf(config, workspaceId, { egress, kept: new KeptTokens() });
+  const tokens = tokensOf(config, workspaceId, egress, new KeptTokens());
   let token: string | undefined;
   try {
     token = await tokens?.acquire(signal);

@@ -27,8 +27,11 @@ import {
   sendsList,
 } from "../../../src/destinations/webhook/request-body.ts";
 import { signingKey } from "../../../src/destinations/webhook/signature.ts";
-import { parseTemplate, render } from "../../../src/destinations/webhook/template.ts";
-import { parseTemplatePath } from "../../../src/destinations/webhook/template-path.ts";
+import {
+  parseTemplate,
+  parseTemplatePath,
+  render,
+} from "../../../src/destinations/webhook/template.ts";
 import { type EgressRequest, reservedHeaders } from "../../../src/egress/egress.ts";
 import { REQUEST_HEAD_ROOM_BYTES } from "../../../src/egress/http-client.ts";
 import { outgoing } from "../outgoing.ts";
