@@ -1,4 +1,5 @@
 import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import { defined } from "../defined.ts";
 import type { Detail } from "../errors.ts";
 import { configFaults } from "./config-faults.ts";
 import type { ConfigForm, DestinationKind } from "./destination.ts";
@@ -101,8 +102,4 @@ function optional([key, schema]: [string, TSchema]): [string, TSchema] {
 
 function pick(config: Config, shared: readonly [string, TSchema][]): Config {
   return Object.fromEntries(shared.map(([key]) => [key, config[key]]));
-}
-
-function defined(config: Config): Config {
-  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
 }

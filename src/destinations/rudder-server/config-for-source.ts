@@ -1,3 +1,4 @@
+import { isObject } from "../../is-object.ts";
 import type { DestinationDefinition } from "./definition.ts";
 
 type Config = Record<string, unknown>;
@@ -27,7 +28,6 @@ export function configForSource(
 
 /** Whether a value is an object with at least one key, all of which are in `keys`. */
 function hasOnlyKeys(value: unknown, keys: ReadonlySet<string>): value is Config {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const own = Object.keys(value);
+  const own = isObject(value) ? Object.keys(value) : [];
   return own.length > 0 && own.every((key) => keys.has(key));
 }

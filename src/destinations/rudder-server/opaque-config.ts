@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Detail } from "../../errors.ts";
+import { uncheckedKey } from "../config-schema.ts";
 import type { ConfigForm, SecretAudience } from "../destination.ts";
 import type { DestinationDefinition } from "./definition.ts";
 import { OPAQUE_CONFIG_BYTES_MAX, OPAQUE_SECRETS_MAX } from "./limits.ts";
@@ -29,9 +30,7 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
   return {
     configSchema: Type.Object(
       Object.fromEntries([...holders].map((key) => [key, schemaOf(paths, key)])),
-      {
-        additionalProperties: true,
-      },
+      { additionalProperties: true },
     ),
     secretKeys: paths.map((path) => ({ path, audiences })),
     validate: (config) => faultsOf(config, holders),
@@ -44,8 +43,7 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
  * secret.
  */
 function secretPath(path: string): string {
-  const parts = path.split(".");
-  return parts.length <= 2 ? path : (parts[0] ?? path);
+  return path.split(".").length <= 2 ? path : keyOf(path);
 }
 
 function keyOf(path: string): string {
@@ -54,11 +52,9 @@ function keyOf(path: string): string {
 
 function schemaOf(paths: readonly string[], key: string) {
   // A text has a field of its own in the console's form. `validate` allows other values too.
-  return Type.Optional(paths.includes(key) ? Type.String() : listWithSecrets());
+  if (paths.includes(key)) return Type.Optional(Type.String());
+  return uncheckedKey("Some keys of its items are secret, and answered as empty texts");
 }
-
-const listWithSecrets = () =>
-  Type.Unknown({ description: "Some keys of its items are secret, and answered as empty texts" });
 
 function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
   if (Buffer.byteLength(JSON.stringify(config)) > OPAQUE_CONFIG_BYTES_MAX) {
