@@ -55,23 +55,14 @@ export class ScramDerivations {
 
   /** Creates the `ScramKeys` of a destination that belongs to the workspace. */
   keysOf(workspaceId: string): ScramKeys {
-    return new ScramKeys((parameters, known, signal) =>
-      this.#run(workspaceId, parameters, known, signal),
-    );
-  }
-
-  async #run(
-    workspaceId: string,
-    parameters: ScramParameters,
-    known: () => Buffer | undefined,
-    signal: AbortSignal,
-  ): Promise<Buffer> {
-    const permit = await this.#permits.acquire(workspaceId, signal);
-    try {
-      return known() ?? (await this.#derive(parameters));
-    } finally {
-      permit.release();
-    }
+    return new ScramKeys(async (parameters, known, signal) => {
+      const permit = await this.#permits.acquire(workspaceId, signal);
+      try {
+        return known() ?? (await this.#derive(parameters));
+      } finally {
+        permit.release();
+      }
+    });
   }
 }
 
