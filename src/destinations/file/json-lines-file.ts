@@ -1,4 +1,5 @@
 import { type FileHandle, lstat } from "node:fs/promises";
+import { parsedJson } from "../../json/parsed-json.ts";
 import { ageOf } from "../../observe/ages.ts";
 import { DELIVERY_BYTES_MAX } from "../../settings/limits.ts";
 import type { OutgoingEvent } from "../destination.ts";
@@ -158,7 +159,7 @@ async function repairTail(handle: FileHandle): Promise<number> {
   const size = await truncateUnwritten(handle, (await handle.stat()).size);
   const line = await lastLine(handle, size);
   if (line?.length === 0) return size;
-  if (line?.[0] === brace && !isJson(line)) {
+  if (line?.[0] === brace && parsedJson(line.toString()) === undefined) {
     const whole = size - line.length;
     await handle.truncate(whole);
     return whole;
@@ -205,13 +206,4 @@ async function lastLine(handle: FileHandle, size: number): Promise<Buffer | unde
     if (start > 0) break;
   }
   return Buffer.concat(parts);
-}
-
-function isJson(text: Buffer): boolean {
-  try {
-    JSON.parse(text.toString());
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { isObject } from "../../is-object.ts";
 import { utf8Text } from "../../json/bytes.ts";
 import { memberReader } from "../../json/member-reader.ts";
+import { parsedJson } from "../../json/parsed-json.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import { cleanText, JsonText, putRest, type RestValues } from "./column-values.ts";
 import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
@@ -228,12 +229,7 @@ function flatten(
 }
 
 function parsed(text: string): JsonObject {
-  let event: unknown;
-  try {
-    event = JSON.parse(text);
-  } catch {
-    // A text that is not valid JSON contains no object.
-  }
+  const event = parsedJson(text);
   if (!isObject(event)) throw new NoRowError("Expected an event that is a JSON object");
   return event;
 }

@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { gzip, gzipSync } from "node:zlib";
+import { BRACKET_CLOSE, BRACKET_OPEN, COMMA } from "../../json/bytes.ts";
 import type { BodyBuffers } from "./body-buffers.ts";
 import type { WebhookConfig } from "./config.ts";
 import { WEBHOOK_BODY_BYTES_MAX } from "./limits.ts";
@@ -77,10 +78,6 @@ function boundedBytes(text: string): Uint8Array {
   if (bytes.length > WEBHOOK_BODY_BYTES_MAX) throw bodyTooLong();
   return bytes;
 }
-
-const BRACKET_OPEN = 0x5b;
-const COMMA = 0x2c;
-const BRACKET_CLOSE = 0x5d;
 
 function jsonArray(events: readonly Uint8Array[], buffers?: BodyBuffers): Uint8Array {
   // A bracket or comma before each event, and a bracket at the end.

@@ -7,6 +7,7 @@ import {
   networkReason,
 } from "../../../egress/egress.ts";
 import { isObject } from "../../../is-object.ts";
+import { parsedJson } from "../../../json/parsed-json.ts";
 import { retryAfterMs } from "../../retry-after.ts";
 import type { OauthConfig } from "../config.ts";
 import {
@@ -233,7 +234,9 @@ const codes = new Set([
 ]);
 
 function tokenOf({ status, headers, body }: EgressResponse): { text: string; ms: number } {
-  const answer = body.length > OAUTH_ANSWER_BYTES_MAX ? undefined : objectOf(body);
+  const isLong = body.length > OAUTH_ANSWER_BYTES_MAX;
+  const parsed = isLong ? undefined : parsedJson(Buffer.from(body).toString());
+  const answer = isObject(parsed) ? parsed : undefined;
   if (status < 200 || status >= 300) {
     const code = codes.has(String(answer?.error)) ? ` (${answer?.error})` : "";
     const isFinal = status < 500 && !retryableStatuses.has(status);
@@ -264,13 +267,4 @@ function msOf(seconds: unknown): number {
   const isGiven = typeof seconds === "number" || (typeof seconds === "string" && seconds !== "");
   const ms = Number(seconds) * 1_000;
   return isGiven && ms >= 0 ? Math.min(ms, OAUTH_TOKEN_MS_MAX) : OAUTH_TOKEN_MS_DEFAULT;
-}
-
-function objectOf(body: Uint8Array): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString());
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
