@@ -88,10 +88,7 @@ function verdictOf(fates: readonly SendResult[]): DeliveryResult {
  * Tests a config: connects to a broker, authenticates, and writes a record, which stays in the
  * topic.
  */
-async function testKafka(
-  parts: BrokerConnectionsParts,
-  signal: AbortSignal,
-): Promise<TestStep[]> {
+async function testKafka(parts: BrokerConnectionsParts, signal: AbortSignal): Promise<TestStep[]> {
   const { config } = parts;
   // Otherwise the test would create a topic for the test event and could not delete it.
   const tried = namesEvent(config.topic) ? { ...config, createTopics: false } : config;
@@ -131,11 +128,7 @@ async function reach(brokers: BrokerConnections, { tls }: KafkaConfig, signal: A
   return first!;
 }
 
-async function write(
-  producer: EventProducer,
-  steps: TestSteps,
-  signal: AbortSignal,
-): Promise<void> {
+async function write(producer: EventProducer, steps: TestSteps, signal: AbortSignal) {
   try {
     const [fate] = await producer.write([testEvent()], signal);
     if (fate === true) steps.passed("write", "The record stays: none can be deleted");

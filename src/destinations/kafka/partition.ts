@@ -64,11 +64,8 @@ export class Partition {
   /**
    * Takes the broker's response to the batch that was sent. Records without an outcome stay queued.
    */
-  settle({
-    errorCode,
-    errorMessage,
-    recordErrors = [],
-  }: Omit<PartitionResponse, "topic" | "index" | "baseOffset">): BatchOutcome {
+  settle(answer: Omit<PartitionResponse, "topic" | "index" | "baseOffset">): BatchOutcome {
+    const { errorCode, errorMessage, recordErrors = [] } = answer;
     switch (classify(errorCode)) {
       case "written":
         // The limit grows again, since the next refused record may be far away.
@@ -110,8 +107,7 @@ export class Partition {
       // Later batches must not be larger either.
       this.#bytesMax = records.reduce((sum, record) => sum + record.bytes, 0) / 2;
     } else if (refused.length === 0) this.#countMax = Math.ceil(records.length / 2);
-    const isRefused = new Set(refused.map(({ record }) => record));
-    this.queue.requeue(records.filter((record) => !isRefused.has(record)));
+    this.queue.requeue(records.filter((_, index) => !named.has(index)));
     return { written: [], refused };
   }
 }

@@ -2,13 +2,10 @@ import { cutText } from "../../errors.ts";
 import type { KafkaProtocol } from "../../kafka/library.ts";
 import { type ScramKeys, TooManyIterations } from "../scram-keys.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
+import type { KafkaConfig } from "./config.ts";
 import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
 
-interface SaslCredentials {
-  user: string;
-  password: string;
-  mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
-}
+type SaslCredentials = Required<Pick<KafkaConfig, "user" | "password" | "mechanism">>;
 
 /**
  * Fraction of the lifetime that the broker gives a session after which pixelmill opens a new one.
