@@ -167,7 +167,9 @@ test("a request over a session that has ended fails with that reason", async () 
   const connect = () => connections.connect(addressOf(broker), signal);
   const first = await connect();
   first.expiresAt = performance.now();
-  const waiting = failureOf(first.request("metadata", ["events"], false, false));
+  const waiting = failureOf(
+    first.exchange("metadata", (api, over) => api.async(over, ["events"], false, false)),
+  );
   await connect();
   expect(await waiting).toBe(`Broker ${broker}: The session with the broker has ended`);
 });

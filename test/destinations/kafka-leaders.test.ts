@@ -61,7 +61,7 @@ function metadataOf(statements: readonly Statement[]) {
   const brokers = statements.map((_, index) => ({ nodeId: index, host: `b${index}`, port: 1 }));
   let asked = 0;
   const connection = (index: number) => ({
-    async request() {
+    async exchange() {
       asked += 1;
       const { leader, epoch } = statements[index]!;
       const partitions = [{ partitionIndex: 0, leaderId: leader, leaderEpoch: epoch }];
@@ -108,11 +108,14 @@ test("after a failed request the leader is that of the highest epoch of all that
 function metadataOfCreated(answer: { errorCode: number; isLost: boolean }) {
   const brokers = [{ nodeId: 0, host: "b", port: 1 }];
   const partitions = [{ partitionIndex: 0, leaderId: 0, leaderEpoch: 0 }];
+  const metadata = async (_: unknown, names: readonly string[]) => {
+    if (answer.isLost) throw new Error("The broker closed the connection");
+    const { errorCode } = answer;
+    return { brokers, topics: names.map((name) => ({ name, errorCode, partitions })) };
+  };
   const connection = {
-    async request(_: string, names: readonly string[]) {
-      if (answer.isLost) throw new Error("The broker closed the connection");
-      const { errorCode } = answer;
-      return { brokers, topics: names.map((name) => ({ name, errorCode, partitions })) };
+    exchange(_: string, ask: (api: { async: typeof metadata }) => Promise<unknown>) {
+      return ask({ async: metadata });
     },
     kafka: { ResponseError: class extends Error {} },
   };

@@ -85,7 +85,7 @@ class Cluster {
   }
 
   #connection(id: number) {
-    return { kafka, request: this.#request, exchange: this.#exchange.bind(this, id) };
+    return { kafka, exchange: this.#exchange.bind(this, id) };
   }
 
   readonly #request = async (name: string, names: string[] | null) => {
@@ -106,7 +106,9 @@ class Cluster {
     };
   };
 
-  #exchange(id: number, _: string, ask: (api: unknown, over: object) => Promise<unknown>) {
+  #exchange(id: number, name: string, ask: (api: unknown, over: object) => Promise<unknown>) {
+    const request = (_: unknown, names: string[] | null) => this.#request(name, names);
+    if (name !== "produce") return ask({ async: request }, {});
     const send = async (...args: any[]) => {
       const [, , make] = args;
       const done = args.at(-1);

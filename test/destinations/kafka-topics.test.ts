@@ -47,6 +47,9 @@ function answerOf(topics: Record<string, Topic>, ids = [1, 2]) {
   };
 }
 
+type Api = { async(over: unknown, names: string[], ...rest: unknown[]): Promise<unknown> };
+type Ask = (api: Api) => Promise<unknown>;
+
 /** Metadata whose requests are kept, and answered by `answer`, or by each of `several`. */
 function setup(isMade = false) {
   const requests: unknown[][] = [];
@@ -58,11 +61,15 @@ function setup(isMade = false) {
   const preferred: unknown[][] = [];
   const connection = (answer: (names: string[]) => unknown) => ({
     kafka: { ResponseError },
-    async request(...args: unknown[]) {
-      requests.push(args);
-      const answered = answer(args[1] as string[]);
-      if (answered instanceof Error) throw answered;
-      return answered;
+    exchange(request: string, ask: Ask) {
+      return ask({
+        async async(_, names, ...rest) {
+          requests.push([request, names, ...rest]);
+          const answered = answer(names);
+          if (answered instanceof Error) throw answered;
+          return answered;
+        },
+      });
     },
   });
   const brokers = {

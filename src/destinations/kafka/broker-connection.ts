@@ -67,25 +67,10 @@ export class BrokerConnection {
   }
 
   /**
-   * Sends a request to the broker and resolves with its answer. Rejects with the client library's
-   * `ResponseError` when the answer contains an error code, and with a `KafkaFailure` for all other
-   * errors.
-   */
-  async request<Name extends keyof Requests>(
-    name: Name,
-    ...args: Requests[Name] extends { async: (connection: Connection, ...rest: infer A) => unknown }
-      ? A
-      : never
-  ): Promise<Awaited<ReturnType<Requests[Name]["async"]>>> {
-    // The versions of a request take the same arguments.
-    type Ask = (connection: Connection, ...all: unknown[]) => Promise<never>;
-    return await this.exchange(name, (api, over) => (api.async as unknown as Ask)(over, ...args));
-  }
-
-  /**
    * Calls `ask`, which sends one request with a function of the client library, and resolves with
    * its result. `ask` gets the newest version of the request that the broker and the library
-   * support, and this connection. Rejects with the same errors as `request`.
+   * support, and this connection. Rejects with the client library's `ResponseError` when the answer
+   * contains an error code, and with a `KafkaFailure` for all other errors.
    */
   async exchange<Name extends keyof Requests, T>(
     name: Name,

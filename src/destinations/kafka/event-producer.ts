@@ -168,7 +168,9 @@ export class EventProducer {
 
   async #initProducerId(signal: AbortSignal): Promise<ProducerId> {
     const connection = await this.#brokers.connectAny(signal);
-    const answer = await connection.request("initProducerId", null, 0, -1n, -1);
+    const answer = await connection.exchange("initProducerId", (api, over) =>
+      api.async(over, null, 0, -1n, -1),
+    );
     return { producerId: answer.producerId, producerEpoch: answer.producerEpoch };
   }
 

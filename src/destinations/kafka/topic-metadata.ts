@@ -140,7 +140,9 @@ export class TopicMetadata {
       if (!this.#known.has(name)) this.#asked.getOrInsert(name, performance.now());
     }
     try {
-      return await connection.request("metadata", names, this.isMade, false);
+      return await connection.exchange("metadata", (api, over) =>
+        api.async(over, names, this.isMade, false),
+      );
     } catch (error) {
       // The answer with an error of one topic also has the metadata of the others.
       const { ResponseError } = connection.kafka;
