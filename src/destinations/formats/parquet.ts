@@ -1,6 +1,8 @@
 import { memberReader } from "../../json/member-reader.ts";
 import type { OutgoingEvent } from "../destination.ts";
 
+const utf8 = { type: "BYTE_ARRAY", converted_type: "UTF8" } as const;
+
 /**
  * The schema of every Parquet file: properties of an event, which most queries filter by, and the
  * whole event as JSON. Queries over many files need the same schema in all of them, so it does not
@@ -8,12 +10,12 @@ import type { OutgoingEvent } from "../destination.ts";
  */
 const schema = [
   { name: "root", num_children: 7 },
-  text("message_id", "REQUIRED"),
+  column("message_id", "REQUIRED", utf8),
   column("received_at", "REQUIRED", { type: "INT64", converted_type: "TIMESTAMP_MILLIS" }),
-  text("type", "REQUIRED"),
-  text("event", "OPTIONAL"),
-  text("user_id", "OPTIONAL"),
-  text("anonymous_id", "OPTIONAL"),
+  column("type", "REQUIRED", utf8),
+  column("event", "OPTIONAL", utf8),
+  column("user_id", "OPTIONAL", utf8),
+  column("anonymous_id", "OPTIONAL", utf8),
   column("payload", "REQUIRED", { type: "BYTE_ARRAY", logical_type: { type: "JSON" } }),
 ];
 
@@ -21,10 +23,6 @@ type Repetition = "REQUIRED" | "OPTIONAL";
 
 function column<const Type extends object>(name: string, repetition: Repetition, type: Type) {
   return { name, repetition_type: repetition, ...type };
-}
-
-function text(name: string, repetition: Repetition) {
-  return column(name, repetition, { type: "BYTE_ARRAY", converted_type: "UTF8" });
 }
 
 /**
