@@ -3,7 +3,6 @@ import { assert } from "../../assert.ts";
 import { type Egress, EgressRefused, networkReason } from "../../egress/egress.ts";
 import { LANE_DELIVERIES_MAX } from "../../settings/limits.ts";
 import { answerOf } from "../answers/receiver-answer.ts";
-import { secretsOfRequest } from "../answers/request-secrets.ts";
 import type {
   DeliveryResult,
   DestinationKind,
@@ -11,6 +10,7 @@ import type {
   SecretAudience,
 } from "../destination.ts";
 import { maskedUrl } from "../masked-url.ts";
+import { secretsOfRequest } from "../request-secrets.ts";
 import { audienceOfUrl } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";
 import { requestInSteps, type TestStep, TestSteps } from "../test-steps.ts";

@@ -1,7 +1,7 @@
 import { shownAnswer, shownReason } from "../../destinations/answers/receiver-answer.ts";
-import { secretsOfConfig } from "../../destinations/answers/request-secrets.ts";
 import { maskAll, SecretMask } from "../../destinations/answers/secret-mask.ts";
 import type { DeliveryResult, DestinationKind } from "../../destinations/destination.ts";
+import { secretsOfConfig } from "../../destinations/request-secrets.ts";
 import type { AttemptResult, FailedAttempt } from "../model/attempt.ts";
 import type { Output } from "../model/lane-event.ts";
 

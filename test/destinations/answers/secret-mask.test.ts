@@ -1,12 +1,9 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { shownAnswer, shownReason } from "../../../src/destinations/answers/receiver-answer.ts";
-import {
-  secretsOfConfig,
-  secretsOfRequest,
-} from "../../../src/destinations/answers/request-secrets.ts";
 import { maskAll, SecretMask } from "../../../src/destinations/answers/secret-mask.ts";
 import { destinationKinds } from "../../../src/destinations/destination-kinds.ts";
+import { secretsOfConfig, secretsOfRequest } from "../../../src/destinations/request-secrets.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
 
 const SECRET = "s3cr3t/K+y=with\"odd'chars&0123456789";

@@ -1,8 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Destination } from "../../../catalog/model.ts";
 import { shownAnswer, shownReason } from "../../../destinations/answers/receiver-answer.ts";
-import { secretsOfConfig } from "../../../destinations/answers/request-secrets.ts";
 import { SecretMask } from "../../../destinations/answers/secret-mask.ts";
+import { secretsOfConfig } from "../../../destinations/request-secrets.ts";
 import { type TestStep, testSteps } from "../../../destinations/test-steps.ts";
 import { ApiError } from "../../../errors.ts";
 import { CONNECTION_TEST_MS_MAX } from "../../../settings/limits.ts";

@@ -1,8 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import {
-  secretsOfConfig,
-  secretsOfRequest,
-} from "../../../src/destinations/answers/request-secrets.ts";
+import { secretsOfConfig, secretsOfRequest } from "../../src/destinations/request-secrets.ts";
 
 const ofHeaders = (headers: Record<string, string>) =>
   secretsOfRequest({ headers, url: "https://a.test/" });
@@ -48,7 +45,8 @@ describe("the secrets of a config", () => {
     { path: "headers.to", isSecret: ({ isOpen }: Record<string, unknown>) => isOpen !== true },
     { path: "list.to" },
   ];
-  const kind = { secretKeys, maskedKeys: [{ path: "url" }, { path: "deep.url" }] } as never;
+  const maskedKeys = ["url", "deep.url"].map((path) => ({ path, shown: () => "" }));
+  const kind = { secretKeys, maskedKeys } as never;
   const config = {
     ...{ token: "Bearer t", url: "https://a.test/?k=query", deep: { url: "https://u:p@a.test/" } },
     headers: [{ to: "h1" }, { to: "h2", isOpen: true }, { to: "" }, "text"],

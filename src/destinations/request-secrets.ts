@@ -1,24 +1,7 @@
-import { isObject } from "../../is-object.ts";
-import { MASK } from "../masked-url.ts";
-
-/**
- * Config keys of a destination kind under which there are secrets. With a key in `secretKeys`, the
- * whole value is secret. With a key in `maskedKeys`, the value is a URL that has secret parts;
- * `shown` returns the URL as the API shows it.
- */
-interface SecretKeys {
-  secretKeys: readonly { path: string; isSecret?(item: Record<string, unknown>): boolean }[];
-  maskedKeys?: readonly { path: string; shown?(config: Record<string, unknown>): string }[];
-}
-
-/**
- * A destination kind with its secret keys for configs in pixelmill's own form. Configs in
- * RudderStack's form have other keys: `formOf` returns the secret keys for a config in that form,
- * and undefined for a config in pixelmill's own form.
- */
-interface SecretForms extends SecretKeys {
-  formOf?(config: Record<string, unknown>): SecretKeys | undefined;
-}
+import type { EgressRequest } from "../egress/egress.ts";
+import { isObject } from "../is-object.ts";
+import type { DestinationKind } from "./destination.ts";
+import { MASK } from "./masked-url.ts";
 
 /** Names, in lower case, of request headers whose values are not secret. */
 const openHeaders = new Set([
@@ -50,22 +33,19 @@ const PATH_TOKEN_CHARS_MIN = 16;
  * Returns the secrets that a request contains, so that they can be masked in the receiver's answer:
  * the values of all headers that are not in `openHeaders`, and the secret parts of the URL.
  */
-export function secretsOfRequest({
-  headers,
-  url,
-}: {
-  headers: Readonly<Record<string, string>>;
-  url: string;
-}): string[] {
+export function secretsOfRequest({ headers, url }: Pick<EgressRequest, "headers" | "url">) {
   const values = Object.entries(headers).filter(([name]) => !openHeaders.has(name.toLowerCase()));
   return [...values.flatMap(([, value]) => formsOfHeader(value)), ...secretsOfUrl(url)];
 }
 
 /**
- * Returns the secrets in a destination's config: the values of secret keys, and the secret parts of
- * URLs.
+ * Returns the secrets in a destination's config: the values of the kind's `secretKeys`, and the
+ * secret parts of the URLs in its `maskedKeys`. A config in RudderStack's form has other such keys.
  */
-export function secretsOfConfig(kind: SecretForms, config: Record<string, unknown>): string[] {
+export function secretsOfConfig(
+  kind: Pick<DestinationKind, "secretKeys" | "maskedKeys" | "formOf">,
+  config: Record<string, unknown>,
+): string[] {
   const { secretKeys, maskedKeys = [] } = kind.formOf?.(config) ?? kind;
   const secrets = secretKeys.flatMap(({ path, isSecret }) => {
     const [key = "", inner] = path.split(".", 2);
@@ -81,7 +61,7 @@ export function secretsOfConfig(kind: SecretForms, config: Record<string, unknow
     const value = config[key];
     const texts = textsOf(inner !== undefined && isObject(value) ? value[inner] : value);
     return texts.flatMap((url) => {
-      const isHidden = shown?.(config).endsWith(`/${MASK}`);
+      const isHidden = shown(config).endsWith(`/${MASK}`);
       return [...secretsOfUrl(url), ...(isHidden ? pathAndQuery(url) : [])];
     });
   });
@@ -101,18 +81,12 @@ function secretsOfUrl(text: string): string[] {
   const url = URL.parse(text);
   if (url === null) return [];
   const parts = url.pathname.split("/").filter(isToken);
-  const query = [...url.searchParams.values()].filter((value) => value.length > 3);
   const raw = url.search
     .slice(1)
     .split("&")
     .flatMap((pair) => pair.split("=", 2)[1] ?? []);
-  const given = [
-    url.username,
-    url.password,
-    ...parts,
-    ...query,
-    ...raw.filter((it) => it.length > 3),
-  ];
+  const values = [...url.searchParams.values(), ...raw].filter((value) => value.length > 3);
+  const given = [url.username, url.password, ...parts, ...values];
   return given.flatMap((part) => (part === "" ? [] : [part, decoded(part)]));
 }
 
