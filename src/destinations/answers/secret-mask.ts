@@ -16,8 +16,9 @@ const WORD_CHARS_MAX = 3;
  */
 const STORED_RUNS_MAX = 65_536;
 /**
- * Maximum total length of the secrets that are also masked in their encodings, the shortest first.
- * It bounds memory and time too.
+ * Maximum total length of the secrets that are masked in all their encodings. The shortest secrets
+ * count first; longer ones are masked only in plain text and in JSON. The maximum bounds memory and
+ * time.
  */
 const ENCODED_CHARS_MAX = 65_536;
 /** Factor of the rolling hash: an odd number, so that every character affects the hash. */
@@ -132,8 +133,9 @@ function powerOf(base: number, exponent: number): number {
 }
 
 /**
- * Returns secrets in the forms in which they are masked, each form once: those that `formsOf`
- * returns or, beyond `ENCODED_CHARS_MAX` characters of secrets, only plain and in JSON.
+ * Returns the forms in which secrets are masked, each form once. Short secrets have the forms that
+ * `formsOf` returns. Secrets beyond the first `ENCODED_CHARS_MAX` characters have only two forms:
+ * plain text and JSON.
  */
 export function encoded(
   secrets: Iterable<string>,

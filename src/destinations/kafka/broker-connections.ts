@@ -12,8 +12,8 @@ import { KAFKA_CONNECTIONS_MAX } from "./limits.ts";
 import { authenticate } from "./sasl.ts";
 
 /**
- * Longest timeout in milliseconds of connecting and of each request, even if the config allows
- * more. After the timeout, there is time to try another broker.
+ * Longest timeout in milliseconds for connecting to a broker and for each request to it. A config
+ * may set a longer timeout for a delivery, which leaves time to try another broker.
  */
 const STEP_MS_MAX = 10_000;
 /** Maximum number of brokers that one call of `askSeveral` asks. */

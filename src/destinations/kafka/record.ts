@@ -20,11 +20,9 @@ export interface KafkaEventRecord extends BatchRecord {
   result: SendResult | undefined;
 }
 
-/**
- * Estimated bytes that each record takes in a batch in addition to its key, value and headers.
- * `HEADER_BYTES` is the same for each header.
- */
+/** Estimated bytes of a record in a batch, without its key, its value and its headers. */
 const RECORD_BYTES = 30;
+/** Estimated bytes of a header of a record, without the header's name and value. */
 const HEADER_BYTES = 6;
 
 /** Creates a function that converts an event to a Kafka record. */

@@ -7,9 +7,7 @@ import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
 
 type SaslCredentials = Required<Pick<KafkaConfig, "user" | "password" | "mechanism">>;
 
-/**
- * Fraction of the lifetime that the broker gives a session after which pixelmill opens a new one.
- */
+/** Part of a session's lifetime, which the broker sets, after which a new session is opened. */
 const SESSION_SHARE = 0.8;
 
 /** Authenticates a new connection by SASL. Rejects when the broker refuses the credentials. */

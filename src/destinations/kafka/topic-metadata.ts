@@ -43,6 +43,7 @@ export class TopicMetadata {
    */
   #isInDoubt = false;
 
+  /** `isMade` is whether the brokers are asked to create topics that are missing. */
   constructor(
     private readonly brokers: BrokerConnections,
     private readonly isMade: boolean,
@@ -174,7 +175,7 @@ const NO_LEADER: LeaderStatement = { leaderId: -1 };
 const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
 /**
- * Time in milliseconds after which a topic counts as missing if it still does not exist. It begins
- * when the brokers are first asked to create the topic.
+ * Milliseconds that the brokers have to create a topic, from the first request to create it. A
+ * topic that does not exist afterwards counts as missing.
  */
 const APPEAR_MS_MAX = 10_000;

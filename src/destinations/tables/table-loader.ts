@@ -46,6 +46,7 @@ export class TableLoader {
   readonly #skipped = new Set<string>();
   /** Names of tables to which no column can be added. */
   readonly #fixed = new Set<string>();
+  /** Time of `performance.now()` at which `#forgetOthers` was last called. */
   #othersSince = 0;
   #tableCount: number | undefined;
 

@@ -32,7 +32,7 @@ export interface KeyPath {
   text: string;
   /** Name of the column, once `columnOf` has made it. */
   column: string | undefined;
-  /** Cached paths with one more key than this path, by that key. Undefined when there are none. */
+  /** Cached paths that extend this path by one key, by that key. Undefined when there are none. */
   below: Map<string, KeyPath> | undefined;
 }
 

@@ -12,8 +12,9 @@ import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 
 export interface WebhookRequest extends EgressRequest {
   /**
-   * The URL without the event that is in its query. An event is no secret: masking its values would
-   * make the receiver's answer unreadable.
+   * The URL as it was before an event was added to its query. The secrets to mask in the receiver's
+   * answer are taken from this URL: an event is no secret, and masking the event's values would
+   * make the answer unreadable.
    */
   urlWithoutEvent: string;
 }
@@ -32,7 +33,7 @@ export function requestBuilder(config: WebhookConfig, workspaceId: string, buffe
   // raise the CPU cost of an event by a twelfth.
   const isOther = config.template !== undefined || config.batchTemplate !== undefined || inQuery;
   const hasId = key !== undefined || isOther;
-  // The body is the list itself, as it is sent.
+  // A buffer is used only if the body is the list of events as `join` makes it.
   const listBuffers = isOther || config.gzip || !sendsList(config) ? undefined : buffers;
   const fixed: Record<string, string> = {
     ...(!inQuery && { "content-type": "application/json" }),

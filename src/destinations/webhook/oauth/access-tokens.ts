@@ -41,19 +41,19 @@ export class AccessTokenError extends Error {
 }
 
 /**
- * Milliseconds before the expiry of a token at which it is replaced, at most a tenth of its
- * lifetime.
+ * Milliseconds before a token's expiry at which the token is replaced. A token that lives for less
+ * than ten times as long is replaced when a tenth of its lifetime is left.
  */
 const MARGIN_MS_MAX = 30_000;
 /**
- * Minimum milliseconds between two replacements of tokens that the receiver refused, if it has
- * never accepted the token to be replaced.
+ * Minimum milliseconds between two replacements of tokens that the receiver refused. The minimum
+ * for a token that the receiver had accepted before is `REVOKED_MS_MIN`.
  */
 const REFUSED_MS_MIN = 30_000;
 /**
- * Minimum milliseconds between two replacements of tokens that the receiver refused, if it had
- * accepted the token to be replaced. Such a token was revoked, so a new one is likely to be
- * accepted.
+ * Minimum milliseconds from one replacement of a token to the replacement of a token that the
+ * receiver had accepted before it refused it. Such a token was revoked, so the receiver is likely
+ * to accept a new one.
  */
 const REVOKED_MS_MIN = 1_000;
 /** Maximum number of remembered tokens that the receiver has accepted. */
