@@ -3,7 +3,7 @@ import { BrokerHealth } from "./broker-health.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
 import type { ForeignBroker, OutdatedBroker } from "./leader-epochs.ts";
-import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
+import { interceptRequests, type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
 import { BrokerClock, createProduceClient, type ProduceClient } from "./produce-client.ts";
 import type { Compression } from "./record-batch.ts";
 import { leaveOutForeignTopics, useClusterView } from "./view-metadata.ts";
@@ -182,9 +182,6 @@ function libraryOptions({ brokers, tls, sasl }: BrokerSettings) {
   };
 }
 
-type GetApi = (name: string, callback: (error: Error | null, api?: MetadataApi) => void) => void;
-type MetadataApi = ((...all: unknown[]) => void) & { key: number; version: number };
-
 /**
  * Makes a consumer use a separate connection pool for fetches. A broker answers the requests of one
  * connection in order. On a shared connection, a metadata request would therefore wait behind a
@@ -203,29 +200,17 @@ type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer[
  * lacks a replica. Without this, the Kafka library fails the whole request.
  */
 export function acceptLeaderlessPartitions(
-  { kGetApi }: Pick<KafkaLibrary, "kGetApi">,
+  kafka: Pick<KafkaLibrary, "kGetApi">,
   client: Admin,
 ): void {
-  const known = client as unknown as Record<typeof kGetApi, GetApi>;
-  const getApi = known[kGetApi]!;
-  known[kGetApi] = (name, callback) => {
-    getApi.call(client, name, (error, api) => {
-      callback(error, api && name === "Metadata" ? withoutLeaders(api) : api);
-    });
-  };
-}
-
-function withoutLeaders(api: MetadataApi): MetadataApi {
-  const asked = (...all: unknown[]) => {
-    const answer = all.pop() as (error: unknown, response?: unknown) => void;
-    api(...all, (error: unknown, response?: unknown) => {
+  interceptRequests(kafka, client, new Set(["Metadata"]), (api, args, answer) => {
+    api(...args, (error: Error | null, response: unknown) => {
       const { errors = [], response: partial } = (error ?? {}) as LeaderlessError;
       const isWhole = errors.length > 0 && errors.every((it) => LEADERLESS.has(it.apiCode));
       if (isWhole) answer(null, partial);
       else answer(error, response);
     });
-  };
-  return Object.assign(asked, { key: api.key, version: api.version });
+  });
 }
 
 interface LeaderlessError {

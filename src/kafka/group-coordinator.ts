@@ -1,13 +1,10 @@
-import type { Admin, Base, Connection, Consumer } from "@platformatic/kafka";
+import type { Admin, Base, Broker, Callback, Connection, Consumer } from "@platformatic/kafka";
 import type { BrokerHealth } from "./broker-health.ts";
-import { type KafkaLibrary, requestBroker, requestMetadata } from "./library.ts";
+import type { ListedBroker } from "./cluster-view.ts";
+import { interceptRequests, type KafkaLibrary, requestBroker, requestMetadata } from "./library.ts";
 
 /** Broker that coordinates a consumer group. */
-interface Coordinator {
-  nodeId: number;
-  host: string;
-  port: number;
-}
+type Coordinator = Pick<ListedBroker, "nodeId" | "host" | "port">;
 
 /** One broker's answer to the question which broker coordinates a consumer group. */
 interface CoordinatorAnswer {
@@ -49,16 +46,6 @@ const CHECK_MS = 2_000;
 const GROUPS_TOPIC = "__consumer_offsets";
 const GROUP_KEY_TYPE = 0;
 
-type Callback<T> = (error: Error | null, result?: T) => void;
-type Api = ((...args: unknown[]) => void) & { key: number; version: number };
-/** Methods of the Kafka library's clients that its classes do not declare as public. */
-type Internals = {
-  [name: symbol]: (...args: unknown[]) => void;
-};
-interface Coordinators {
-  coordinators: Coordinator[];
-}
-
 /** Names of the requests that a group member sends to its coordinator. */
 const GROUP_REQUESTS = new Set(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"]);
 
@@ -72,29 +59,18 @@ export function askAllForCoordinator(
   client: Admin | Consumer,
   brokers: Pick<BrokerHealth, "askEach">,
 ): void {
-  const { kGetApi } = kafka;
-  const internals = client as unknown as Internals;
-  const getApi = internals[kGetApi]!.bind(client);
-  const findApi = (api: Api): Api => {
-    const ask = (connection: unknown, type: unknown, keys: string[], answer: Callback<object>) => {
-      const [key] = keys as [string];
-      const isGroup = type === GROUP_KEY_TYPE && keys.length === 1;
-      const found = isGroup ? findCoordinator(kafka, key, brokers) : Promise.resolve(undefined);
-      void found
-        .catch(() => undefined)
-        .then((coordinator) => {
-          if (coordinator === undefined) api(connection, type, keys, answer);
-          else answer(null, { coordinators: [{ key, ...coordinator }] });
-        });
-    };
-    return withKey(api, ask as Api);
-  };
-  internals[kGetApi] = (name, callback) => {
-    getApi(name, (error: Error | null, api?: Api) => {
-      const isFind = name === "FindCoordinator" && api !== undefined;
-      (callback as Callback<Api>)(error, isFind ? findApi(api) : api);
-    });
-  };
+  interceptRequests(kafka, client, new Set(["FindCoordinator"]), (api, args, answer) => {
+    const [, type, keys] = args as [Connection, number, string[]];
+    const [key] = keys as [string];
+    const isGroup = type === GROUP_KEY_TYPE && keys.length === 1;
+    const found = isGroup ? findCoordinator(kafka, key, brokers) : Promise.resolve(undefined);
+    void found
+      .catch(() => undefined)
+      .then((coordinator) => {
+        if (coordinator === undefined) api(...args, answer);
+        else answer(null, { coordinators: [{ key, ...coordinator }] });
+      });
+  });
 }
 
 async function findCoordinator(
@@ -128,35 +104,17 @@ export function followCoordinator(
   brokers: Pick<BrokerHealth, "askEach" | "view">,
 ): () => void {
   askAllForCoordinator(kafka, consumer, brokers);
-  const { kGetApi, kGetConnection, NetworkError } = kafka;
-  const client = consumer as unknown as Internals;
-  const getApi = client[kGetApi]!.bind(consumer);
-  const getConnection = client[kGetConnection]!.bind(consumer);
+  const getConnection = consumer[kafka.kGetConnection].bind(consumer);
   /** Whether the coordinator must be determined again before the next request to it. */
   let isDoubted = false;
 
-  /**
-   * Wraps a request to the coordinator. Sets `isDoubted` when the request fails, unless the failure
-   * is a decision of the coordinator.
-   */
-  function groupApi(api: Api): Api {
-    const ask = (...args: unknown[]) => {
-      const answer = args.pop() as Callback<unknown>;
-      api(...args, (error: Error | null, result?: unknown) => {
-        if (error && !isDecided(error)) isDoubted = true;
-        answer(error, result);
-      });
-    };
-    return withKey(api, ask as Api);
-  }
-
-  client[kGetApi] = (name, callback) => {
-    getApi(name, (error: Error | null, api?: Api) => {
-      const isOfGroup = GROUP_REQUESTS.has(name as string) && api !== undefined;
-      (callback as Callback<Api>)(error, isOfGroup ? groupApi(api) : api);
+  interceptRequests(kafka, consumer, GROUP_REQUESTS, (api, args, answer) => {
+    api(...args, (error: Error | null, result?: unknown) => {
+      if (error && !isDecided(error)) isDoubted = true;
+      answer(error, result);
     });
-  };
-  client[kGetConnection] = (broker, callback) => {
+  });
+  consumer[kafka.kGetConnection] = (broker: Broker | undefined, callback: Callback<Connection>) => {
     if (broker !== undefined && !isDoubted) {
       getConnection(broker, callback);
       return;
@@ -166,7 +124,7 @@ export function followCoordinator(
     // The library asks for the coordinator again after this error, unless it reports that the list
     // of brokers is out of date.
     const message = `The coordinator of the group ${group} must be found again`;
-    (callback as Callback<Connection>)(new NetworkError(message, { canRetry: true }));
+    callback(new kafka.NetworkError(message, { canRetry: true }));
   };
 
   const check = setInterval(() => {
@@ -190,20 +148,14 @@ interface Found extends Error {
   findBy(property: string, value: unknown): unknown;
 }
 
-async function coordinatorAt(
-  kafka: KafkaLibrary,
-  broker: Base,
-  group: string,
-): Promise<Coordinator> {
+async function coordinatorAt(kafka: KafkaLibrary, broker: Base, group: string) {
   const args = [GROUP_KEY_TYPE, [group]];
-  const { coordinators } = await requestBroker<Coordinators>(
-    kafka,
-    broker,
-    "FindCoordinator",
-    args,
-  );
-  const { nodeId, host, port } = coordinators[0]!;
-  return { nodeId, host, port };
+  const answer = await requestBroker<Coordinators>(kafka, broker, "FindCoordinator", args);
+  return answer.coordinators[0]!;
+}
+
+interface Coordinators {
+  coordinators: Coordinator[];
 }
 
 /**
@@ -215,5 +167,3 @@ async function epochsAt(kafka: KafkaLibrary, broker: Base): Promise<number> {
   const epochs = topics.flatMap(({ partitions }) => partitions.map((it) => it.leaderEpoch));
   return epochs.reduce((sum, epoch) => sum + epoch, 0);
 }
-
-const withKey = ({ key, version }: Api, ask: Api): Api => Object.assign(ask, { key, version });

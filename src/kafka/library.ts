@@ -1,4 +1,4 @@
-import type { Base, Connection } from "@platformatic/kafka";
+import type { API, Base, Callback, Connection } from "@platformatic/kafka";
 import { recentResult } from "../observe/recent-result.ts";
 import { boundConnections } from "./bounded-connections.ts";
 import { boundDecompression } from "./bounded-decompression.ts";
@@ -51,33 +51,62 @@ export const loadKafkaLibrary = recentResult(
   },
 );
 
-type Callback<T> = (error: Error | null, result?: T) => void;
-type Api = (...args: unknown[]) => void;
-/** Methods of the Kafka library's clients that its classes do not declare as public. */
-type Internals = Record<symbol, (...args: unknown[]) => void>;
+/** Function of the Kafka library that sends all requests with one name. */
+type Api = API<unknown[], unknown>;
+
+/**
+ * Makes a client of the Kafka library send the requests that have one of `names` with `send`. This
+ * function gets the library's own function `api`, the arguments of the request, and the callback
+ * `answer`, which it must call once.
+ */
+export function interceptRequests(
+  kafka: Pick<KafkaLibrary, "kGetApi">,
+  client: Base,
+  names: ReadonlySet<string>,
+  send: (api: Api, args: [Connection, ...unknown[]], answer: Callback<unknown>) => void,
+): void {
+  const getApi = client[kafka.kGetApi].bind(client) as GetApi;
+  const getIntercepted: GetApi = (name, callback) => {
+    getApi(name, (error, api) => {
+      if (api === undefined || !names.has(name)) {
+        callback(error, api);
+        return;
+      }
+      const { key, version } = api;
+      const intercepted = (...args: [Connection, ...unknown[]]) => {
+        const answer = args.pop() as Callback<unknown>;
+        send(api, args, answer);
+      };
+      callback(error, Object.assign(intercepted, { key, version }) as Api);
+    });
+  };
+  Object.assign(client, { [kafka.kGetApi]: getIntercepted });
+}
+
+type GetApi = (name: string, callback: Callback<Api>) => void;
+
+/** Calls `start`. Resolves or rejects with what `start` passes to its callback `done`. */
+export function promised<T>(start: (done: Callback<T>) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    start((error, found) => (error ? reject(error) : resolve(found as T)));
+  });
+}
 
 /**
  * Sends a request to a bootstrap broker of `client`. `name` is the request's name in Kafka's
  * protocol. Rejects with the Kafka library's error.
  */
-export function requestBroker<T>(
-  { kGetApi, kGetBootstrapConnection }: KafkaLibrary,
+export async function requestBroker<T>(
+  kafka: KafkaLibrary,
   client: Base,
   name: string,
   args: readonly unknown[],
 ): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const internals = client as unknown as Internals;
-  const answer: Callback<T> = (error, result) => (error ? reject(error) : resolve(result!));
-  const call = (connection: Connection): Callback<Api> => {
-    return (error, api) => (error ? reject(error) : api!(connection, ...args, answer));
-  };
-  const connected: Callback<Connection> = (error, connection) => {
-    if (error) reject(error);
-    else internals[kGetApi]!(name, call(connection!));
-  };
-  internals[kGetBootstrapConnection]!(connected);
-  return promise;
+  const connection = await promised<Connection>((done) =>
+    client[kafka.kGetBootstrapConnection](done),
+  );
+  const api = await promised<API<unknown[], T>>((done) => client[kafka.kGetApi](name, done));
+  return promised<T>((done) => api(connection, ...args, done));
 }
 
 /**

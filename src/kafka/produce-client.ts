@@ -1,7 +1,7 @@
-import type { Callback, Connection, Producer } from "@platformatic/kafka";
+import type { Connection, Producer } from "@platformatic/kafka";
 import { InvariantError } from "../assert.ts";
 import type { ClusterView } from "./cluster-view.ts";
-import type { KafkaLibrary } from "./library.ts";
+import { type KafkaLibrary, promised } from "./library.ts";
 import type { ProducerId } from "./partition-queue.ts";
 import { type PartitionMessages, type PartitionResponse, produce } from "./produce.ts";
 import type { Compression } from "./record-batch.ts";
@@ -166,9 +166,3 @@ const UNSUPPORTED_COMPRESSION_TYPE = 76;
 const INVALID_TIMESTAMP = 32;
 
 const producerIdErrors = new Set(["UNKNOWN_PRODUCER_ID", "OUT_OF_ORDER_SEQUENCE_NUMBER"]);
-
-function promised<T>(start: (done: Callback<T>) => void): Promise<T> {
-  return new Promise((resolve, reject) => {
-    start((error, found) => (error ? reject(error) : resolve(found as T)));
-  });
-}
