@@ -57,7 +57,6 @@ const BATCH_BYTES = 512 << 10;
  * partitions.
  */
 export class IdempotentProducer {
-  readonly #options: IdempotentProducerOptions;
   readonly #partitions: PartitionState[] = [];
   #added = 0;
   #gathering = false;
@@ -78,13 +77,11 @@ export class IdempotentProducer {
    */
   #leaders: readonly number[] | undefined;
   readonly #askLeaders = recentResult(0, async () => {
-    await this.#options.producer.refreshLeaders(this.#options.topic);
+    await this.options.producer.refreshLeaders(this.options.topic);
     this.#takeLeaders();
   });
 
-  constructor(options: IdempotentProducerOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: IdempotentProducerOptions) {}
 
   /**
    * Sends a value to a partition. `take` returns the value, and is called when the value joins a
@@ -109,7 +106,7 @@ export class IdempotentProducer {
    */
   refusal(partition: number): WriteRefusal {
     const leader = this.#leaders?.[partition] ?? -1;
-    const address = leader < 0 ? undefined : this.#options.producer.addressOf(leader);
+    const address = leader < 0 ? undefined : this.options.producer.addressOf(leader);
     const { broker, error } = this.#partitions[partition] ?? {};
     return { leader: address, broker, error };
   }
@@ -125,7 +122,7 @@ export class IdempotentProducer {
     } while (this.#added > added);
     try {
       if (!this.#takeLeaders()) await this.#askLeaders();
-      this.#producerId ??= await this.#options.producer.initProducerId();
+      this.#producerId ??= await this.options.producer.initProducerId();
       this.#sendDue(this.#leaders ?? [], this.#producerId);
     } catch (error) {
       this.#refuse(this.#due(), { broker: undefined, error });
@@ -172,7 +169,7 @@ export class IdempotentProducer {
    * one partition.
    */
   #takeLeaders(): boolean {
-    const { producer, topic, onPartitions } = this.#options;
+    const { producer, topic, onPartitions } = this.options;
     const before = this.#leaders?.length ?? 0;
     this.#leaders = producer.leaders(topic) ?? this.#leaders;
     const count = this.#leaders?.length ?? 0;
@@ -182,7 +179,7 @@ export class IdempotentProducer {
 
   async #sendTo(leader: number, group: PartitionState[], producerId: ProducerId): Promise<void> {
     this.#busy.add(leader);
-    const { producer, topic } = this.#options;
+    const { producer, topic } = this.options;
     // While the request is in flight the partition may get another leader.
     const broker = producer.addressOf(leader) ?? `${leader}`;
     let responses: PartitionResponse[] = [];
@@ -213,7 +210,7 @@ export class IdempotentProducer {
         this.#refuse([state], { broker, error });
       }
     }
-    const { pauseMs = PAUSE_MS } = this.#options;
+    const { pauseMs = PAUSE_MS } = this.options;
     if (pauseMs > 0) await Bun.sleep(pauseMs);
     this.#busy.delete(leader);
     void this.#sendWaiting();
@@ -225,7 +222,7 @@ export class IdempotentProducer {
    */
   #failed(state: PartitionState, failure: SendFailure): void {
     Object.assign(state, failure);
-    const errorClass = this.#options.producer.classify(failure.error);
+    const errorClass = this.options.producer.classify(failure.error);
     if (errorClass === "fatal" || state.attempts >= ATTEMPTS) {
       this.#refuse([state], failure);
       return;

@@ -6,39 +6,6 @@ import type { ProducerId } from "./partition-queue.ts";
 import { type PartitionMessages, type PartitionResponse, produce } from "./produce.ts";
 import type { Compression } from "./record-batch.ts";
 
-/** Sends produce requests to the leaders of partitions. It does not retry them. */
-export interface ProduceClient {
-  /**
-   * Returns, for each partition of a topic, the broker id of its leader (negative when it has
-   * none), as the brokers last reported it. Undefined before the brokers were asked for the topic,
-   * and while no broker answers.
-   */
-  leaders(topic: string): readonly number[] | undefined;
-  /** Asks the brokers for the leaders of a topic's partitions. */
-  refreshLeaders(topic: string): Promise<void>;
-  /**
-   * Returns the address of the broker with the id `leader`; undefined if the brokers do not list
-   * it.
-   */
-  addressOf(leader: number): string | undefined;
-  /** Requests a new producer id. For this id, sequence numbers begin at 0 in each partition. */
-  initProducerId(): Promise<ProducerId>;
-  /**
-   * Sends a request with one or more batches to the broker with the id `leader`. Resolves with the
-   * broker's response for each batch, which comes once all in-sync replicas have stored the batch,
-   * or has an error code if the broker refused it.
-   */
-  produce(
-    leader: number,
-    producerId: ProducerId,
-    batches: readonly PartitionMessages[],
-  ): Promise<PartitionResponse[]>;
-  /** Returns an error that describes the error code of a response. */
-  errorOf(response: PartitionResponse): Error;
-  /** Returns how a producer must react to the error with which a batch failed. */
-  classify(error: unknown): SendErrorClass;
-}
-
 /**
  * Reaction of a producer to a failed batch. `retry` sends the batch again unchanged. `producer-id`
  * sends the batch's records with a new producer id, because the broker does not know the old one.
@@ -56,13 +23,10 @@ const FRESH_MS = 60_000;
  * response, the distance is the smallest possible difference of the clocks.
  */
 export class BrokerClock {
-  readonly #elapsed: () => number;
   #errorMs = 0;
   #comparedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(elapsed: () => number = () => performance.now()) {
-    this.#elapsed = elapsed;
-  }
+  constructor(private readonly elapsed: () => number = () => performance.now()) {}
 
   /**
    * Compares the clocks at one write. This process sent the write at `sentAt` and got the response
@@ -73,7 +37,7 @@ export class BrokerClock {
     const ahead = Math.max(0, sentAt - appendedAt);
     const behind = Math.max(0, appendedAt - answeredAt);
     this.#errorMs = ahead - behind;
-    this.#comparedAt = this.#elapsed();
+    this.#comparedAt = this.elapsed();
   }
 
   /**
@@ -81,7 +45,7 @@ export class BrokerClock {
    * (negative: behind). Undefined when the last comparison is older than `FRESH_MS`.
    */
   errorMs(): number | undefined {
-    return this.#elapsed() - this.#comparedAt < FRESH_MS ? this.#errorMs : undefined;
+    return this.elapsed() - this.#comparedAt < FRESH_MS ? this.#errorMs : undefined;
   }
 }
 
@@ -97,6 +61,9 @@ interface ProduceClientOptions {
   clock?: BrokerClock;
 }
 
+/** Sends produce requests to the leaders of partitions. It does not retry them. */
+export type ProduceClient = ReturnType<typeof createProduceClient>;
+
 /**
  * Creates a `ProduceClient` that sends over the connections of the Kafka library's `producer`, and
  * finds brokers and leaders in `view`, the shared copy of the cluster's metadata. The client
@@ -107,20 +74,36 @@ export function createProduceClient(
   kafka: KafkaLibrary,
   producer: Producer,
   { view, waitMs, compression, clock }: ProduceClientOptions,
-): ProduceClient {
+) {
   let accepted = compression;
   let hasTimes = true;
   return {
-    leaders: (topic) => view.leaders(topic),
-    async refreshLeaders(topic) {
+    /**
+     * Returns, for each partition of a topic, the broker id of its leader (negative when it has
+     * none), as the brokers last reported it. Undefined before the brokers were asked for the
+     * topic, and while no broker answers.
+     */
+    leaders: (topic: string) => view.leaders(topic),
+    /** Asks the brokers for the leaders of a topic's partitions. */
+    async refreshLeaders(topic: string) {
       await producer.metadata({ topics: [topic], forceUpdate: true });
     },
-    addressOf(leader) {
+    /**
+     * Returns the address of the broker with the id `leader`; undefined if the brokers do not list
+     * it.
+     */
+    addressOf(leader: number) {
       const broker = view.brokers.get(leader);
       return broker && `${broker.host}:${broker.port}`;
     },
-    initProducerId: () => producer.initIdempotentProducer({}),
-    async produce(leader, producerId, batches) {
+    /** Requests a new producer id. For this id, sequence numbers begin at 0 in each partition. */
+    initProducerId: (): Promise<ProducerId> => producer.initIdempotentProducer({}),
+    /**
+     * Sends a request with one or more batches to the broker with the id `leader`. Resolves with
+     * the broker's response for each batch, which comes once all in-sync replicas have stored the
+     * batch, or has an error code if the broker refused it.
+     */
+    async produce(leader: number, producerId: ProducerId, batches: readonly PartitionMessages[]) {
       // The pool refuses an unknown broker with its own error.
       const connection = await promised<Connection>((done) => {
         producer.connections.get(view.brokers.get(leader)!, done);
@@ -142,8 +125,11 @@ export function createProduceClient(
       if (logAppendTimeMs > NO_TIME) clock?.note(sentAt, Number(logAppendTimeMs), Date.now());
       return responses;
     },
-    errorOf: ({ errorCode, errorMessage }) => new kafka.ProtocolError(errorCode, errorMessage),
-    classify(error) {
+    /** Returns an error that describes the error code of a response. */
+    errorOf: ({ errorCode, errorMessage }: PartitionResponse): Error =>
+      new kafka.ProtocolError(errorCode, errorMessage),
+    /** Returns how a producer must react to the error with which a batch failed. */
+    classify(error: unknown): SendErrorClass {
       if (error instanceof InvariantError) return "fatal";
       const { apiId } = error as { apiId?: string };
       if (apiId !== undefined && producerIdErrors.has(apiId)) return "producer-id";

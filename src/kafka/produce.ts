@@ -1,7 +1,6 @@
 import type { Connection, Writer } from "@platformatic/kafka";
 import type { KafkaProtocol } from "./library.ts";
-import type { ProducerId } from "./partition-queue.ts";
-import { type BatchRecord, type Compression, recordBatch } from "./record-batch.ts";
+import { type BatchRecord, type RecordBatchOptions, recordBatch } from "./record-batch.ts";
 
 /** Batch of messages that are written to one partition. */
 export interface PartitionMessages {
@@ -20,18 +19,11 @@ export interface PartitionMessages {
   isRepeated?: boolean;
 }
 
-export interface ProduceRequest {
-  producerId: ProducerId;
+/** Batches of one producer id that are sent to one broker. */
+export interface ProduceRequest extends Omit<RecordBatchOptions, "sequence"> {
   batches: readonly PartitionMessages[];
   /** Longest time in milliseconds that the leader waits for its replicas to confirm a batch. */
   waitMs: number;
-  compression: Compression;
-  /**
-   * Time, in milliseconds since the epoch, of records that have no `timestamp`; undefined means no
-   * time. Not used for a batch whose first record has a `timestamp`: its records without one get
-   * that `timestamp`.
-   */
-  timestamp?: number | undefined;
 }
 
 /** Response of a broker about the batch for one partition. */
@@ -70,12 +62,12 @@ export async function produce(
   kafka: KafkaProtocol,
   api: ProduceApi,
   connection: Connection,
-  { producerId, batches, waitMs, compression, timestamp }: ProduceRequest,
+  { batches, waitMs, ...common }: ProduceRequest,
 ): Promise<PartitionResponse[]> {
   const encoded = await Promise.all(
     batches.map(async ({ topic, partition, sequence, messages }) => {
-      const options = { producerId, sequence, compression, timestamp };
-      return { topic, partition, bytes: await recordBatch(kafka, messages, options) };
+      const bytes = await recordBatch(kafka, messages, { ...common, sequence });
+      return { topic, partition, bytes };
     }),
   );
   // The library sends the request and reads the response; only the request is not its own.

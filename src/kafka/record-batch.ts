@@ -17,7 +17,7 @@ export interface BatchRecord {
   timestamp?: number;
 }
 
-interface RecordBatchOptions {
+export interface RecordBatchOptions {
   producerId: ProducerId;
   /** Sequence number of the first record. */
   sequence: number;
