@@ -56,8 +56,6 @@ interface ProbedBroker {
  * made, because the cluster has moved its partitions to other brokers.
  */
 export class BrokerHealth {
-  readonly #kafka: KafkaLibrary;
-  readonly #options: BaseOptions;
   readonly #asked = new Map<string, ProbedBroker>();
   readonly #guided: ConnectionPool[] = [];
   readonly #topics = new Set<string>();
@@ -71,9 +69,10 @@ export class BrokerHealth {
   readonly #closed = Promise.withResolvers<void>();
   #isOpen = true;
 
-  constructor(kafka: KafkaLibrary, options: BaseOptions) {
-    this.#kafka = kafka;
-    this.#options = options;
+  constructor(
+    private readonly kafka: KafkaLibrary,
+    private readonly options: BaseOptions,
+  ) {
     for (const broker of options.bootstrapBrokers) this.#ask(broker);
   }
 
@@ -103,10 +102,9 @@ export class BrokerHealth {
    */
   async askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]> {
     const asked = [...this.#asked.values()].filter(({ address }) => this.#answers(address));
-    const answers = asked.map(({ asker }) =>
-      withTimeLimit(ask(asker), UNRESPONSIVE_MS, lateAnswer),
+    const settled = await Promise.allSettled(
+      asked.map(({ asker }) => withTimeLimit(ask(asker), UNRESPONSIVE_MS, lateAnswer)),
     );
-    const settled = await Promise.allSettled(answers);
     return settled.flatMap((it) => (it.status === "fulfilled" ? [it.value] : []));
   }
 
@@ -116,9 +114,9 @@ export class BrokerHealth {
    */
   unresponsive(silentMs = 0): string[] {
     const until = performance.now() - silentMs;
-    const silent = [...this.#asked.values()].filter(({ silentSince = until }) => {
-      return silentSince <= until;
-    });
+    const silent = [...this.#asked.values()].filter(
+      ({ silentSince = until }) => silentSince <= until,
+    );
     const addresses = silent.map(({ address }) => address).sort();
     return addresses.filter((it) => !this.view.isForeign(it) && !this.#answers(it));
   }
@@ -158,21 +156,16 @@ export class BrokerHealth {
       await Promise.any(all);
     } catch (error) {
       const { errors } = error as AggregateError;
-      throw new this.#kafka.MultipleErrors("Cannot connect to any broker.", errors);
+      throw new this.kafka.MultipleErrors("Cannot connect to any broker.", errors);
     }
     await Promise.race([Promise.allSettled(answering), Bun.sleep(FURTHER_MS_MAX)]);
   }
 
   #ask(broker: Broker | string): void {
     const address = addressOf(broker);
-    if (this.#asked.has(address)) return;
-    if (!this.#hasRoom()) return;
-    const { Base } = this.#kafka;
-    const asker = new Base({
-      ...this.#options,
-      bootstrapBrokers: [broker] as string[],
-      retries: 0,
-    });
+    if (this.#asked.has(address) || !this.#hasRoom()) return;
+    const bootstrapBrokers = [broker] as string[];
+    const asker = new this.kafka.Base({ ...this.options, bootstrapBrokers, retries: 0 });
     const { connections } = asker;
     // The client must ask this broker only, not another one that it lists.
     const getFirstAvailable = ([own]: Broker[], callback: Callback) => {
@@ -189,7 +182,7 @@ export class BrokerHealth {
    * and does not answer. Ends the probes of this broker, unless it is in the settings.
    */
   #hasRoom(): boolean {
-    const named = new Set((this.#options.bootstrapBrokers as string[]).map(addressOf));
+    const named = new Set((this.options.bootstrapBrokers as string[]).map(addressOf));
     let count = 0;
     for (const { address, answered, asker } of this.#asked.values()) {
       if (answered || !this.view.hasLeft(address)) count++;
@@ -209,7 +202,7 @@ export class BrokerHealth {
       asked.since = performance.now();
       asked.silentSince ??= asked.since;
       try {
-        this.#take(address, await requestMetadata(this.#kafka, asker, [...this.#topics]));
+        this.#take(address, await requestMetadata(this.kafka, asker, [...this.#topics]));
         Object.assign(asked, { answered: true, error: undefined, silentSince: undefined });
         next?.resolve();
       } catch (error) {
@@ -267,7 +260,7 @@ export class BrokerHealth {
     const name = broker === undefined ? "the broker" : addressOf(broker);
     const message = `The brokers do not know of ${name} any more`;
     // With `hasStaleMetadata` the Kafka library would keep a group coordinator that has left.
-    return new this.#kafka.NetworkError(message, { canRetry: true });
+    return new this.kafka.NetworkError(message, { canRetry: true });
   }
 
   /**
@@ -288,7 +281,7 @@ export class BrokerHealth {
   }
 
   #closedError(): Error {
-    return new this.#kafka.NetworkError("The clients are closed", { canRetry: false });
+    return new this.kafka.NetworkError("The clients are closed", { canRetry: false });
   }
 }
 

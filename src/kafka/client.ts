@@ -2,9 +2,8 @@ import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@p
 import { BrokerHealth } from "./broker-health.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
-import type { ForeignBroker, OutdatedBroker } from "./leader-epochs.ts";
 import { interceptRequests, type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
-import { BrokerClock, createProduceClient, type ProduceClient } from "./produce-client.ts";
+import { BrokerClock, createProduceClient } from "./produce-client.ts";
 import type { Compression } from "./record-batch.ts";
 import { leaveOutForeignTopics, useClusterView } from "./view-metadata.ts";
 
@@ -32,54 +31,13 @@ const ATTEMPTS = 20;
 const RETRY_MS = 250;
 
 /** Creates Kafka clients that share the broker settings and one monitor of the brokers' health. */
-export interface KafkaClients {
-  admin(): Admin;
-  /**
-   * Creates a client that writes batches of records, uncompressed if `compression` is absent. A
-   * batch is acknowledged once all in-sync replicas have it.
-   */
-  producer(compression?: Compression): ProduceClient;
-  /** Creates a consumer that belongs to no consumer group. It does not retry failed requests. */
-  fetchConsumer(): Consumer;
-  /** Creates a consumer that is a member of a consumer group but does not fetch records. */
-  groupConsumer(options: GroupConsumerOptions): Consumer;
-  /**
-   * Returns the sorted addresses of the brokers that do not answer at present. With `silentMs`,
-   * returns only those that have not answered for that many milliseconds.
-   */
-  unresponsiveBrokers(silentMs?: number): string[];
-  /**
-   * Returns the outdated brokers. They answer, but name former leaders of partitions, or are not
-   * listed by the other brokers. A broker is outdated for a moment when a leader changes, and for a
-   * long time when it is cut off from the other brokers.
-   */
-  outdatedBrokers(): OutdatedBroker[];
-  /**
-   * Returns the brokers that belong to another Kafka cluster than that of the first broker that
-   * answered.
-   */
-  foreignBrokers(): ForeignBroker[];
-  /**
-   * Returns the error in milliseconds of this process's clock, compared with the brokers' clocks:
-   * positive if it is ahead, negative if it is behind. The true error is at least as large; see
-   * `BrokerClock`. Undefined if no broker has reported its time recently.
-   */
-  clockErrorMs(): number | undefined;
-  /** View of the cluster, merged from the answers of the brokers. */
-  view: Pick<
-    ClusterView,
-    "nameOf" | "wasListed" | "addressOfBroker" | "topic" | "brokers" | "isEmpty" | "clusterId"
-  >;
-  /**
-   * Returns for each broker the `error` of its last completed probe; undefined if the broker
-   * answered or no probe is completed. `isProbed` says whether a probe is completed.
-   */
-  failures(): { address: string; error: unknown; isProbed: boolean }[];
-  /** Whether the clients can be used: true until `close` is called. */
-  isOpen(): boolean;
-  /** Closes all clients that this object has created. */
-  close(): Promise<void>;
-}
+export type KafkaClients = Awaited<ReturnType<typeof connectClients>>;
+
+/** View of the cluster, merged from the answers of the brokers. */
+type SharedView = Pick<
+  ClusterView,
+  "nameOf" | "wasListed" | "addressOfBroker" | "topic" | "brokers" | "isEmpty" | "clusterId"
+>;
 
 type GroupConsumerOptions = GroupOptions & { groupId: string };
 
@@ -87,7 +45,7 @@ type GroupConsumerOptions = GroupOptions & { groupId: string };
  * Loads the Kafka library and starts to monitor the brokers. Only cluster servers call this,
  * because loading takes 76 MB of memory and 0.3 seconds.
  */
-export async function connectClients(settings: BrokerSettings): Promise<KafkaClients> {
+export async function connectClients(settings: BrokerSettings) {
   const kafka = await loadKafkaLibrary();
   const { Admin, ConnectionPool, Consumer, Producer } = kafka;
   const options = libraryOptions(settings);
@@ -106,38 +64,62 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
     return keep(consumer, () => consumer.close(true));
   };
   return {
-    admin() {
+    admin(): Admin {
       const admin = new Admin(options);
       acceptLeaderlessPartitions(kafka, admin);
       askAllForCoordinator(kafka, admin, health);
       return keep(admin, () => admin.close());
     },
-    producer(compression = "none") {
+    /**
+     * Creates a client that writes batches of records, uncompressed if `compression` is absent. A
+     * batch is acknowledged once all in-sync replicas have it.
+     */
+    producer(compression: Compression = "none") {
       const producer: Producer = new Producer(options);
       keep(producer, () => producer.close(true));
       const produceOptions = { view: health.view, waitMs: REQUEST_MS_MAX, compression, clock };
       return createProduceClient(kafka, producer, produceOptions);
     },
+    /** Creates a consumer that belongs to no consumer group. It does not retry failed requests. */
     fetchConsumer() {
       const fetching = new ConnectionPool(CLIENT_ID, options);
       health.routeConnections({ connections: fetching });
       ends.push(() => fetching.close());
       return fetchOver(fetching, consume({ ...FETCH_OPTIONS, groupId: CLIENT_ID }));
     },
-    groupConsumer(group) {
+    /** Creates a consumer that is a member of a consumer group but does not fetch records. */
+    groupConsumer(group: GroupConsumerOptions) {
       const consumer = consume({ ...GROUP_OPTIONS, ...group });
       leaveOutForeignTopics(kafka, consumer);
       const stop = followCoordinator(kafka, consumer, group.groupId, health);
       ends.push(async () => stop());
       return consumer;
     },
-    unresponsiveBrokers: (silentMs) => health.unresponsive(silentMs),
+    /** Returns the result of `BrokerHealth.unresponsive`. */
+    unresponsiveBrokers: (silentMs?: number) => health.unresponsive(silentMs),
+    /**
+     * Returns the outdated brokers. They answer, but name former leaders of partitions, or are not
+     * listed by the other brokers. A broker is outdated for a moment when a leader changes, and for
+     * a long time when it is cut off from the other brokers.
+     */
     outdatedBrokers: () => health.view.outdated(),
+    /**
+     * Returns the brokers that belong to another Kafka cluster than that of the first broker that
+     * answered.
+     */
     foreignBrokers: () => health.view.foreign(),
+    /**
+     * Returns the error in milliseconds of this process's clock, compared with the brokers' clocks:
+     * positive if it is ahead, negative if it is behind. The true error is at least as large; see
+     * `BrokerClock`. Undefined if no broker has reported its time recently.
+     */
     clockErrorMs: () => clock.errorMs(),
-    view: health.view,
+    view: health.view as SharedView,
+    /** Returns the result of `BrokerHealth.failures`. */
     failures: () => health.failures(),
+    /** Whether the clients can be used: true until `close` is called. */
     isOpen: () => isOpen,
+    /** Closes all clients that this object has created. */
     async close() {
       isOpen = false;
       await Promise.allSettled(ends.map((end) => end()));

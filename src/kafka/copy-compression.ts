@@ -7,13 +7,10 @@ import { KafkaAnswerError } from "./bounded-reader.ts";
  * Growing buffer for decompressed output. Throws `KafkaAnswerError` for output beyond its limit.
  */
 class Output {
-  readonly #bytesMax: number;
   #bytes = Buffer.allocUnsafe(64 << 10);
   #length = 0;
 
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
-  }
+  constructor(private readonly bytesMax: number) {}
 
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
@@ -40,9 +37,9 @@ class Output {
 
   #reserve(more: number): void {
     const length = this.#length + more;
-    if (length > this.#bytesMax) throw new KafkaAnswerError("Expected fewer compressed records");
+    if (length > this.bytesMax) throw new KafkaAnswerError("Expected fewer compressed records");
     if (length <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(Math.min(this.#bytesMax, 2 * length));
+    const larger = Buffer.allocUnsafe(Math.min(this.bytesMax, 2 * length));
     larger.set(this.bytes);
     this.#bytes = larger;
   }
@@ -50,21 +47,18 @@ class Output {
 
 /** Input that is read from start to end. Throws `KafkaAnswerError` for a read beyond the end. */
 class Input {
-  readonly #bytes: Buffer;
   #at = 0;
 
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
+  constructor(private readonly bytes: Buffer) {}
 
   get left(): number {
-    return this.#bytes.length - this.#at;
+    return this.bytes.length - this.#at;
   }
 
   take(length: number): Buffer {
     if (length > this.left) throw new KafkaAnswerError("Expected more compressed bytes");
     this.#at += length;
-    return this.#bytes.subarray(this.#at - length, this.#at);
+    return this.bytes.subarray(this.#at - length, this.#at);
   }
 
   byte(): number {
