@@ -52,12 +52,8 @@ interface CheckedAddressesOptions {
  * nothing by changing the name's DNS record after the check (DNS rebinding). Without the cache, DNS
  * would be the most expensive part of 1,000 requests per second.
  */
-export function createCheckedAddresses({
-  rules,
-  resolve,
-  setting,
-  now = Date.now,
-}: CheckedAddressesOptions) {
+export function createCheckedAddresses(options: CheckedAddressesOptions) {
+  const { rules, resolve, setting, now = Date.now } = options;
   const cache = new Map<string, { addresses: string[]; until: number }>();
   /**
    * DNS resolutions in progress, by workspace (`owner`) and host name. A resolution may have to

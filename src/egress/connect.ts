@@ -91,16 +91,11 @@ export function connectTo(
       resolve(socket);
     };
     const upgrade = tls?.upgrade;
-    if (upgrade === undefined) {
-      watch(openSocket({ ...endpoint, onStage }, undefined, ready));
-    } else {
-      const { address, rules, port } = endpoint;
+    if (upgrade === undefined) watch(openSocket({ ...endpoint, onStage }, undefined, ready));
+    else {
       const secure = () => watch(secureSocket(socket, endpoint, ready));
-      watch(
-        openSocket({ address, rules, port, onStage }, undefined, () =>
-          requestTls(socket, upgrade, secure, fail),
-        ),
-      );
+      const begin = () => requestTls(socket, upgrade, secure, fail);
+      watch(openSocket({ ...endpoint, onStage, tlsHost: undefined }, undefined, begin));
     }
     deadline.onEnd(fail);
   });

@@ -15,7 +15,7 @@ import { Deadline } from "./deadline.ts";
 import { createResolver, ResolutionFailed, type ResolveHost } from "./dns/dns-resolver.ts";
 import { createHttpClient, type HttpRequest } from "./http-client.ts";
 import { EGRESS_REQUESTS_MAX } from "./limits.ts";
-import type { OnStage } from "./socket.ts";
+import type { Endpoint, OnStage } from "./socket.ts";
 import { type Target, targetOf } from "./target.ts";
 
 export { EgressRefused } from "./checked-addresses.ts";
@@ -108,22 +108,26 @@ export function createEgress(options: EgressOptions) {
   }
 
   /**
-   * Resolves a host and calls `connect` with one address after the other. Tries the next address
-   * only after an error in `unreachable`. Rejects with the last error.
+   * Resolves the host of `target` and calls `connect` with the endpoint of one address after the
+   * other. Tries the next address only after an error in `unreachable`. Rejects with the last
+   * error. `awaited` describes the result of `connect` in the timeout error.
    */
   async function reach<T>(
-    host: string,
-    { workspaceId, onStage }: Pick<EgressRequest, "workspaceId" | "onStage">,
+    { host, port, isSecure }: Pick<Target, "host" | "port" | "isSecure">,
+    { workspaceId, tls, onStage }: Pick<EgressRequest, "workspaceId" | "tls" | "onStage">,
     deadline: Deadline,
-    connect: (address: string) => Promise<T>,
+    awaited: string,
+    connect: (endpoint: Endpoint) => Promise<T>,
   ): Promise<T> {
     // Cached addresses are not awaited, because each wait costs CPU.
     const addresses = names.cached(host) ?? (await resolved(host, workspaceId, deadline));
     onStage?.("resolve");
     let failure: unknown;
     for (const address of addresses) {
+      deadline.awaited = awaited;
+      const tlsHost = isSecure ? (tls?.serverName ?? tlsHostOf(host, address)) : undefined;
       try {
-        return await connect(address);
+        return await connect({ address, rules, port, tlsHost, ca: tls?.ca ?? options.ca, onStage });
       } catch (error) {
         names.demote(host, address);
         failure = error;
@@ -134,26 +138,18 @@ export function createEgress(options: EgressOptions) {
   }
 
   function send(request: EgressRequest, target: Target, deadline: Deadline) {
-    const { host, port, isSecure } = target;
-    const { tls, onStage } = request;
-    return reach(host, request, deadline, (address) => {
-      deadline.awaited = "complete answer";
-      const tlsHost = isSecure ? (tls?.serverName ?? tlsHostOf(host, address)) : undefined;
-      const endpoint = { address, rules, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
-      const method = request.method.toUpperCase();
-      return client.send(endpoint, { ...request, method, target, deadline });
-    });
+    const method = request.method.toUpperCase();
+    return reach(target, request, deadline, "complete answer", (endpoint) =>
+      client.send(endpoint, { ...request, method, target, deadline }),
+    );
   }
 
   async function open(request: EgressConnectRequest, permit: Permit, deadline: Deadline) {
-    const { port, tls, onStage } = request;
-    const host = checkedHost(request.host);
-    const socket = await reach(host, request, deadline, (address) => {
-      deadline.awaited = "connection";
-      const tlsHost = tls && (tls.serverName ?? tlsHostOf(host, address));
-      const endpoint = { address, rules, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
-      return connectTo(endpoint, tls, deadline);
-    });
+    const { port, tls } = request;
+    const target = { host: checkedHost(request.host), port, isSecure: tls !== undefined };
+    const socket = await reach(target, request, deadline, "connection", (endpoint) =>
+      connectTo(endpoint, tls, deadline),
+    );
     // If the socket is already closed, no further event follows.
     if (socket.destroyed) throw new Error("The connection was closed at once");
     sockets.add(socket);

@@ -11,24 +11,17 @@ const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*
 
 const notHttp = () => new Error("Expected a response of HTTP/1.1 or 1.0");
 
-/** Status line and headers of a response. */
-interface ResponseHead {
-  /** The text of the status line and the headers, before parsing. */
-  text: string;
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  /** Whether the response is of HTTP/1.1, not 1.0. */
-  isNew: boolean;
-}
-
 /**
  * The head (status line and headers) that was parsed last. It is reused when the next response has
  * the same text, as is frequent for responses of a receiver within the same second.
  */
-let latest: ResponseHead | undefined;
+let latest: ReturnType<typeof parseHead> | undefined;
 
-/** Parses the status line and the headers. `text` ends with the line break of the last header. */
-function parseHead(text: string): ResponseHead {
+/**
+ * Parses the status line and the headers. `text` ends with the line break of the last header.
+ * `isNew` of the result means that the response is of HTTP/1.1, not 1.0.
+ */
+function parseHead(text: string) {
   statusLine.lastIndex = 0;
   const line = statusLine.exec(text);
   if (line === null) throw notHttp();
@@ -64,6 +57,8 @@ export class ResponseReader {
   status = 0;
   /** Headers by name in lower case. The values of a repeated header are joined with commas. */
   headers: Readonly<Record<string, string>> = {};
+  /** The received part of the body, at most `bytesMax` bytes. */
+  body: Buffer = nothing;
   /** Whether a byte of the response was received. */
   hasBegun = false;
   /** Whether the connection may carry another request after this response. */
@@ -80,8 +75,8 @@ export class ResponseReader {
   /** In state `length`: number of bytes of the body that were not received yet. */
   #left = 0;
   #chunks: ChunkedDecoder | undefined;
-  #body: Buffer = nothing;
-  #bodyBytes = 0;
+  /** Holds the body once it has several parts. */
+  readonly #parts: GrowingBuffer;
 
   /**
    * `method` is the method of the request. `bytesMax` is the number of bytes of the body to keep.
@@ -89,10 +84,7 @@ export class ResponseReader {
   constructor(method: string, bytesMax: number) {
     this.#isHead = method === "HEAD";
     this.#bytesMax = bytesMax;
-  }
-
-  get body(): Uint8Array {
-    return this.#body.subarray(0, this.#bodyBytes);
+    this.#parts = new GrowingBuffer(bytesMax);
   }
 
   /**
@@ -206,26 +198,19 @@ export class ResponseReader {
    * ends the response and returns false.
    */
   #keep(part: Buffer): boolean {
-    const room = this.#bytesMax - this.#bodyBytes;
+    const room = this.#bytesMax - this.body.length;
     let kept = part;
     if (part.length > room) {
       this.#state = "done";
       this.isReusable = false;
       kept = part.subarray(0, room);
     }
-    if (this.#bodyBytes === 0) {
-      this.#body = kept;
-    } else {
-      const length = this.#bodyBytes + kept.length;
-      if (length > this.#body.length) {
-        const grown = Buffer.allocUnsafeSlow(Math.min(2 * length, this.#bytesMax));
-        grown.set(this.#body.subarray(0, this.#bodyBytes));
-        this.#body = grown;
-      }
-      this.#body.set(kept, this.#bodyBytes);
+    if (this.body.length === 0) this.body = kept;
+    else {
+      if (this.#parts.length === 0) this.#parts.append(this.body);
+      this.body = this.#parts.append(kept);
     }
-    this.#bodyBytes += kept.length;
-    assert(this.#bodyBytes <= this.#bytesMax, "A response body never exceeds its bound");
+    assert(this.body.length <= this.#bytesMax, "A response body never exceeds its bound");
     return kept === part;
   }
 }

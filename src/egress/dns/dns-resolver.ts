@@ -48,7 +48,7 @@ interface ResolverOptions {
 interface DnsAnswer {
   addresses: { address: string; ttl: number }[];
   /** Error code of a failed query; undefined after success or if the name has no address. */
-  failure?: string;
+  failure?: string | undefined;
 }
 
 const tries = 2;
@@ -92,21 +92,23 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
     const other = await (four.addresses.length > 0 ? Promise.race([six, late]) : six);
     if (performance.now() - started >= tryMs) demoted += 1;
     resolver.cancel();
-    const failure = four.failure ?? other.failure;
-    return {
-      addresses: [...four.addresses, ...other.addresses],
-      ...(failure !== undefined && { failure }),
-    };
+    const addresses = [...four.addresses, ...other.addresses];
+    return { addresses, failure: four.failure ?? other.failure };
   }
 
   return async (host) => {
     const name = host.toLowerCase().replace(/\.$/, "");
-    const listed = hosts().get(name) ?? (isLocal(name) ? ["127.0.0.1", "::1"] : undefined);
+    // `localhost` and names that end with it always mean this machine (RFC 6761 §6.3).
+    const isLocal = /(^|\.)localhost$/.test(name);
+    const listed = hosts().get(name) ?? (isLocal ? ["127.0.0.1", "::1"] : undefined);
     if (listed !== undefined) return { addresses: listed, seconds: 0 };
     const end = performance.now() + EGRESS_LOOKUP_MS_MAX;
     for (const candidate of host.endsWith(".") ? [host] : candidates(name, settings())) {
-      const { addresses, failure } = await query(candidate);
-      if (addresses.length > 0) return found(addresses);
+      const { addresses: found, failure } = await query(candidate);
+      if (found.length > 0) {
+        const seconds = Math.min(...found.map(({ ttl }) => ttl));
+        return { addresses: found.map(({ address }) => address), seconds };
+      }
       // After a failed query, the search list is not used: its result could be another host than
       // the name.
       if (failure !== undefined || performance.now() > end) throw failed(failure ?? "ETIMEOUT");
@@ -115,33 +117,18 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
   };
 }
 
-/**
- * Whether a host name is `localhost` or ends with `.localhost`; both always mean this machine (RFC
- * 6761 §6.3).
- */
-function isLocal(name: string): boolean {
-  return name === "localhost" || name.endsWith(".localhost");
-}
-
 function candidates(name: string, { search, dots }: { search: string[]; dots: number }): string[] {
   const longer = search.map((domain) => `${name}.${domain}`);
   return name.split(".").length > dots ? [name, ...longer] : [...longer, name];
 }
 
-async function addressesOf(asked: Promise<{ address: string; ttl: number }[]>): Promise<DnsAnswer> {
+async function addressesOf(asked: Promise<DnsAnswer["addresses"]>): Promise<DnsAnswer> {
   try {
     return { addresses: await asked };
   } catch (error) {
     const code = codeOf(error) || "EFAILED";
     return absent.has(code) ? { addresses: [] } : { addresses: [], failure: code };
   }
-}
-
-function found(addresses: readonly { address: string; ttl: number }[]): ResolvedAddresses {
-  return {
-    addresses: addresses.map(({ address }) => address),
-    seconds: Math.min(...addresses.map(({ ttl }) => ttl)),
-  };
 }
 
 function failed(code: string): ResolutionFailed {
