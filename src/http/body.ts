@@ -7,15 +7,6 @@ const SEMICOLON = 0x3b;
 const SIZE_DIGITS_MAX = 8;
 const LINE_BYTES_MAX = 1_024;
 
-/** Framing of a request's body (chunked, or with a length), and its maximum size. */
-interface BodyFraming {
-  isChunked: boolean;
-  /** Size of the body in bytes when it is not chunked. */
-  length: number;
-  /** Maximum size of the body in bytes, without the framing of chunks. */
-  bytesMax: number;
-}
-
 /**
  * Finds the end of a request's body (RFC 9112 §6, §7), where the next request begins. Refuses
  * malformed framing: chunk sizes must be hexadecimal digits, lines must end with CRLF, and each
@@ -24,30 +15,32 @@ interface BodyFraming {
 export class Body {
   /** HTTP status with which the body is refused: 400 or 413; 0 while it is not refused. */
   status = 0;
-  readonly headBytes: number;
   /**
    * Maximum number of bytes of the request, including its head and the framing of chunks. When the
    * body is not chunked, this is the exact size of the request.
    */
   readonly requestBytesMax: number;
-  readonly isChunked: boolean;
-  readonly #bytesMax: number;
   /** Offset up to which `find` has searched the request. The next call continues there. */
   #at: number;
   #bytes = 0;
   #isTrailer = false;
 
-  /** Creates a search for the end of a body that follows a head of `headBytes` bytes. */
-  constructor(headBytes: number, { isChunked, length, bytesMax }: BodyFraming) {
-    this.headBytes = headBytes;
-    this.isChunked = isChunked;
-    this.#bytesMax = bytesMax;
-    this.#at = headBytes;
-    this.requestBytesMax = headBytes + bytesMax + HTTP_CHUNK_FRAMING_BYTES_MAX;
-    if (isChunked) return;
-    this.#at += length;
-    this.requestBytesMax = this.#at;
-    if (length > bytesMax) this.status = 413;
+  /**
+   * Creates a search for the end of a body that follows a head of `headBytes` bytes. `length` is
+   * the body's size in bytes, undefined if the body is chunked. `bytesMax` is its maximum size in
+   * bytes, without the framing of chunks.
+   */
+  constructor(
+    readonly headBytes: number,
+    private readonly length: number | undefined,
+    private readonly bytesMax: number,
+  ) {
+    this.#at = headBytes + (length ?? 0);
+    const isChunked = length === undefined;
+    this.requestBytesMax = isChunked
+      ? this.#at + bytesMax + HTTP_CHUNK_FRAMING_BYTES_MAX
+      : this.#at;
+    if (length !== undefined && length > bytesMax) this.status = 413;
   }
 
   /**
@@ -57,7 +50,7 @@ export class Body {
    */
   find(bytes: Buffer, start: number, end: number): number {
     if (this.status !== 0) return 0;
-    if (!this.isChunked) return start + this.#at <= end ? this.#at : 0;
+    if (this.length !== undefined) return start + this.#at <= end ? this.#at : 0;
     const length = this.#findChunks(bytes, start, end);
     if ((length || end - start) > this.requestBytesMax) this.status ||= 413;
     return this.status === 0 ? length : 0;
@@ -80,7 +73,7 @@ export class Body {
       }
       const size = readSize(bytes, from, stop);
       if (size < 0) return this.#refuse(400);
-      if (this.#bytes + size > this.#bytesMax) return this.#refuse(413);
+      if (this.#bytes + size > this.bytesMax) return this.#refuse(413);
       const chunkEnd = feed + 1 + size;
       if (size > 0) {
         if (chunkEnd + 2 > end) return 0;

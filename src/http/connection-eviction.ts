@@ -1,29 +1,24 @@
 import { assert } from "../assert.ts";
+import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
+import type { HttpConnection } from "./connection.ts";
 
 /**
  * Properties by which `OpenConnections` chooses the connection that it evicts (closes to admit a
- * new one).
+ * new one). After a call of `end`, the connection's owner must call `OpenConnections.remove`.
  */
-export interface EvictableConnection {
-  /** Number of requests that were received over the connection so far. */
-  readonly requests: number;
-  /**
-   * Whether the connection has a request that was not responded to yet. Such a connection is not
-   * evicted.
-   */
-  isBusy(): boolean;
-  /** Closes the connection. Its owner must then call `OpenConnections.remove`. */
-  end(): void;
-}
+type EvictableConnection = Pick<HttpConnection, "requests" | "isBusy" | "end">;
 
 export interface OpenConnectionsOptions {
-  /** Maximum number of open connections. Beyond it, a new connection evicts another one. */
-  max: number;
+  /**
+   * Maximum number of open connections, by default `HTTP_CONNECTIONS_MAX`. Beyond it, a new
+   * connection evicts (closes) one that waits for its client.
+   */
+  connectionsMax?: number | undefined;
   /**
    * Maximum number of open connections of one client network. Beyond it, a new connection evicts
-   * another one of the same network. 0 means no limit.
+   * another one of the same network. 0, the default, means no limit.
    */
-  perNetworkMax: number;
+  connectionsPerNetworkMax?: number | undefined;
   /**
    * Called when a connection is evicted or refused. `reason` says which maximum was reached: that
    * of one network, or that of all connections.
@@ -32,9 +27,9 @@ export interface OpenConnectionsOptions {
 }
 
 /**
- * Number of connections by which `max` may be exceeded for a short time. If a connection receives a
- * request just after it was chosen for eviction, it stays open, and the new connection is admitted
- * nevertheless.
+ * Number of connections by which `connectionsMax` may be exceeded for a short time. If a connection
+ * receives a request just after it was chosen for eviction, it stays open, and the new connection
+ * is admitted nevertheless.
  */
 const CONNECTIONS_BEYOND_MAX = 16;
 
@@ -52,16 +47,16 @@ const CONNECTIONS_BEYOND_MAX = 16;
  * after it sent a request.
  */
 export class OpenConnections<T extends EvictableConnection> {
-  readonly #options: OpenConnectionsOptions;
+  readonly #max: number;
   #perNetworkMax: number;
   readonly #strangers = new EvictionOrder<T>();
   readonly #proxies = new EvictionOrder<T>();
   readonly #networks = new Map<string, EvictionOrder<T>>();
   readonly #entries = new Map<T, ConnectionEntries<T>>();
 
-  constructor(options: OpenConnectionsOptions) {
-    this.#options = options;
-    this.#perNetworkMax = options.perNetworkMax;
+  constructor(private readonly options: OpenConnectionsOptions) {
+    this.#max = options.connectionsMax ?? HTTP_CONNECTIONS_MAX;
+    this.#perNetworkMax = options.connectionsPerNetworkMax ?? 0;
   }
 
   /**
@@ -85,9 +80,8 @@ export class OpenConnections<T extends EvictableConnection> {
    * `CONNECTIONS_BEYOND_MAX` more than the maximum.
    */
   hasRoom(): boolean {
-    const { max } = this.#options;
-    if (this.size < max) return true;
-    const most = max + CONNECTIONS_BEYOND_MAX;
+    if (this.size < this.#max) return true;
+    const most = this.#max + CONNECTIONS_BEYOND_MAX;
     while (this.size >= most && this.#evict(this.#nextOfAll(), "all"));
     return this.size < most && this.#nextOfAll() !== undefined;
   }
@@ -102,7 +96,7 @@ export class OpenConnections<T extends EvictableConnection> {
     const own = network === undefined ? undefined : this.#networkOf(network);
     const isFull = own !== undefined && this.#isFull(own);
     if (isFull && !this.#evict(own.next(), "network")) return false;
-    while (this.size >= this.#options.max && this.#evict(this.#nextOfAll(), "all"));
+    while (this.size >= this.#max && this.#evict(this.#nextOfAll(), "all"));
     this.#entries.set(connection, {
       network,
       all: (own === undefined ? this.#proxies : this.#strangers).add(connection),
@@ -148,7 +142,7 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   #evict(connection: T | undefined, reason: "network" | "all"): boolean {
-    if (connection !== undefined || reason === "network") this.#options.onEvicted?.(reason);
+    if (connection !== undefined || reason === "network") this.options.onEvicted?.(reason);
     if (connection === undefined) return false;
     this.remove(connection);
     connection.end();
@@ -203,8 +197,6 @@ class EvictionOrder<T extends EvictableConnection> {
 
 /** Entry of a connection in a linked list. */
 class ListEntry<T extends EvictableConnection> {
-  readonly connection: T;
-  readonly #active: LinkedList<T>;
   /**
    * Number of requests of the connection when the entry was moved to the end of its list. If the
    * connection has more requests now, the entry must move again.
@@ -214,15 +206,16 @@ class ListEntry<T extends EvictableConnection> {
   before: ListEntry<T> | undefined;
   after: ListEntry<T> | undefined;
 
-  constructor(connection: T, kept: LinkedList<T>) {
-    this.connection = connection;
-    this.#active = kept;
+  constructor(
+    readonly connection: T,
+    private readonly active: LinkedList<T>,
+  ) {
     this.requests = connection.requests;
   }
 
   onFirstRequest(): void {
     this.requests = this.connection.requests;
-    this.#active.push(this);
+    this.active.push(this);
   }
 
   remove(): void {

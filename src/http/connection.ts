@@ -1,6 +1,5 @@
 import type { Socket } from "bun";
 import { HTTP_BODY_BYTES_PER_SECOND_MIN, SDK_BODY_BYTES_MAX } from "../settings/limits.ts";
-import type { EvictableConnection } from "./connection-eviction.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { head, headerValue } from "./head.ts";
 import { INCOMPLETE, pathIn, RequestReader } from "./request-reader.ts";
@@ -24,7 +23,7 @@ const METHOD_GET = Buffer.from("GET ").readUInt32LE();
 type State = "reading" | "handling" | "sending" | "closing" | "closed";
 
 /** The connection of one client. It handles one request at a time. */
-export class HttpConnection implements HttpExchange, EvictableConnection {
+export class HttpConnection implements HttpExchange {
   readonly peer: string;
   method = "";
   path = "";
@@ -37,8 +36,6 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
    * Network of the client, for which the buffered bytes are counted; undefined for a trusted proxy.
    */
   readonly network: string | undefined;
-  readonly #socket: Socket<HttpConnection>;
-  readonly #server: ServerState<HttpConnection>;
   #state: State = "reading";
   /**
    * Time at which the connection began to wait for its client, in seconds since the server's start.
@@ -55,9 +52,10 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   #dropped = 0;
   #running = false;
 
-  constructor(socket: Socket<HttpConnection>, server: ServerState<HttpConnection>) {
-    this.#socket = socket;
-    this.#server = server;
+  constructor(
+    private readonly socket: Socket<HttpConnection>,
+    private readonly server: ServerState<HttpConnection>,
+  ) {
     this.#since = server.seconds;
     // Absent, whatever its type says, of a client that was gone before its connection was accepted.
     this.peer = (socket.remoteAddress as string | undefined) ?? "";
@@ -75,14 +73,9 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
 
   respond(response: HttpResponse): void {
     if (this.#state !== "handling") return;
-    if (this.#server.isStopping) this.#isLast = true;
-    this.#since = this.#server.seconds;
-    const bytes = response.bytes({
-      date: this.#server.date,
-      isLast: this.#isLast,
-      withoutBody: this.method === "HEAD",
-    });
-    this.#send(bytes);
+    if (this.server.isStopping) this.#isLast = true;
+    this.#since = this.server.seconds;
+    this.#send(response.bytes(this.server.date, this.#isLast, this.method === "HEAD"));
   }
 
   /** Handles bytes from the socket. The connection takes over the buffer and may change it. */
@@ -130,20 +123,20 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     const { isInBody, input } = this.#reader;
     const received = isInBody ? input.length + Math.min(this.#dropped, SDK_BODY_BYTES_MAX) : 0;
     const allowed = seconds + received / HTTP_BODY_BYTES_PER_SECOND_MIN;
-    if (this.#server.seconds - this.#since <= allowed) return false;
+    if (this.server.seconds - this.#since <= allowed) return false;
     this.end();
     return true;
   }
 
   /** Closes the connection at once. The rest of a response that is being sent is dropped. */
   end(): void {
-    if (this.#state === "sending") this.#socket.terminate();
-    else this.#socket.end();
+    if (this.#state === "sending") this.socket.terminate();
+    else this.socket.end();
   }
 
   /** Closes the connection. The operating system still delivers the bytes that were sent. */
   release(): void {
-    this.#socket.end();
+    this.socket.end();
   }
 
   /** Closes the connection: at once, or after the response if a complete request was received. */
@@ -158,7 +151,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   isExpecting(): boolean {
     if (this.#state !== "reading") return false;
     if (this.#reader.input.length > 0) return true;
-    return this.requests === 0 && this.#server.seconds - this.#since <= EXPECTED_SECONDS_MAX;
+    return this.requests === 0 && this.server.seconds - this.#since <= EXPECTED_SECONDS_MAX;
   }
 
   /**
@@ -181,15 +174,15 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   #onBody(expectsContinue: boolean): void {
-    this.#since = this.#server.seconds;
-    if (expectsContinue) this.#socket.write(CONTINUE);
+    this.#since = this.server.seconds;
+    if (expectsContinue) this.socket.write(CONTINUE);
   }
 
   /** Handles the request that the reader found last. Its parsed head is in `head`. */
   #take(): true {
     const { bytes } = this.#reader.input;
     this.#state = "handling";
-    if (this.requests++ === 0) this.#server.onFirstRequest(this);
+    if (this.requests++ === 0) this.server.onFirstRequest(this);
     this.#isLast = head.isLast;
     this.method =
       bytes.readUInt32LE(head.methodStart) === METHOD_GET
@@ -198,7 +191,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.path = pathIn(bytes);
     this.query = bytes.toString("latin1", head.queryStart, head.targetEnd);
     this.targetBytes = head.targetEnd - head.pathStart;
-    this.#server.handle(this);
+    this.server.handle(this);
     // The texts of the request are cleared, so that a waiting connection does not keep them in
     // memory.
     this.path = "";
@@ -212,7 +205,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.#isLast = true;
     const hasHead = this.#reader.readHeadAgain();
     if (hasHead) this.path = pathIn(this.#reader.input.bytes);
-    this.respond(this.#server.refusal(status, hasHead ? this : undefined));
+    this.respond(this.server.refusal(status, hasHead ? this : undefined));
     this.path = "";
     return true;
   }
@@ -229,7 +222,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     input.shrink(rest);
     const grown = input.bytes.length - this.#counted;
     if (grown !== 0) {
-      const { buffered } = this.#server;
+      const { buffered } = this.server;
       this.#counted += grown;
       buffered.add(this.network, grown);
       if (grown > 0 && buffered.isOver(this.network, this.#counted)) {
@@ -240,8 +233,8 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     const isPaused = rest > this.#reader.bytesMax;
     if (isPaused === this.#paused) return;
     this.#paused = isPaused;
-    if (isPaused) this.#socket.pause();
-    else this.#socket.resume();
+    if (isPaused) this.socket.pause();
+    else this.socket.resume();
   }
 
   /**
@@ -249,7 +242,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
    * request waits for its response, the response is still sent.
    */
   #refuseForRoom(): void {
-    if (this.#state === "sending") this.#socket.terminate();
+    if (this.#state === "sending") this.socket.terminate();
     else if (this.#state === "reading") this.#refuse(503);
     this.#stopReading();
   }
@@ -261,7 +254,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   #send(bytes: Buffer): void {
-    const sent = this.#socket.write(bytes);
+    const sent = this.socket.write(bytes);
     if (sent < 0) {
       this.#close();
     } else if (sent < bytes.length) {
@@ -286,7 +279,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   #close(): void {
     this.#state = "closing";
     this.#stopReading();
-    if (this.hasClientEnded) this.#socket.end();
-    else this.#socket.shutdown();
+    if (this.hasClientEnded) this.socket.end();
+    else this.socket.shutdown();
   }
 }

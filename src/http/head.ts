@@ -117,8 +117,8 @@ export function readHead(bytes: Uint8Array, from: number, end: number): number {
 function readTarget(bytes: Uint8Array, from: number): number {
   let at = from;
   if (bytes[at] !== SLASH) {
-    const scheme = isScheme(bytes, at, HTTP) ? HTTP : HTTPS;
-    if (scheme === HTTPS && !isScheme(bytes, at, HTTPS)) return -1;
+    const scheme = startsWith(bytes, at, HTTP) ? HTTP : HTTPS;
+    if (scheme === HTTPS && !startsWith(bytes, at, HTTPS)) return -1;
     at += scheme.length;
     const host = at;
     while (classes[bytes[at]!]! & HOST) at++;
@@ -174,24 +174,25 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
     // different lengths, so the length selects the name.
     switch (nameEnd - name) {
       case HOST_NAME.length:
-        if (!isWord(bytes, name, HOST_NAME)) break;
+        if (!startsWith(bytes, name, HOST_NAME)) break;
         if (++hosts > 1 || !isHost(bytes, start, stop)) return 400;
         break;
       case CONNECTION.length:
-        if (isWord(bytes, name, CONNECTION) && asksToClose(bytes, start, stop)) head.isLast = true;
+        if (startsWith(bytes, name, CONNECTION) && asksToClose(bytes, start, stop))
+          head.isLast = true;
         break;
       case CONTENT_LENGTH.length:
-        if (!isWord(bytes, name, CONTENT_LENGTH)) break;
+        if (!startsWith(bytes, name, CONTENT_LENGTH)) break;
         if (++lengths > 1 || !isLength(bytes, start, stop)) return 400;
         head.bodyBytes = numberIn(bytes, start, stop);
         break;
       case TRANSFER_ENCODING.length:
-        if (!isWord(bytes, name, TRANSFER_ENCODING)) break;
+        if (!startsWith(bytes, name, TRANSFER_ENCODING)) break;
         if (++codings > 1 || !isNew || !isWhole(bytes, start, stop, CHUNKED)) return 400;
         head.isChunked = true;
         break;
       case EXPECT.length:
-        if (!isNew || !isWord(bytes, name, EXPECT)) break;
+        if (!isNew || !startsWith(bytes, name, EXPECT)) break;
         head.expectsContinue = isWhole(bytes, start, stop, CONTINUE);
     }
   }
@@ -226,31 +227,18 @@ function matchesName(bytes: Uint8Array, at: number, name: string): boolean {
   return true;
 }
 
+/** Whether the bytes at `at` are `text`, whose lower-case letters also match upper-case ones. */
 function startsWith(bytes: Uint8Array, at: number, text: Uint8Array): boolean {
-  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
-  return true;
-}
-
-/** Whether the bytes at offset `at` are `scheme`, in upper or lower case. */
-function isScheme(bytes: Uint8Array, at: number, scheme: Uint8Array): boolean {
-  for (let i = 0; i < scheme.length; i++) {
-    const wanted = scheme[i]!;
+  for (let i = 0; i < text.length; i++) {
+    const wanted = text[i]!;
     const byte = bytes[at + i]!;
     if (byte !== wanted && (wanted < LETTER_MIN || (byte | LOWER) !== wanted)) return false;
   }
   return true;
 }
 
-/** Whether the bytes at `at` are `word` (letters and hyphens only), in upper or lower case. */
-function isWord(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
-  for (let i = 0; i < word.length; i++) {
-    if ((bytes[at + i]! | LOWER) !== word[i]) return false;
-  }
-  return true;
-}
-
 function isWhole(bytes: Uint8Array, start: number, stop: number, word: Uint8Array): boolean {
-  return stop - start === word.length && isWord(bytes, start, word);
+  return stop - start === word.length && startsWith(bytes, start, word);
 }
 
 function isBlank(byte: number): boolean {
@@ -286,7 +274,7 @@ function asksToClose(bytes: Uint8Array, start: number, stop: number): boolean {
   for (let at = start; at + CLOSE.length <= stop; at++) {
     const isStart = !(classes[bytes[at - 1]!]! & TOKEN);
     const isEnd = !(classes[bytes[at + CLOSE.length]!]! & TOKEN);
-    if (isStart && isEnd && isWord(bytes, at, CLOSE)) return true;
+    if (isStart && isEnd && startsWith(bytes, at, CLOSE)) return true;
   }
   return false;
 }

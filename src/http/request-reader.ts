@@ -21,8 +21,6 @@ export const INCOMPLETE = -1;
 /** Finds the requests in the bytes that one connection receives. */
 export class RequestReader {
   readonly input = new InputBuffer();
-  readonly #bodyBytesMax: (path: string) => number;
-  readonly #onBody: (expectsContinue: boolean) => void;
   /**
    * Finds the end of the current request's body. Set from the time when the request's head is
    * complete until its body is complete. Stays set if the body is refused.
@@ -40,10 +38,10 @@ export class RequestReader {
    * is called when the head of a request with a body is complete; its argument is true when the
    * client sends the body only after an interim response (`100 Continue`).
    */
-  constructor(bodyBytesMax: (path: string) => number, onBody: (expectsContinue: boolean) => void) {
-    this.#bodyBytesMax = bodyBytesMax;
-    this.#onBody = onBody;
-  }
+  constructor(
+    private readonly bodyBytesMax: (path: string) => number,
+    private readonly onBody: (expectsContinue: boolean) => void,
+  ) {}
 
   /**
    * Whether the head of the current request is complete, and its body is incomplete or was refused.
@@ -78,10 +76,9 @@ export class RequestReader {
     const status = readHead(input.bytes, input.at, end);
     if (status !== 0) return status;
     if (head.bodyBytes === 0 && !head.isChunked) return this.#take(end, end);
-    const { isChunked, bodyBytes: length } = head;
-    const bytesMax = this.#bodyBytesMax(pathIn(input.bytes));
-    this.#body = new Body(end - input.at, { isChunked, length, bytesMax });
-    this.#onBody(head.expectsContinue && end === input.end && this.#body.status === 0);
+    const length = head.isChunked ? undefined : head.bodyBytes;
+    this.#body = new Body(end - input.at, length, this.bodyBytesMax(pathIn(input.bytes)));
+    this.onBody(head.expectsContinue && end === input.end && this.#body.status === 0);
     return this.#readBody(this.#body);
   }
 

@@ -1,15 +1,5 @@
 import { STATUS_CODES } from "node:http";
 
-/** The properties of a request and its connection that change the encoded bytes of the response. */
-interface ResponseContext {
-  /** Current time in the format of the `Date` header. */
-  date: string;
-  /** Whether the connection is closed after this response. */
-  isLast: boolean;
-  /** Whether the response has no body because the request's method is HEAD. */
-  withoutBody: boolean;
-}
-
 /**
  * A response with status, headers and a complete body, whose bytes do not change afterwards. The
  * same object may be sent many times.
@@ -37,7 +27,12 @@ export class HttpResponse {
     this.#head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}`;
   }
 
-  bytes({ date, isLast, withoutBody }: ResponseContext): Buffer {
+  /**
+   * Returns the encoded response. `date` is the current time in the format of the `Date` header.
+   * `isLast` is true if the connection is closed after this response. `withoutBody` is true if the
+   * response has no body because the request's method is HEAD.
+   */
+  bytes(date: string, isLast: boolean, withoutBody: boolean): Buffer {
     if (isLast || withoutBody) return this.#encode(date, isLast, withoutBody);
     if (this.#bytes === undefined || this.#date !== date) {
       this.#bytes = this.#encode(date, false, false);

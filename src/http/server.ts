@@ -4,7 +4,6 @@ import { InvariantError } from "../assert.ts";
 import type { TlsKeys } from "../settings/files/tls-files.ts";
 import {
   HTTP_BODY_BYTES_MAX,
-  HTTP_CONNECTIONS_MAX,
   IDLE_CONNECTION_SECONDS_MAX,
   KEPT_CONNECTIONS_MS,
   REQUEST_EXPECTED_MS,
@@ -31,7 +30,7 @@ const ACCEPTS_PER_TURN_MAX = 16;
 
 export interface HttpServerOptions
   extends Pick<ServerState<HttpConnection>, "handle" | "refusal">,
-    Pick<OpenConnectionsOptions, "onEvicted"> {
+    OpenConnectionsOptions {
   /** The socket from which connections are accepted. The server closes it when it stops. */
   socket: ListeningSocket;
   /**
@@ -45,16 +44,6 @@ export interface HttpServerOptions
    * `HTTP_BODY_BYTES_MAX` for all paths.
    */
   bodyBytesMax?(path: string): number;
-  /**
-   * Maximum number of open connections. Beyond it, a new connection evicts (closes) one that waits
-   * for its client.
-   */
-  connectionsMax?: number;
-  /**
-   * Maximum number of open connections of one client network. Beyond it, a new connection evicts
-   * another one of the same network. 0 means no limit.
-   */
-  connectionsPerNetworkMax?: number;
   /** Certificate and key for TLS. Without them, connections are not encrypted. */
   tls?: TlsKeys | undefined;
   /** Called when a client did not complete the TLS handshake. The connection is then closed. */
@@ -72,11 +61,7 @@ export type HttpServer = ReturnType<typeof serveHttp>;
  */
 export function serveHttp(options: HttpServerOptions) {
   const { socket, networkOf = (address) => address } = options;
-  const open = new OpenConnections<HttpConnection>({
-    max: options.connectionsMax ?? HTTP_CONNECTIONS_MAX,
-    perNetworkMax: options.connectionsPerNetworkMax ?? 0,
-    ...(options.onEvicted && { onEvicted: options.onEvicted }),
-  });
+  const open = new OpenConnections<HttpConnection>(options);
   const state: ServerState<HttpConnection> = {
     handle: options.handle,
     refusal: options.refusal,
@@ -88,20 +73,7 @@ export function serveHttp(options: HttpServerOptions) {
     isStopping: false,
     buffered: new BufferedBytes(),
   };
-  const acceptor = createAcceptor(socket.fd, {
-    onOpen(socket: Socket<HttpConnection>) {
-      socket.setNoDelay(true);
-      const connection = new HttpConnection(socket, state);
-      socket.data = connection;
-      if (!open.tryAdd(connection, connection.network)) socket.terminate();
-      return open.hasRoom();
-    },
-    onClose: (connection) => open.remove(connection),
-    onFailedHandshake: () => options.onFailedHandshake?.(),
-    hasRoom: () => open.hasRoom(),
-    tls: options.tls,
-    onFault: (error) => options.onFault?.(error),
-  });
+  const acceptor = createAcceptor(options, open, state);
 
   const startedAt = performance.now();
   const sweep = setInterval(() => {
@@ -159,27 +131,22 @@ export function serveHttp(options: HttpServerOptions) {
   };
 }
 
-interface AcceptorHandlers {
-  /** Called with an accepted connection. Returns whether another connection can be accepted. */
-  onOpen(socket: Socket<HttpConnection>): boolean;
-  onClose(connection: HttpConnection): void;
-  onFailedHandshake(): void;
-  hasRoom(): boolean;
-  tls: TlsKeys | undefined;
-  onFault(error: InvariantError): void;
-}
-
 /**
- * Accepts connections from the file descriptor `fd`: at most `ACCEPTS_PER_TURN_MAX` in one
- * iteration of the event loop, and none while no further connection can be admitted. Connections
- * that are not accepted wait in the kernel's queue.
+ * Accepts connections from the socket of the options, and adds them to `open`: at most
+ * `ACCEPTS_PER_TURN_MAX` in one iteration of the event loop, and none while `open` has no room for
+ * another connection. Connections that are not accepted wait in the kernel's queue.
  *
  * Without these bounds, Bun accepts as long as connections arrive, and many clients that reconnect
  * at once would stop all other work. To stop accepting, Bun must close its file descriptor.
  * Therefore it gets a duplicate, and the socket with its queue stays open.
  */
-function createAcceptor(fd: number, handlers: AcceptorHandlers) {
-  let { tls } = handlers;
+function createAcceptor(
+  options: HttpServerOptions,
+  open: OpenConnections<HttpConnection>,
+  state: ServerState<HttpConnection>,
+) {
+  const { fd } = options.socket;
+  let { tls } = options;
   let listener: TCPSocketListener<HttpConnection> | undefined;
   let accepted = 0;
   let retry: Timer | undefined;
@@ -205,7 +172,7 @@ function createAcceptor(fd: number, handlers: AcceptorHandlers) {
     accepted = 0;
     if (listener !== undefined || isClosed) return;
     try {
-      if (handlers.hasRoom()) listen();
+      if (open.hasRoom()) listen();
     } catch {
       // The process has no free file descriptor.
     }
@@ -215,18 +182,21 @@ function createAcceptor(fd: number, handlers: AcceptorHandlers) {
   const socketHandlers = {
     open(socket: Socket<HttpConnection>) {
       if (accepted++ === 0) setImmediate(beginTurn);
-      const hasRoom = handlers.onOpen(socket);
-      if (!hasRoom || accepted >= ACCEPTS_PER_TURN_MAX) pause();
+      socket.setNoDelay(true);
+      const connection = new HttpConnection(socket, state);
+      socket.data = connection;
+      if (!open.tryAdd(connection, connection.network)) socket.terminate();
+      if (!open.hasRoom() || accepted >= ACCEPTS_PER_TURN_MAX) pause();
     },
     handshake(_: Socket<HttpConnection>, isComplete: boolean) {
-      if (!isComplete) handlers.onFailedHandshake();
+      if (!isComplete) options.onFailedHandshake?.();
     },
     data: (socket: Socket<HttpConnection>, chunk: Buffer) => socket.data.receive(chunk),
     drain: (socket: Socket<HttpConnection>) => socket.data.drained(),
     end: (socket: Socket<HttpConnection>) => socket.data.ended(),
     close(socket: Socket<HttpConnection>) {
       socket.data.closed();
-      handlers.onClose(socket.data);
+      open.remove(socket.data);
     },
     /**
      * Called for an exception in another handler, and when the client resets the connection. Only a
@@ -234,7 +204,7 @@ function createAcceptor(fd: number, handlers: AcceptorHandlers) {
      */
     error(socket: Socket<HttpConnection>, error: Error) {
       if (!(error instanceof InvariantError)) return;
-      handlers.onFault(error);
+      options.onFault?.(error);
       socket.terminate();
     },
   };

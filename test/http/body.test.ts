@@ -13,9 +13,8 @@ function find(body: Body, text: string, before = "..."): { length: number; statu
   return { length: body.find(bytes, before.length, come.length), status: body.status };
 }
 
-const chunked = () => new Body(4, { isChunked: true, length: 0, bytesMax: BYTES_MAX });
-const withLength = (length: number) =>
-  new Body(4, { isChunked: false, length, bytesMax: BYTES_MAX });
+const chunked = () => new Body(4, undefined, BYTES_MAX);
+const withLength = (length: number) => new Body(4, length, BYTES_MAX);
 const chunk = (size: number) => `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`;
 const END = "0\r\n\r\n";
 

@@ -26,7 +26,7 @@ class Client {
 function hall(max: number, perNetworkMax = 0) {
   const ended: string[] = [];
   const places: OpenConnections<Client> = new OpenConnections({
-    ...{ max, perNetworkMax },
+    ...{ connectionsMax: max, connectionsPerNetworkMax: perNetworkMax },
     onEvicted: (reason) => ended.push(reason),
   });
   const come = (name: string, network?: string) => {

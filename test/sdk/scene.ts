@@ -117,7 +117,6 @@ export class SdkScene {
 
   /** The answer of a server that cannot store events. */
   unavailable(origin: string | undefined): Response {
-    const context = { date: "", isLast: false, withoutBody: false };
     const answer = sdkErrorResponse(
       origin,
       503,
@@ -126,7 +125,7 @@ export class SdkScene {
         "Retry-After": "1",
       },
     );
-    const [head, body] = answer.bytes(context).toString().split("\r\n\r\n");
+    const [head, body] = answer.bytes("", false, false).toString().split("\r\n\r\n");
     const headers = head!
       .split("\r\n")
       .slice(1)

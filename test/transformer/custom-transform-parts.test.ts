@@ -231,8 +231,7 @@ function endpoint(given: {
     const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
     const exchange = { header: (name: string) => headers[name], body: () => bytes };
     const response = await handler(exchange as HttpExchange, isAwaited);
-    const context = { date: "", isLast: false, withoutBody: false };
-    const [head, text] = response.bytes(context).toString().split("\r\n\r\n");
+    const [head, text] = response.bytes("", false, false).toString().split("\r\n\r\n");
     const reason = /^X-Rudder-Error-Reason: (.*)$/m.exec(head!)?.[1]?.trim();
     return { status: response.status, reason, text: text!, json: () => JSON.parse(text!) };
   };

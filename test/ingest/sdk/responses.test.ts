@@ -2,9 +2,7 @@ import { expect, test } from "bun:test";
 import { successResponse } from "../../../src/ingest/sdk/responses.ts";
 
 const headOf = (origin: string | undefined) =>
-  Buffer.from(
-    successResponse(origin).bytes({ date: "", isLast: false, withoutBody: true }),
-  ).toString();
+  Buffer.from(successResponse(origin).bytes("", false, true)).toString();
 
 test("a response repeats the origin of a page", () => {
   expect(headOf("https://a.example")).toContain(
