@@ -69,12 +69,12 @@ export class BoundedReader {
   }
 
   readNullableString(isCompact = true, encoding: BufferEncoding = "utf-8"): string | null {
-    const length = isCompact ? this.readUnsignedVarInt() - 1 : readInt16(this);
+    const length = readLength(this, isCompact, 2);
     return length === -1 ? null : takeBytes(this, length).toString(encoding);
   }
 
   readNullableBytes(isCompact = true): Buffer | null {
-    const length = readLength(this, isCompact);
+    const length = readLength(this, isCompact, 4);
     return length === -1 ? null : takeBytes(this, length);
   }
 
@@ -84,7 +84,7 @@ export class BoundedReader {
   }
 
   readNullableArray<T>(read: ReadItem<T>, isCompact = true, hasTags = true): T[] | null {
-    const count = readLength(this, isCompact);
+    const count = readLength(this, isCompact, 4);
     return count === -1 ? null : readItems(this, count, read, hasTags);
   }
 
@@ -115,18 +115,15 @@ export class BoundedReader {
   }
 }
 
-function readInt16(reader: BoundedReader): number {
-  const value = reader.buffer.readInt16BE(reader.position);
-  reader.position += 2;
-  return value;
-}
-
-/** Reads a value's length or an array's item count. Returns -1 for a null value or array. */
-function readLength(reader: BoundedReader, isCompact: boolean): number {
+/**
+ * Reads a value's length or an array's item count. Returns -1 for a null value or array. `bytes` is
+ * the size of the number if it is not compact.
+ */
+function readLength(reader: BoundedReader, isCompact: boolean, bytes: 2 | 4): number {
   if (isCompact) return reader.readUnsignedVarInt() - 1;
-  const length = reader.buffer.readInt32BE(reader.position);
-  reader.position += 4;
-  return length;
+  const { buffer, position } = reader;
+  reader.position += bytes;
+  return bytes === 2 ? buffer.readInt16BE(position) : buffer.readInt32BE(position);
 }
 
 function takeBytes(reader: BoundedReader, length: number): Buffer {

@@ -152,12 +152,9 @@ export class BrokerHealth {
       if (this.#answers(asked.address)) answering.push(asked.next.promise);
       return asked.next.promise;
     });
-    try {
-      await Promise.any(all);
-    } catch (error) {
-      const { errors } = error as AggregateError;
+    await Promise.any(all).catch(({ errors }: AggregateError) => {
       throw new this.kafka.MultipleErrors("Cannot connect to any broker.", errors);
-    }
+    });
     await Promise.race([Promise.allSettled(answering), Bun.sleep(FURTHER_MS_MAX)]);
   }
 
@@ -213,7 +210,8 @@ export class BrokerHealth {
         this.#rejectNext(asked, error);
       }
       asked.since = undefined;
-      if (asked.answered || !this.#isAnyAwaited()) this.#heard.resolve();
+      const isAnyAwaited = this.#asked.values().some(({ since }) => since !== undefined);
+      if (asked.answered || !isAnyAwaited) this.#heard.resolve();
       await this.#pause(asked);
     }
     this.#rejectNext(asked, this.#closedError());
@@ -244,10 +242,6 @@ export class BrokerHealth {
         if (!this.view.isUsable(address)) connection.socket.destroy();
       }
     }
-  }
-
-  #isAnyAwaited(): boolean {
-    return this.#asked.values().some(({ since }) => since !== undefined);
   }
 
   #answers(address: string): boolean {

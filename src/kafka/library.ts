@@ -41,15 +41,12 @@ async function importProtocol() {
 }
 
 /** Loads the whole Kafka library. Bounds its decoding (see `loadKafkaProtocol`) and connections. */
-export const loadKafkaLibrary = recentResult(
-  Number.POSITIVE_INFINITY,
-  async (): Promise<KafkaLibrary> => {
-    await loadKafkaProtocol();
-    const kafka = await import("@platformatic/kafka");
-    boundConnections(kafka);
-    return kafka;
-  },
-);
+export const loadKafkaLibrary = recentResult(Number.POSITIVE_INFINITY, async () => {
+  await loadKafkaProtocol();
+  const kafka: KafkaLibrary = await import("@platformatic/kafka");
+  boundConnections(kafka);
+  return kafka;
+});
 
 /** Function of the Kafka library that sends all requests with one name. */
 type Api = API<unknown[], unknown>;

@@ -32,7 +32,7 @@ export interface PartitionResponse {
   index: number;
   errorCode: number;
   errorMessage?: string | null | undefined;
-  recordErrors?: { batchIndex: number; batchIndexErrorMessage: string | null }[];
+  recordErrors?: { batchIndex: number; batchIndexErrorMessage: string | null | undefined }[];
   /** Offset of the first message in the batch. */
   baseOffset: bigint;
   /**
@@ -45,9 +45,7 @@ export interface PartitionResponse {
 
 type ProduceApi = KafkaProtocol["produceV11"]["api"];
 
-interface ProduceResponse {
-  responses: { name: string; partitionResponses: Omit<PartitionResponse, "topic">[] }[];
-}
+type ProduceResponse = Exclude<Awaited<ReturnType<ProduceApi["async"]>>, boolean>;
 
 /** First version of Kafka's produce request that has compact strings and arrays. */
 const COMPACT_VERSION = 9;
