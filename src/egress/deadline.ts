@@ -69,6 +69,10 @@ export class Deadline {
     });
   }
 
+  [Symbol.dispose](): void {
+    this.clear();
+  }
+
   clear(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#lastRead);

@@ -168,17 +168,13 @@ export function createEgress(options: EgressOptions) {
      */
     async request(request: EgressRequest) {
       const target = targetOf(request.url);
-      const deadline = new Deadline(request.timeoutMs, request.signal);
-      try {
-        const { workspaceId } = request;
-        using _permit =
-          requests.tryAcquire(workspaceId) ??
-          (await waitForPermit(requests, "request", workspaceId, deadline));
-        deadline.throwIfOver();
-        return await send(request, target, deadline);
-      } finally {
-        deadline.clear();
-      }
+      const { workspaceId, timeoutMs, signal } = request;
+      using deadline = new Deadline(timeoutMs, signal);
+      using _permit =
+        requests.tryAcquire(workspaceId) ??
+        (await waitForPermit(requests, "request", workspaceId, deadline));
+      deadline.throwIfOver();
+      return await send(request, target, deadline);
     },
     /**
      * Opens a connection for a protocol other than HTTP. The connection counts toward the limit of
@@ -187,21 +183,17 @@ export function createEgress(options: EgressOptions) {
      * the socket's `close` event.
      */
     async connect(request: EgressConnectRequest) {
-      const deadline = new Deadline(request.timeoutMs, request.signal);
+      const { workspaceId, timeoutMs, signal } = request;
+      using deadline = new Deadline(timeoutMs, signal);
+      const permit =
+        connections.tryAcquire(workspaceId) ??
+        (await waitForPermit(connections, "connection", workspaceId, deadline));
       try {
-        const { workspaceId } = request;
-        const permit =
-          connections.tryAcquire(workspaceId) ??
-          (await waitForPermit(connections, "connection", workspaceId, deadline));
-        try {
-          deadline.throwIfOver();
-          return await open(request, permit, deadline);
-        } catch (error) {
-          permit.release();
-          throw error;
-        }
-      } finally {
-        deadline.clear();
+        deadline.throwIfOver();
+        return await open(request, permit, deadline);
+      } catch (error) {
+        permit.release();
+        throw error;
       }
     },
     close() {
