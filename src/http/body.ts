@@ -1,5 +1,5 @@
 import { HTTP_CHUNK_FRAMING_BYTES_MAX } from "../settings/limits.ts";
-import { isValueByte } from "./byte-classes.ts";
+import { classes, VALUE } from "./byte-classes.ts";
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -134,6 +134,6 @@ function digitOf(byte: number): number {
 }
 
 function isText(bytes: Buffer, from: number, stop: number): boolean {
-  for (let at = from; at < stop; at++) if (!isValueByte(bytes[at]!)) return false;
+  for (let at = from; at < stop; at++) if (!(classes[bytes[at]!]! & VALUE)) return false;
   return true;
 }

@@ -23,13 +23,3 @@ mark(TOKEN, /[!#$%&'*+.^_`|~0-9A-Za-z-]/);
 mark(TARGET, /[\x21-\x7e\x80-\xff]/);
 mark(VALUE, /[\t\x20-\x7e\x80-\xff]/);
 mark(HOST, /[A-Za-z0-9._~%:[\]-]/);
-
-/** Whether a request's head can begin with this byte. */
-export function canBeginHead(byte: number): boolean {
-  return (classes[byte]! & METHOD) !== 0;
-}
-
-/** Whether a header's value may contain this byte. */
-export function isValueByte(byte: number): boolean {
-  return (classes[byte]! & VALUE) !== 0;
-}

@@ -52,7 +52,7 @@ export class OpenConnections<T extends EvictableConnection> {
   readonly #strangers = new EvictionOrder<T>();
   readonly #proxies = new EvictionOrder<T>();
   readonly #networks = new Map<string, EvictionOrder<T>>();
-  readonly #entries = new Map<T, ConnectionEntries<T>>();
+  readonly #open = new Map<T, OpenConnection<T>>();
 
   constructor(private readonly options: OpenConnectionsOptions) {
     this.#max = options.connectionsMax ?? HTTP_CONNECTIONS_MAX;
@@ -68,11 +68,11 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#open.size;
   }
 
   connections(): Iterable<T> {
-    return this.#entries.keys();
+    return this.#open.keys();
   }
 
   /**
@@ -93,15 +93,14 @@ export class OpenConnections<T extends EvictableConnection> {
    * clients.
    */
   tryAdd(connection: T, network: string | undefined): boolean {
-    const own = network === undefined ? undefined : this.#networkOf(network);
-    const isFull = own !== undefined && this.#isFull(own);
+    const isProxy = network === undefined;
+    const own = isProxy ? undefined : (this.#networks.get(network) ?? new EvictionOrder<T>());
+    const max = this.#perNetworkMax;
+    const isFull = own !== undefined && max > 0 && own.size >= max;
     if (isFull && !this.#evict(own.next(), "network")) return false;
     while (this.size >= this.#max && this.#evict(this.#nextOfAll(), "all"));
-    this.#entries.set(connection, {
-      network,
-      all: (own === undefined ? this.#proxies : this.#strangers).add(connection),
-      own: own?.add(connection),
-    });
+    const orders = own === undefined ? [this.#proxies] : [this.#strangers, own];
+    this.#open.set(connection, { network, entries: orders.map((it) => it.add(connection)) });
     // The eviction may have removed the last connection of the network, and with it the network's
     // entry.
     if (own !== undefined) this.#networks.set(network!, own);
@@ -110,31 +109,19 @@ export class OpenConnections<T extends EvictableConnection> {
 
   /** Counts the first request of a connection. From then on, the connection is not silent. */
   onFirstRequest(connection: T): void {
-    const entries = this.#entries.get(connection);
-    if (entries === undefined) return;
-    entries.all.onFirstRequest();
-    entries.own?.onFirstRequest();
+    for (const entry of this.#open.get(connection)?.entries ?? []) entry.onFirstRequest();
   }
 
   /** Removes a connection that was closed. */
   remove(connection: T): void {
-    const entries = this.#entries.get(connection);
-    if (entries === undefined) return;
-    this.#entries.delete(connection);
-    entries.all.remove();
-    entries.own?.remove();
-    const { network } = entries;
+    const opened = this.#open.get(connection);
+    if (opened === undefined) return;
+    this.#open.delete(connection);
+    for (const entry of opened.entries) entry.remove();
+    const { network } = opened;
     if (network !== undefined && this.#networks.get(network)?.size === 0) {
       this.#networks.delete(network);
     }
-  }
-
-  #networkOf(network: string): EvictionOrder<T> {
-    return this.#networks.get(network) ?? new EvictionOrder<T>();
-  }
-
-  #isFull({ size }: EvictionOrder<T>): boolean {
-    return this.#perNetworkMax > 0 && size >= this.#perNetworkMax;
   }
 
   #nextOfAll(): T | undefined {
@@ -150,14 +137,14 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 }
 
-/**
- * Entries of one connection in linked lists. `own` is in the lists of the client's network; `all`
- * is in those of trusted proxies or in those of all other clients.
- */
-interface ConnectionEntries<T extends EvictableConnection> {
+interface OpenConnection<T extends EvictableConnection> {
+  /** Network of the client; undefined for a trusted proxy. */
   network: string | undefined;
-  all: ListEntry<T>;
-  own: ListEntry<T> | undefined;
+  /**
+   * Entries of the connection in linked lists. A trusted proxy has one, in the lists of the trusted
+   * proxies. Another client has two: in the lists of all clients, and in those of its network.
+   */
+  entries: ListEntry<T>[];
 }
 
 /**

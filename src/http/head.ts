@@ -183,8 +183,8 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
         break;
       case CONTENT_LENGTH.length:
         if (!startsWith(bytes, name, CONTENT_LENGTH)) break;
-        if (++lengths > 1 || !isLength(bytes, start, stop)) return 400;
-        head.bodyBytes = numberIn(bytes, start, stop);
+        head.bodyBytes = lengthIn(bytes, start, stop);
+        if (++lengths > 1 || head.bodyBytes < 0) return 400;
         break;
       case TRANSFER_ENCODING.length:
         if (!startsWith(bytes, name, TRANSFER_ENCODING)) break;
@@ -251,20 +251,17 @@ function isHost(bytes: Uint8Array, start: number, stop: number): boolean {
 }
 
 /**
- * Whether the bytes between two offsets are a decimal length that a JavaScript number represents
- * exactly.
+ * Returns the decimal length between two offsets. Returns -1 unless it has digits only, and a
+ * JavaScript number represents it exactly.
  */
-function isLength(bytes: Uint8Array, start: number, stop: number): boolean {
+function lengthIn(bytes: Uint8Array, start: number, stop: number): number {
+  if (stop === start || stop - start > LENGTH_DIGITS_MAX) return -1;
+  let length = 0;
   for (let at = start; at < stop; at++) {
-    if (bytes[at]! < ZERO || bytes[at]! > NINE) return false;
+    if (bytes[at]! < ZERO || bytes[at]! > NINE) return -1;
+    length = 10 * length + bytes[at]! - ZERO;
   }
-  return stop > start && stop - start <= LENGTH_DIGITS_MAX;
-}
-
-function numberIn(bytes: Uint8Array, start: number, stop: number): number {
-  let number = 0;
-  for (let at = start; at < stop; at++) number = 10 * number + bytes[at]! - ZERO;
-  return number;
+  return length;
 }
 
 /** Whether the value of a `Connection` header contains the option `close`. */

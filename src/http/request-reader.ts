@@ -1,7 +1,7 @@
 import { assert } from "../assert.ts";
 import { HTTP_BODY_BYTES_MAX, HTTP_HEAD_BYTES_MAX } from "../settings/limits.ts";
 import { Body, joinChunks } from "./body.ts";
-import { canBeginHead } from "./byte-classes.ts";
+import { classes, METHOD } from "./byte-classes.ts";
 import { hasBareFeed, head, readHead } from "./head.ts";
 import { InputBuffer } from "./input-buffer.ts";
 
@@ -147,7 +147,7 @@ export class RequestReader {
     if (length === 0) return INCOMPLETE;
     if (length > HTTP_HEAD_BYTES_MAX) return 431;
     const first = bytes[at]!;
-    if (!canBeginHead(first) && !(first === CR && length === 1)) return 400;
+    if (!(classes[first]! & METHOD) && !(first === CR && length === 1)) return 400;
     if (hasBareFeed(bytes, Math.max(at, searched), end)) return 400;
     this.input.searched = Math.max(at, end - HEAD_END.length + 1);
     return INCOMPLETE;

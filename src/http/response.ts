@@ -7,7 +7,7 @@ import { STATUS_CODES } from "node:http";
 export class HttpResponse {
   readonly status: number;
   readonly #head: string;
-  readonly #body: Buffer;
+  readonly #body: Uint8Array;
   /**
    * The encoded response with the date `#date`, reused for all requests in the same second.
    * Undefined until the first request.
@@ -17,10 +17,7 @@ export class HttpResponse {
 
   constructor(status: number, headers: Record<string, string>, body: string | Uint8Array = "") {
     this.status = status;
-    this.#body =
-      typeof body === "string"
-        ? Buffer.from(body)
-        : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    this.#body = typeof body === "string" ? Buffer.from(body) : body;
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     // A 204 response has no body and no `Content-Length` header (RFC 9110 §8.6).
     if (status !== 204) lines.push(`Content-Length: ${this.#body.length}\r\n`);
