@@ -36,7 +36,7 @@ import {
 import type { SdkEndpointOptions, TakenEvents } from "./sdk/endpoint.ts";
 import { sdkEndpoints } from "./sdk/paths.ts";
 import { sdkErrorResponse, successResponse } from "./sdk/responses.ts";
-import { createSdkRoutes } from "./sdk/routes.ts";
+import { createSdkRoutes, type ExchangeHandler } from "./sdk/routes.ts";
 
 export interface IngestListenerOptions
   extends Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax" | "tls">,
@@ -50,11 +50,6 @@ export interface IngestListenerOptions
   /** Number of stored events by source id. The listener increases it. */
   received: Map<string, number>;
 }
-
-type ListenerSettings = Pick<
-  ChangeableIngestSettings,
-  "eventsPerSecondMax" | "connectionsPerNetworkMax" | "tls"
->;
 
 /**
  * Creates the HTTP listener that receives pixels (events sent as GET requests) and events of SDKs.
@@ -133,7 +128,17 @@ export function createIngestListener(options: IngestListenerOptions) {
     }),
   });
 
-  const endpointAt = endpointFinder(pixel, sdkHandlerAt);
+  const takes = (type: "page" | "track") => (exchange: HttpExchange) =>
+    isPixel(exchange) ? pixel(type, exchange) : wrongMethod(exchange);
+  const endpoints = new Map<string, ExchangeHandler>([
+    ["/pixel/v1/page", takes("page")],
+    ["/pixel/v1/page/", takes("page")],
+    ["/pixel/v1/track", takes("track")],
+    ["/pixel/v1/track/", takes("track")],
+    ["/health", shows(healthResponse)],
+    ["/robots.txt", shows(robotsResponse)],
+  ]);
+  const endpointAt = (path: string) => endpoints.get(path) ?? sdkHandlerAt(path);
 
   function handle(exchange: HttpExchange): void {
     try {
@@ -149,8 +154,7 @@ export function createIngestListener(options: IngestListenerOptions) {
 
   /**
    * Returns the function that makes error responses to a request. It counts them in the metric of
-   * pixels or in that of SDKs, depending on the request's path. Responses to a request whose head
-   * could not be read are not counted.
+   * pixels or of SDKs, depending on the request's path; without a readable head, in neither.
    */
   function refuseAs(request: RefusedRequest | undefined): Refuse {
     if (request === undefined) return errorResponse;
@@ -174,15 +178,14 @@ export function createIngestListener(options: IngestListenerOptions) {
   return {
     /** Starts to accept connections from `socket`. The listener closes the socket when it stops. */
     start(socket: ListeningSocket) {
-      const { connectionsMax } = options;
       server = serveHttp({
         socket,
         handle,
         refusal: refusedResponse,
         bodyBytesMax: (path) => (sdkEndpoints.has(path) ? SDK_BODY_BYTES_MAX : HTTP_BODY_BYTES_MAX),
         networkOf: clients.networkOf,
-        ...(connectionsMax !== undefined && { connectionsMax }),
-        ...(connectionsPerNetworkMax !== undefined && { connectionsPerNetworkMax }),
+        connectionsMax: options.connectionsMax,
+        connectionsPerNetworkMax,
         tls,
         onEvicted: createEvictionCounter(metrics, logger),
         onFailedHandshake: createHandshakeCounter(metrics),
@@ -190,7 +193,7 @@ export function createIngestListener(options: IngestListenerOptions) {
       });
     },
     /** Changes limits of the listener, and its certificate if it has one. */
-    configure(settings: ListenerSettings) {
+    configure(settings: Omit<ChangeableIngestSettings, "logLevel">) {
       rate.setRate({ perSecond: settings.eventsPerSecondMax });
       connectionsPerNetworkMax = settings.connectionsPerNetworkMax;
       server?.setConnectionsPerNetworkMax(connectionsPerNetworkMax);
@@ -199,13 +202,9 @@ export function createIngestListener(options: IngestListenerOptions) {
       server?.setTls(tls);
     },
     /** Asks clients to close their connections, and still accepts new ones. */
-    async drain() {
-      await server?.drain();
-    },
+    drain: async () => server?.drain(),
     /** Stops accepting connections. Resolves when all requests were responded to. */
-    async stop() {
-      await server?.stop();
-    },
+    stop: async () => server?.stop(),
   };
 }
 
@@ -217,28 +216,9 @@ const isPixel = ({ method }: HttpExchange) => method === "GET" || method === "PO
 
 const isRead = ({ method }: HttpExchange) => method === "GET" || method === "HEAD";
 
-/** Handles a request to a path. Returns the response; undefined if it follows later. */
-type Endpoint = (exchange: HttpExchange) => HttpResponse | undefined;
-
-/** Returns a function that finds the endpoint of a path. It returns undefined for other paths. */
-function endpointFinder(
-  pixel: ReturnType<typeof createPixelEndpoint>,
-  sdkHandlerAt: ReturnType<typeof createSdkRoutes>,
-): (path: string) => Endpoint | undefined {
-  const takes = (type: "page" | "track") => (exchange: HttpExchange) =>
-    isPixel(exchange) ? pixel(type, exchange) : wrongMethod(exchange);
-  const shows = (response: HttpResponse) => (exchange: HttpExchange) =>
-    isRead(exchange) ? response : wrongMethod(exchange, readOnlyResponse);
-  const endpoints = new Map<string, Endpoint>([
-    ["/pixel/v1/page", takes("page")],
-    ["/pixel/v1/page/", takes("page")],
-    ["/pixel/v1/track", takes("track")],
-    ["/pixel/v1/track/", takes("track")],
-    ["/health", shows(healthResponse)],
-    ["/robots.txt", shows(robotsResponse)],
-  ]);
-  return (path) => endpoints.get(path) ?? sdkHandlerAt(path);
-}
+/** Returns an endpoint that responds to requests for reading, always in the same way. */
+const shows = (response: HttpResponse) => (exchange: HttpExchange) =>
+  isRead(exchange) ? response : wrongMethod(exchange, readOnlyResponse);
 
 /**
  * Message for unknown paths. It mentions the API and the console, which are on another port,

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import type { PixelRecord } from "../../src/event/record.ts";
+import { markVersion4 } from "../../src/event/uuid.ts";
 import { openFileLog } from "../../src/ingest/log/file-log.ts";
-import { createMessageId } from "../../src/ingest/message-id.ts";
 import type { FileLogSettings, IngestMessage } from "../../src/ingest/messages.ts";
 import { openMark } from "../../src/log/durable-mark.ts";
 import type { LogHealth } from "../../src/log/event-log.ts";
@@ -14,7 +14,7 @@ import { soon } from "../until.ts";
 
 const record = (sourceId = "s"): PixelRecord => ({
   ...{ type: "page", receivedAt: 0, sourceId, clientAddress: "", query: "a=b" },
-  messageId: createMessageId(),
+  messageId: markVersion4(crypto.getRandomValues(new Uint8Array(16))),
 });
 
 const made: string[] = [];

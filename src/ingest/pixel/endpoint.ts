@@ -3,12 +3,12 @@ import { settingsOfSource } from "../../catalog/source-settings.ts";
 import type { TokenBuckets } from "../../concurrency/rate-limiter.ts";
 import { inspectQuery } from "../../event/inspect.ts";
 import type { PixelRecord } from "../../event/record.ts";
+import { markVersion4 } from "../../event/uuid.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
 import type { HttpResponse } from "../../http/response.ts";
 import { PIXEL_TARGET_BYTES_MAX } from "../../settings/limits.ts";
 import type { ClientAddresses } from "../client-address.ts";
 import type { IngestLog } from "../log/ingest-log.ts";
-import { createMessageId } from "../message-id.ts";
 import { allowsOrigin, recordedAddress } from "../source-rules.ts";
 
 export interface PixelEndpointOptions {
@@ -38,12 +38,10 @@ export interface PixelEndpointOptions {
  * is refused. For an accepted pixel it returns undefined, and the response follows when the record
  * is written.
  */
-export function createPixelEndpoint(
-  options: PixelEndpointOptions,
-): (type: PixelRecord["type"], exchange: HttpExchange) => HttpResponse | undefined {
+export function createPixelEndpoint(options: PixelEndpointOptions) {
   const { source: sourceOf, log, clients, rate, recordClientAddress, refuse } = options;
 
-  return (type, exchange) => {
+  return (type: PixelRecord["type"], exchange: HttpExchange): HttpResponse | undefined => {
     const { query } = exchange;
     if (exchange.targetBytes > PIXEL_TARGET_BYTES_MAX) {
       return refuse(414, `Expected a URL of at most ${PIXEL_TARGET_BYTES_MAX} bytes`);
@@ -69,7 +67,8 @@ export function createPixelEndpoint(
       receivedAt: Date.now(),
       sourceId: source.id,
       clientAddress: recordClientAddress ? recordedAddress(source, clients.of(exchange)) : "",
-      messageId: createMessageId(),
+      // Creating random bytes takes 15 ns, less than a view into a pool of them.
+      messageId: markVersion4(crypto.getRandomValues(new Uint8Array(16))),
       query: recordedQuery(source, exchange),
       after: log.otherLogs?.(),
     };
@@ -87,10 +86,7 @@ const USER_AGENT_CHARS_MAX = 1_024;
  * long. Because the parameter is last, it has no effect on a query that already has a parameter
  * with this name.
  */
-function recordedQuery(
-  source: Pick<Source, "settings">,
-  exchange: Pick<HttpExchange, "query" | "header">,
-): string {
+function recordedQuery(source: Source, exchange: HttpExchange): string {
   const { query } = exchange;
   if (settingsOfSource(source).bots === "keep") return query;
   const userAgent = exchange.header("user-agent") ?? "";

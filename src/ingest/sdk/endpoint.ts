@@ -1,11 +1,12 @@
 import type { Source } from "../../catalog/model.ts";
 import type { EventRecord } from "../../event/record.ts";
 import { eventAt, type SdkBody, type SdkEventFacts, scanBody } from "../../event/sdk/body.ts";
+import type { Span } from "../../event/text/span.ts";
+import { markTimed } from "../../event/uuid.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
 import { HttpResponse } from "../../http/response.ts";
 import { SDK_EVENT_BYTES_MAX } from "../../settings/limits.ts";
 import type { IngestLog } from "../log/ingest-log.ts";
-import { createTimedMessageId } from "../message-id.ts";
 import type { RefusalReason } from "../metrics.ts";
 import type { PixelEndpointOptions } from "../pixel/endpoint.ts";
 import { allowsOrigin, recordedAddress } from "../source-rules.ts";
@@ -57,9 +58,7 @@ const REFUSED_BYTES_KEPT = 4_096;
  * others. It returns the response to a request that is refused as a whole. For other requests it
  * returns undefined, and the response follows when the records are written.
  */
-export function createSdkEndpoint(
-  options: SdkEndpointOptions,
-): (endpoint: SdkEndpoint, exchange: HttpExchange) => HttpResponse | undefined {
+export function createSdkEndpoint(options: SdkEndpointOptions) {
   const { source: sourceOf, log, clients, rate, recordClientAddress, respondWhenStored } = options;
 
   /**
@@ -109,7 +108,9 @@ export function createSdkEndpoint(
         receivedAt,
         sourceId: source.id,
         clientAddress,
-        messageId: event.hasMessageId ? undefined : createTimedMessageId(receivedAt),
+        messageId: event.hasMessageId
+          ? undefined
+          : markTimed(crypto.getRandomValues(new Uint8Array(16)), receivedAt),
         sentAt: event.hasSentAt ? undefined : body.sentAt,
         json: problem === undefined ? withMembers(own, inherited(event)) : kept(own, event),
         after,
@@ -120,7 +121,7 @@ export function createSdkEndpoint(
     return { stored: log.appendAll(records, users), refused };
   }
 
-  return (endpoint, exchange) => {
+  return (endpoint: SdkEndpoint, exchange: HttpExchange): HttpResponse | undefined => {
     const origin = exchange.header("origin");
     const refuse = options.refuse.bind(options, origin);
     const sentKey = (endpoint.isBeacon && queryWriteKey(exchange)) || basicUser(exchange);
@@ -153,9 +154,8 @@ function kept(json: Buffer, { isTooDeep }: Pick<SdkEventFacts, "isTooDeep">): Bu
   return Buffer.from(JSON.stringify(json.toString("utf8", 0, REFUSED_BYTES_KEPT)));
 }
 
-const COMMA = Buffer.from(",");
-const CONTEXT = Buffer.from('"context":');
-const INTEGRATIONS = Buffer.from('"integrations":');
+const CONTEXT = Buffer.from(',"context":');
+const INTEGRATIONS = Buffer.from(',"integrations":');
 const END = Buffer.from("}");
 const NONE: Buffer[] = [];
 
@@ -166,12 +166,10 @@ const NONE: Buffer[] = [];
  */
 function inheritedMembers({ bytes, context, integrations }: SdkBody) {
   if (context === undefined && integrations === undefined) return () => NONE;
-  const ofContext = context && [COMMA, CONTEXT, bytes.subarray(context.start, context.end)];
-  const ofIntegrations = integrations && [
-    COMMA,
-    INTEGRATIONS,
-    bytes.subarray(integrations.start, integrations.end),
-  ];
+  const member = (name: Buffer, value: Span | undefined) =>
+    value && [name, bytes.subarray(value.start, value.end)];
+  const ofContext = member(CONTEXT, context);
+  const ofIntegrations = member(INTEGRATIONS, integrations);
   return ({ hasContext, hasIntegrations }: SdkEventFacts): Buffer[] => [
     ...((!hasContext && ofContext) || NONE),
     ...((!hasIntegrations && ofIntegrations) || NONE),

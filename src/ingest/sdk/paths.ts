@@ -11,20 +11,13 @@ export interface SdkEndpoint {
   isBeacon: boolean;
 }
 
-const batch: SdkEndpoint = { type: undefined, isBeacon: false };
-const beacon: SdkEndpoint = { type: undefined, isBeacon: true };
-const single = (type: EventType): SdkEndpoint => ({ type, isBeacon: false });
-
 /** All endpoints for events of SDKs, by path. Segment's SDKs use short ones such as `/v1/t`. */
 export const sdkEndpoints = new Map<string, SdkEndpoint>();
 const add = (endpoint: SdkEndpoint, ...paths: string[]) => {
   for (const path of paths) sdkEndpoints.set(path, endpoint).set(`${path}/`, endpoint);
 };
-add(single("track"), "/v1/track", "/v1/t");
-add(single("page"), "/v1/page", "/v1/p");
-add(single("identify"), "/v1/identify", "/v1/i");
-add(single("screen"), "/v1/screen", "/v1/s");
-add(single("group"), "/v1/group", "/v1/g");
-add(single("alias"), "/v1/alias", "/v1/a");
-add(batch, "/v1/batch", "/v1/b", "/v1/import");
-add(beacon, "/beacon/v1/batch");
+for (const type of ["track", "page", "identify", "screen", "group", "alias"] as const) {
+  add({ type, isBeacon: false }, `/v1/${type}`, `/v1/${type.charAt(0)}`);
+}
+add({ type: undefined, isBeacon: false }, "/v1/batch", "/v1/b", "/v1/import");
+add({ type: undefined, isBeacon: true }, "/beacon/v1/batch");

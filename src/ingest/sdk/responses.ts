@@ -29,14 +29,12 @@ function isRepeated(origin: string | undefined): origin is string {
  * request with cookies.
  */
 function corsHeaders(origin: string | undefined): Record<string, string> {
-  const exposed = { "Access-Control-Expose-Headers": "Retry-After", Vary: "Origin" };
-  if (!isRepeated(origin)) {
-    return { "Access-Control-Allow-Origin": "*", ...exposed };
-  }
+  const isKnown = isRepeated(origin);
   return {
-    "Access-Control-Allow-Origin": origin,
-    "Access-Control-Allow-Credentials": "true",
-    ...exposed,
+    "Access-Control-Allow-Origin": isKnown ? origin : "*",
+    ...(isKnown && { "Access-Control-Allow-Credentials": "true" }),
+    "Access-Control-Expose-Headers": "Retry-After",
+    Vary: "Origin",
   };
 }
 
@@ -81,10 +79,7 @@ export function successResponse(sent: string | undefined): HttpResponse {
 }
 
 /** Creates the response to a CORS preflight for an SDK path that allows `methods`. */
-export function sdkPreflightResponse(
-  request: Pick<HttpExchange, "header">,
-  methods: string,
-): HttpResponse {
+export function sdkPreflightResponse(request: HttpExchange, methods: string): HttpResponse {
   const wanted = request.header("access-control-request-headers") ?? "";
   const cors = corsHeaders(request.header("origin"));
   return new HttpResponse(204, {

@@ -16,16 +16,14 @@ const SETTINGS_PATH = /^\/v1\/projects\/([^/]+)\/settings\/?$/;
 const SENDING_METHODS = "POST, OPTIONS";
 const READING_METHODS = "GET, HEAD, OPTIONS";
 
-/** Handles an SDK request. Returns the response; undefined when it follows later. */
-type SdkHandler = (exchange: HttpExchange) => HttpResponse | undefined;
+/** Handles a request. Returns the response; undefined when it follows later. */
+export type ExchangeHandler = (exchange: HttpExchange) => HttpResponse | undefined;
 
 /**
  * Returns a function that finds the handler for a path. It returns undefined for a path that SDKs
  * do not use.
  */
-export function createSdkRoutes(
-  options: SdkEndpointOptions & SourceConfigOptions,
-): (path: string) => SdkHandler | undefined {
+export function createSdkRoutes(options: SdkEndpointOptions & SourceConfigOptions) {
   const takeEvents = createSdkEndpoint(options);
   const config = createSourceConfig(options);
 
@@ -33,7 +31,7 @@ export function createSdkRoutes(
    * Returns a handler that calls `handle` for requests with one of `methods`, answers CORS
    * preflight requests, and responds to other methods with status 405.
    */
-  const forMethods = (methods: string, handle: SdkHandler): SdkHandler => {
+  const forMethods = (methods: string, handle: ExchangeHandler): ExchangeHandler => {
     const allowed = methods.split(", ");
     const expected = allowed.slice(0, -1).join(" or ");
     return (exchange) => {
@@ -45,31 +43,23 @@ export function createSdkRoutes(
     };
   };
 
-  const handlers = new Map<string, SdkHandler>();
-  const add = (paths: Iterable<string>, handler: SdkHandler) => {
-    for (const path of paths) handlers.set(path, handler);
+  const handlers = new Map<string, ExchangeHandler>();
+  const add = (paths: readonly string[], methods: string, handle: ExchangeHandler) => {
+    for (const path of paths) handlers.set(path, forMethods(methods, handle));
   };
   for (const [path, endpoint] of sdkEndpoints) {
-    add(
-      [path],
-      forMethods(SENDING_METHODS, (exchange) => takeEvents(endpoint, exchange)),
-    );
+    add([path], SENDING_METHODS, (exchange) => takeEvents(endpoint, exchange));
   }
-  add(
-    FIGURE_PATHS,
-    forMethods(SENDING_METHODS, (exchange) => successResponse(exchange.header("origin"))),
-  );
-  add(
-    CONFIG_PATHS,
-    forMethods(READING_METHODS, (exchange) => {
-      const writeKey = basicUser(exchange) ?? queryWriteKey(exchange);
-      return sdkResponse(exchange.header("origin"), config.rudderStack(writeKey));
-    }),
-  );
+  add(FIGURE_PATHS, SENDING_METHODS, (exchange) => successResponse(exchange.header("origin")));
+  add(CONFIG_PATHS, READING_METHODS, (exchange) => {
+    const writeKey = basicUser(exchange) ?? queryWriteKey(exchange);
+    return sdkResponse(exchange.header("origin"), config.rudderStack(writeKey));
+  });
   const settings = forMethods(READING_METHODS, (exchange) => {
     const [, writeKey = ""] = SETTINGS_PATH.exec(exchange.path) ?? [];
     return sdkResponse(exchange.header("origin"), config.segment(writeKey));
   });
 
-  return (path) => handlers.get(path) ?? (SETTINGS_PATH.test(path) ? settings : undefined);
+  return (path: string): ExchangeHandler | undefined =>
+    handlers.get(path) ?? (SETTINGS_PATH.test(path) ? settings : undefined);
 }
