@@ -17,7 +17,7 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
   const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
   // Parsing an address costs half as much as handling a request, and most requests come from known
   // peers. So results are cached.
-  const peerOf = remembered(PEERS_REMEMBERED_MAX, (text: string): KnownPeer => {
+  const peerOf = remembered(PEERS_REMEMBERED_MAX, (text: string) => {
     const address = parse(text);
     const trusted =
       address !== undefined &&
@@ -56,12 +56,6 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
       return trusted ? undefined : network;
     },
   };
-}
-
-interface KnownPeer {
-  address: string;
-  network: string;
-  trusted: boolean;
 }
 
 /**

@@ -12,20 +12,17 @@ interface FlushResponsesOptions<Taken> {
   failed(error: unknown, taken: Taken): HttpResponse;
 }
 
-/** Requests that wait for one flush. `taken[i]` describes the events of `exchanges[i]`. */
-interface Waiting<Taken> {
-  exchanges: HttpExchange[];
-  taken: Taken[];
-}
-
 /**
  * Creates a function that responds to requests when the records of their events are durable. All
  * records of one flush have the same promise, so the function adds one callback per flush instead
  * of one per request.
  */
 export function createFlushResponses<Taken>({ stored, failed }: FlushResponsesOptions<Taken>) {
-  /** Requests that wait for a flush, by the promise that the flush's records share. */
-  const flushes = new Map<Promise<void>, Waiting<Taken>>();
+  /**
+   * Requests that wait for a flush, by the promise that the flush's records share. `taken[i]`
+   * describes the events of `exchanges[i]`.
+   */
+  const flushes = new Map<Promise<void>, { exchanges: HttpExchange[]; taken: Taken[] }>();
 
   return function respondWhenStored(
     flush: Promise<void>,

@@ -62,7 +62,7 @@ export interface FileLogSettings extends SegmentBounds {
    * Event logs of the other ingest processes. Each record stores the ends of these logs, which
    * gives events an order across logs.
    */
-  otherLogs: readonly OtherFileLog[];
+  otherLogs: readonly { log: number; directory: string }[];
 }
 
 /**
@@ -103,11 +103,6 @@ export type ReceivedCount = readonly [sourceId: string, count: number];
 
 /** File descriptor of the listening socket in each ingest process. */
 export const INGEST_SOCKET_FD = 3;
-
-export interface OtherFileLog {
-  log: number;
-  directory: string;
-}
 
 export type ServerMessage =
   | ({ type: "serve" } & IngestSettings)

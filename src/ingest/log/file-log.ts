@@ -3,7 +3,7 @@ import { eventRecordCodec, type LogEnd } from "../../event/record.ts";
 import { openMark, readStoredMark } from "../../log/durable-mark.ts";
 import type { LogHealth, LogWriter } from "../../log/event-log.ts";
 import { openLogWriter } from "../../log/writer.ts";
-import type { FileLogSettings, IngestMessage, OtherFileLog } from "../messages.ts";
+import type { FileLogSettings, IngestMessage } from "../messages.ts";
 import type { IngestLog, IngestLogContext } from "./ingest-log.ts";
 import { WrittenSources } from "./written-sources.ts";
 
@@ -99,12 +99,12 @@ function createReporter(
  * If a client gets the response of one process and then sends a second pixel to another, the ends
  * stored with the second pixel are after the record of the first.
  */
-function watchOtherLogEnds(others: readonly OtherFileLog[]): (() => readonly LogEnd[]) | undefined {
+function watchOtherLogEnds(others: FileLogSettings["otherLogs"]) {
   if (others.length === 0) return undefined;
   const marks = others.map(({ directory }) => openMark(directory));
   const read = () => others.map(({ log }, index) => ({ log, sequence: marks[index]!.get() }));
   let ends = read();
-  return () => {
+  return (): readonly LogEnd[] => {
     for (let index = 0; index < marks.length; index++) {
       if (marks[index]!.get() !== ends[index]!.sequence) {
         ends = read();

@@ -115,17 +115,15 @@ async function openLogs(options: FileLogsOptions, losses: LossReport): Promise<M
     const durable = () => log.mark?.get() ?? 0;
     const reader = await openLogReader({ directory, losses, durable });
     const log: Log = { directory, reader, mark: undefined, isEmpty: false };
-    if (used.includes(name)) await awaitWriter(directory);
-    else await sealLeftLog(log, options.known?.[name] ?? 0, logger, losses);
+    if (used.includes(name)) {
+      makeDirectory(directory);
+      // The lock is free once no process of an earlier server writes the log.
+      const unlock = await lockDirectory(directory);
+      unlock();
+    } else await sealLeftLog(log, options.known?.[name] ?? 0, logger, losses);
     logs.set(name, log);
   }
   return logs;
-}
-
-async function awaitWriter(directory: string): Promise<void> {
-  makeDirectory(directory);
-  const unlock = await lockDirectory(directory);
-  unlock();
 }
 
 async function sealLeftLog(

@@ -67,18 +67,15 @@ const REFUSING_MS_STORING = 2_000;
 
 /** Adds up how many pixels were stored and refused in the last minute. */
 export class RecentOutcomes {
-  readonly #now: () => number;
   #reports: (PixelOutcomes & { at: number })[] = [];
   #refusedAt = Number.NEGATIVE_INFINITY;
   #storedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number = () => performance.now()) {}
 
   add({ stored, refused }: PixelOutcomes): void {
     if (stored + refused === 0) return;
-    const at = this.#now();
+    const at = this.now();
     this.#reports.push({ stored, refused, at });
     if (refused > 0) this.#refusedAt = at;
     if (stored > 0) this.#storedAt = at;
@@ -96,12 +93,11 @@ export class RecentOutcomes {
   /** Whether the server still refuses pixels, judged by the time of the last reported refusal. */
   isRefusing(): boolean {
     const isStoring = this.#storedAt > this.#refusedAt;
-    return this.#now() - this.#refusedAt < (isStoring ? REFUSING_MS_STORING : REFUSING_MS);
+    return this.now() - this.#refusedAt < (isStoring ? REFUSING_MS_STORING : REFUSING_MS);
   }
 
   #forget(): void {
-    const from = this.#now() - WINDOW_MS;
-    const kept = this.#reports.findIndex(({ at }) => at > from);
-    this.#reports = kept < 0 ? [] : this.#reports.slice(kept);
+    const from = this.now() - WINDOW_MS;
+    this.#reports = this.#reports.filter(({ at }) => at > from);
   }
 }

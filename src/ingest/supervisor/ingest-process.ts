@@ -54,7 +54,6 @@ export interface IngestProcessOptions {
 
 /** Starts an ingest process, supervises it from the server, and restarts it when it dies. */
 export class IngestProcess {
-  readonly #parts: IngestProcessOptions;
   #settings: IngestProcessOptions["settings"];
   readonly #opened = Promise.withResolvers<void>();
   readonly #firstListening = Promise.withResolvers<void>();
@@ -81,8 +80,7 @@ export class IngestProcess {
   readonly #startLimit = new StartLimit();
   #lastMetricsRequest = 0;
 
-  constructor(parts: IngestProcessOptions) {
-    this.#parts = parts;
+  constructor(private readonly parts: IngestProcessOptions) {
     this.#settings = parts.settings;
     // A caller waits for only one of the two promises and gets a failed start from it. The
     // rejection of the other one is ignored.
@@ -175,7 +173,7 @@ export class IngestProcess {
     this.#startLimit.begin(child);
     this.#watch = setInterval(() => this.#check(child), INGEST_PULSE_MS);
     child.exited.then(() => this.#died(child, performance.now() - startedAt));
-    const log = this.#parts.logs.settings(this.#settings.index);
+    const log = this.parts.logs.settings(this.#settings.index);
     this.#send({ type: "serve", ...this.#settings, log });
   }
 
@@ -185,9 +183,9 @@ export class IngestProcess {
    */
   #launch(): Subprocess | undefined {
     try {
-      return Bun.spawn([...this.#parts.command], {
+      return Bun.spawn([...this.parts.command], {
         // The fourth descriptor, the listening socket, is `INGEST_SOCKET_FD` in the process.
-        stdio: ["ignore", "ignore", "inherit", this.#parts.socketFd],
+        stdio: ["ignore", "ignore", "inherit", this.parts.socketFd],
         env: ingestEnvironment(),
         serialization: "json",
         ipc: (message: IngestMessage) => this.#receive(message),
@@ -216,7 +214,7 @@ export class IngestProcess {
     if (this.#missed <= INGEST_PULSES_MISSED_MAX) return;
     if (this.#missed <= INGEST_PULSES_SLOW_MAX && hasProgressed(this.#stateAtFirstMiss, now))
       return;
-    this.#parts.logger.error(
+    this.parts.logger.error(
       { ingest: this.#settings.index, pid: child.pid },
       "ingest process hangs and is killed",
     );
@@ -224,7 +222,7 @@ export class IngestProcess {
   }
 
   #receive(message: IngestMessage): void {
-    const { logs, settings } = this.#parts;
+    const { logs, settings } = this.parts;
     this.#missed = 0;
     switch (message.type) {
       case "opened":
@@ -253,7 +251,7 @@ export class IngestProcess {
         this.#log = message.health;
         break;
       case "pulse":
-        this.#parts.onOutcomes(message.outcomes, message.received ?? []);
+        this.parts.onOutcomes(message.outcomes, message.received ?? []);
         break;
       case "metrics":
         this.#metricsRequests.get(message.id)?.(message.metrics);
@@ -280,8 +278,8 @@ export class IngestProcess {
     const { exitCode, signalCode, pid } = child ?? {};
     const ingest = this.#settings.index;
     const context = { ingest, pid, exitCode, signalCode, failure, listened, delayMs };
-    this.#parts.logger.error(context, "ingest process died and restarts");
-    this.#parts.onDeath();
+    this.parts.logger.error(context, "ingest process died and restarts");
+    this.parts.onDeath();
     this.#restart = setTimeout(() => this.#spawn(), delayMs);
   }
 

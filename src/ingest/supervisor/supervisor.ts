@@ -33,8 +33,14 @@ export type Ingest = Awaited<ReturnType<typeof startIngestProcesses>>;
  * a process cannot start, or when the port is in use.
  */
 export async function startIngestProcesses(options: IngestOptions) {
-  const deaths = options.metrics && deathCounter(options.metrics);
-  const { host, command, count, logs, logger, metrics: _, onReceived, ...rest } = options;
+  const { host, command, count, logs, logger, metrics, onReceived, ...rest } = options;
+  const deaths =
+    metrics &&
+    new Counter({
+      name: "pixelmill_ingest_deaths_total",
+      help: "Ingest processes that died and were started again",
+      registers: [metrics],
+    });
   const { socket = openListeningSocket(options), ...settings } = rest;
 
   const processes: IngestProcess[] = [];
@@ -128,12 +134,4 @@ function once(work: () => Promise<void>): () => Promise<void> {
     done ??= work();
     return done;
   };
-}
-
-function deathCounter(metrics: Metrics): Counter {
-  return new Counter({
-    name: "pixelmill_ingest_deaths_total",
-    help: "Ingest processes that died and were started again",
-    registers: [metrics],
-  });
 }

@@ -1,17 +1,14 @@
 import { readFileSync } from "node:fs";
 
 /** State and CPU time of a process's main thread, as Linux reports them (proc(5)). */
-export interface ThreadState {
-  /**
-   * State as one letter: R runs or waits for the CPU, D waits for a disk, S sleeps, T is stopped.
-   */
-  state: string;
-  /** CPU time that the thread has used, in clock ticks of the kernel. */
-  ticks: number;
-}
+export type ThreadState = NonNullable<ReturnType<typeof readMainThread>>;
 
-/** Reads the state of a process's main thread; undefined when the process does not exist. */
-export function readMainThread(pid: number): ThreadState | undefined {
+/**
+ * Reads the state of a process's main thread, and the CPU time that it has used, in clock ticks of
+ * the kernel. The state is one letter: R runs or waits for the CPU, D waits for a disk, S sleeps, T
+ * is stopped. Returns undefined when the process does not exist.
+ */
+export function readMainThread(pid: number) {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1");
     // The fields follow the process's name. The name may contain any character, so they begin after
