@@ -111,7 +111,6 @@ async function openLogs(options: FileLogsOptions, losses: LossReport): Promise<M
   const logs = new Map<string, Log>();
   for (const name of new Set([...used, ...left])) {
     const directory = join(options.directory, name);
-    const { logger } = options;
     const durable = () => log.mark?.get() ?? 0;
     const reader = await openLogReader({ directory, losses, durable });
     const log: Log = { directory, reader, mark: undefined, isEmpty: false };
@@ -120,7 +119,7 @@ async function openLogs(options: FileLogsOptions, losses: LossReport): Promise<M
       // The lock is free once no process of an earlier server writes the log.
       const unlock = await lockDirectory(directory);
       unlock();
-    } else await sealLeftLog(log, options.known?.[name] ?? 0, logger, losses);
+    } else await sealLeftLog(log, options.known?.[name] ?? 0, options.logger, losses);
     logs.set(name, log);
   }
   return logs;

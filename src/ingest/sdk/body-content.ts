@@ -46,14 +46,12 @@ interface ZlibHandle {
   reset(): void;
   writeSync(
     flush: number,
-    ...buffers: [
-      from: Buffer,
-      start: number,
-      length: number,
-      to: Buffer,
-      start: number,
-      room: number,
-    ]
+    from: Buffer,
+    start: number,
+    length: number,
+    to: Buffer,
+    end: number,
+    room: number,
   ): void;
   onerror: () => void;
 }
