@@ -57,7 +57,8 @@ export class HttpConnection implements HttpExchange {
     private readonly server: ServerState<HttpConnection>,
   ) {
     this.#since = server.seconds;
-    // Absent, whatever its type says, of a client that was gone before its connection was accepted.
+    // Contrary to its type, the address is undefined if the client closed the connection before
+    // the server accepted it.
     this.peer = (socket.remoteAddress as string | undefined) ?? "";
     this.network = server.networkOf(this.peer);
     this.#reader = new RequestReader(server.bodyBytesMax, (expects) => this.#onBody(expects));
@@ -269,7 +270,7 @@ export class HttpConnection implements HttpExchange {
   }
 
   #resume(): void {
-    // When the response is sent during `#run`, the loop there continues with the next request.
+    // If the response was sent during `#run`, the loop of that call takes the next request.
     if (this.#running) return;
     this.#run();
     if (this.#state === "reading" && this.hasClientEnded) this.#close();

@@ -86,7 +86,7 @@ export function createIngestListener(options: IngestListenerOptions) {
     // further.
     if (!(err instanceof LogUnavailable)) logger.error({ err }, "event log refused an event");
     outcomes.refused += good;
-    // The client sends the events again, and must not find its rate used up.
+    // The client will send the events again. They must not count twice towards its rate.
     rate.give(sourceId, good + refused);
   }
 

@@ -65,7 +65,7 @@ export function boundedAnswer<T>(kafka: Decoding, read: ReadAnswer<T>): ReadAnsw
       throw new KafkaAnswerError(`Expected at most ${SIGN_IN_ANSWER_BYTES_MAX} bytes of sign-in`);
     }
     allowDecompression(remaining);
-    // Each read of a buffer in pieces searches its piece.
+    // In a buffer that consists of several pieces, each read would first search for its piece.
     const whole = buffer.buffers.length > 1 ? kafka.Reader.from(buffer.buffer) : reader;
     const { stackTraceLimit } = Error;
     // The library makes an error for each error code: 40,000 took 400 ms, and 160 without stacks.
@@ -123,7 +123,7 @@ function boundSocket({ socket }: Pick<Kafka.Connection, "socket">): void {
     if (event !== "data") return emit(event, ...args);
     const mayLackTls = isFirst && !(socket instanceof TLSSocket);
     isFirst = false;
-    // The library reports that the broker expects TLS, which a retry does not change.
+    // The library gets the alert, and reports that the broker expects TLS. A retry is useless then.
     if (mayLackTls && isTlsAlert(args[0] as Buffer)) {
       emit(event, ...args);
       socket.destroy();
@@ -166,7 +166,7 @@ export class AnswerLengths {
       }
       this.#length = this.#length * 256 + piece[at++]!;
       if (++this.#lengthBytes < 4) continue;
-      // An answer begins with the number of its request.
+      // A response begins with the number of its request, which has 4 bytes.
       if (this.#length < 4 || this.#length > ANSWER_BYTES_MAX) {
         throw new KafkaAnswerError(
           `Expected an answer of 4 to ${ANSWER_BYTES_MAX} bytes, got the length ${this.#length}`,

@@ -10,8 +10,9 @@ export class KafkaAnswerError extends Error {
 
 type ReadItem<T> = (reader: Reader, index: number) => T;
 
-/** Maximum encoded bytes of a 32-bit variable-length integer; the next constant is for 64 bits. */
+/** Maximum number of bytes of an encoded variable-length integer of 32 bits. */
 const VARINT_BYTES_MAX = 5;
+/** Maximum number of bytes of an encoded variable-length integer of 64 bits. */
 const VARINT_64_BYTES_MAX = 10;
 /** Minimum encoded size in bytes of a tagged field, which has at least a tag and a size. */
 const TAGGED_FIELD_BYTES_MIN = 2;
@@ -139,7 +140,8 @@ function readItems<T>(
   read: ReadItem<T>,
   hasTags: boolean,
 ): T[] {
-  // Each item has at least one byte, which the loop checks.
+  // Each item has at least one byte, so there cannot be more items than bytes. The loop checks that
+  // each item has one.
   expectBytes(reader, count);
   const items: T[] = [];
   for (let index = 0; index < count; index++) {

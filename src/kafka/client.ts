@@ -95,7 +95,10 @@ export async function connectClients(settings: BrokerSettings) {
       ends.push(async () => stop());
       return consumer;
     },
-    /** Returns the result of `BrokerHealth.unresponsive`. */
+    /**
+     * Returns the sorted addresses of the brokers that do not answer at present. With `silentMs`,
+     * returns only those that have not answered for that many milliseconds.
+     */
     unresponsiveBrokers: (silentMs?: number) => health.unresponsive(silentMs),
     /**
      * Returns the outdated brokers. They answer, but name former leaders of partitions, or are not
@@ -115,7 +118,7 @@ export async function connectClients(settings: BrokerSettings) {
      */
     clockErrorMs: () => clock.errorMs(),
     view: health.view as SharedView,
-    /** Returns the result of `BrokerHealth.failures`. */
+    /** Returns for each broker why its last completed probe failed; see `BrokerHealth.failures`. */
     failures: () => health.failures(),
     /** Whether the clients can be used: true until `close` is called. */
     isOpen: () => isOpen,

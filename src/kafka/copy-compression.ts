@@ -89,7 +89,7 @@ export function decompressSnappy(data: Buffer, bytesMax: number): Buffer {
 }
 
 function readSnappy(input: Input, output: Output): void {
-  // The length of the output, which the elements determine anyway.
+  // Skips the length of the output. The following literals and copies determine it anyway.
   while (input.byte() >= 0x80);
   while (input.left > 0) {
     const tag = input.byte();
@@ -127,7 +127,7 @@ export function decompressLz4(data: Buffer, bytesMax: number): Buffer {
   if (input.number(4) !== LZ4_MAGIC) throw new KafkaAnswerError("Expected a frame of LZ4");
   const flags = input.byte();
   if (flags & HAS_DICTIONARY) throw new KafkaAnswerError("Expected LZ4 without a dictionary");
-  // Block size, content size and the checksum of the head.
+  // Skips the block size, the content size if there is one, and the checksum of the frame's head.
   input.take(2 + (flags & HAS_CONTENT_SIZE ? 8 : 0));
   for (;;) {
     const size = input.number(4);

@@ -130,7 +130,8 @@ export function followCoordinator(
   const check = setInterval(() => {
     const known = consumer.coordinatorId;
     if (known === null || !consumer.isActive()) return;
-    // A coordinator that is not in office answers requests only while it is cut off.
+    // A replaced coordinator answers requests only while it is cut off from the other brokers. Then
+    // it is outdated.
     if (brokers.view.outdated().length === 0) return;
     void findCoordinator(kafka, group, brokers).then((found) => {
       if (found !== undefined && found.nodeId !== known) isDoubted = true;

@@ -104,11 +104,11 @@ export function createProduceClient(
      * batch, or has an error code if the broker refused it.
      */
     async produce(leader: number, producerId: ProducerId, batches: readonly PartitionMessages[]) {
-      // The pool refuses an unknown broker with its own error.
+      // If the broker is unknown, the connection pool gets undefined and reports an error.
       const connection = await promised<Connection>((done) => {
         producer.connections.get(view.brokers.get(leader)!, done);
       });
-      // The newest version that the broker and the library know.
+      // Function for the newest version of the request that both broker and library know.
       const api = await promised<ProduceApi>((done) => producer[kafka.kGetApi]("Produce", done));
       const sentAt = Date.now();
       const timestamp = hasTimes ? sentAt : undefined;
@@ -118,7 +118,8 @@ export function createProduceClient(
         accepted = "none";
       }
       if (responses.some(({ errorCode }) => errorCode === INVALID_TIMESTAMP)) hasTimes = false;
-      // For a batch that the broker has already, the response has the time of the first request.
+      // If the broker already had a batch, the response has the time of that batch's first append.
+      // This time says nothing about the clocks now.
       const repeated = new Set(batches.flatMap((it) => (it.isRepeated ? [it.partition] : [])));
       const first = responses.find(({ index }) => !repeated.has(index));
       const { logAppendTimeMs = NO_TIME } = first ?? {};

@@ -68,14 +68,16 @@ export async function produce(
       return { topic, partition, bytes };
     }),
   );
-  // The library sends the request and reads the response; only the request is not its own.
+  // The library sends the request and reads the response. Only the encoding of the request is not
+  // the library's.
   const withRequest: Pick<Connection, "send"> = {
     send: (key, version, _make, ...rest) =>
       connection.send(key, version, () => requestOf(kafka, version, encoded, waitMs), ...rest),
   };
   const over = withRequest as Connection;
   const response = await api.async(over, kafka.ProduceAcks.ALL, waitMs, [], {}).catch((error) => {
-    // An error of one partition contains the responses for all others.
+    // The library throws if one partition has an error code. The thrown error contains the whole
+    // response, with the results for all partitions.
     if (error instanceof kafka.ResponseError) return error.response;
     throw error;
   });
@@ -95,7 +97,7 @@ function requestOf(
   const topics = [...Map.groupBy(batches, ({ topic }) => topic)];
   const writer = Writer.create();
   const form = [isCompact, isCompact] as const;
-  // The transactional id.
+  // The transactional id: none, because the producer does not use transactions.
   writer.appendString(null, isCompact);
   writer.appendInt16(ProduceAcks.ALL).appendInt32(waitMs);
   const appendPartition = (_: Writer, { partition, bytes }: (typeof batches)[number]) =>

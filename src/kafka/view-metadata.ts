@@ -19,7 +19,7 @@ export function useClusterView(
     { topics = [], forceUpdate, retries },
     callback,
   ) => {
-    // A list of brokers alone is never older than the last probes.
+    // A request for no topics wants only the list of brokers, which each probe renews.
     const isForced = (forceUpdate || isStale) && topics.length > 0;
     const known = isForced ? undefined : metadataOf(kafka, view, topics);
     if (known !== undefined && !(known instanceof Error)) {

@@ -49,7 +49,7 @@ export function relayTls(options: TlsRelayOptions) {
   let listener = listen(options.tls);
   const sweep = setInterval(() => {
     const since = performance.now() - 1_000 * TLS_HANDSHAKE_SECONDS_MAX;
-    // The oldest handshakes come first.
+    // The set lists the oldest handshakes first.
     for (const it of handshakes) {
       if (it.handshakeSince > since) break;
       it.client.terminate();

@@ -100,7 +100,7 @@ async function open(
     Object.assign(outcomes, { stored: 0, refused: 0 });
     received.clear();
   };
-  // The last one has the events whose requests were answered while the listener stopped.
+  // The last pulse has the events whose requests were answered while the listener stopped.
   opening.defer(sendPulse);
   const listener = createIngestListener({
     ...settings,

@@ -29,7 +29,8 @@ export function bodyContent(
 const otherCoding: ContentProblem = {
   status: 415,
   problem: "Expected the Content-Encoding gzip or none",
-  // By it a client tells a wrong coding from a wrong type (RFC 9110 §15.5.16).
+  // This header tells the client that status 415 is about the coding, not about the media type
+  // (RFC 9110 §15.5.16).
   headers: { "Accept-Encoding": "gzip" },
 };
 const tooLarge: ContentProblem = {

@@ -227,7 +227,7 @@ export class IngestProcess {
     switch (message.type) {
       case "opened":
         if (message.durable !== undefined) logs.opened?.(settings.index, message.durable);
-        // It waits for the logs of the others until it may listen.
+        // The wait for the logs of the other processes has no limit.
         this.#startLimit.end();
         this.#opened.resolve();
         if (this.#mayListen) this.#letListen();
@@ -268,8 +268,8 @@ export class IngestProcess {
     if (this.#closing) return;
     const failure = this.#failure;
     this.#failure = undefined;
-    // Only the first start has a waiting caller. At later starts, these promises are settled
-    // already.
+    // Only callers of the first start wait for these promises. Later they are settled already, and
+    // the rejection has no effect.
     const error = new StartError(failure ?? "An ingest process ended before it listened");
     this.#opened.reject(error);
     this.#firstListening.reject(error);
