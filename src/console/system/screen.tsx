@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
+import { Icon } from "../components/icon.tsx";
 import {
   Badge,
   type Fact,
@@ -17,83 +18,79 @@ import { useResource } from "../data/use-resource.ts";
 import { formatBytes, formatCount, formatDuration } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 import { systemTexts } from "../texts/system.ts";
-import { Nodes } from "./nodes.tsx";
 
 type System = AnswerOf<"GET /v2/system">;
-type Process = System["processes"][number];
 
 const POLL_MS = 5_000;
 
 /** Screen with the state, resource use and limits of the server. */
 export function Screen() {
   const resource = useResource(() => client.call("GET /v2/system"), [], POLL_MS);
-  const { value } = resource;
+  const isReady = resource.value?.readiness.ready;
   return (
     <>
       <ScreenHeader
         title={commonTexts.system}
-        status={value && <Ready readiness={value.readiness} />}
+        status={
+          isReady !== undefined && stateBadge(isReady, systemTexts.ready, systemTexts.notReady)
+        }
       />
-      <Loaded resource={resource}>{(system) => <SystemPanels system={system} />}</Loaded>
+      <Loaded resource={resource}>
+        {(system) => (
+          <>
+            <StatList class="six" figures={statsOf(system)} />
+            <div class="columns even">
+              <Panel title={systemTexts.checks}>
+                <FactList facts={checksOf(system)} />
+                {system.readiness.warnings.map((warning) => (
+                  <p class="notice warn" key={warning}>
+                    {warning}
+                  </p>
+                ))}
+              </Panel>
+              <Panel title={systemTexts.disk}>
+                <FactList facts={diskUseOf(system)} />
+              </Panel>
+              <Panel title={commonTexts.events}>
+                <FactList facts={storedEventsOf(system)} />
+              </Panel>
+            </div>
+            <Nodes />
+            <Panel title={systemTexts.processes} flush>
+              <Table
+                label={systemTexts.processes}
+                columns={processColumns}
+                rows={system.processes}
+                keyOf={({ name }) => name}
+              />
+            </Panel>
+            <Limits limits={system.limits} />
+          </>
+        )}
+      </Loaded>
     </>
   );
 }
 
-function SystemPanels({ system }: { system: System }) {
-  const { readiness, disk, events, processes, limits } = system;
-  return (
-    <>
-      <SystemStats system={system} />
-      <div class="columns even">
-        <Panel title={systemTexts.checks}>
-          <Checks readiness={readiness} />
-        </Panel>
-        <Panel title={systemTexts.disk}>
-          <Disk disk={disk} />
-        </Panel>
-        <Panel title={commonTexts.events}>
-          <StoredEvents events={events} />
-        </Panel>
-      </div>
-      <Nodes />
-      <Panel title={systemTexts.processes} flush>
-        <Table
-          label={systemTexts.processes}
-          columns={processColumns}
-          rows={processes}
-          keyOf={({ name }) => name}
-        />
-      </Panel>
-      <Limits limits={limits} />
-    </>
-  );
-}
+const stateBadge = (isGood: boolean, good: string, bad: string) => (
+  <Badge tone={isGood ? "good" : "bad"}>{isGood ? good : bad}</Badge>
+);
 
-function Ready({ readiness: { ready } }: { readiness: System["readiness"] }) {
-  return ready ? (
-    <Badge tone="good">{systemTexts.ready}</Badge>
-  ) : (
-    <Badge tone="bad">{systemTexts.notReady}</Badge>
-  );
-}
-
-const processColumns: Column<Process>[] = [
+const processColumns: Column<System["processes"][number]>[] = [
   column.name(systemTexts.process, ({ name: process }) => process),
   column.wideNumber(systemTexts.memory, ({ residentBytes }) => formatBytes(residentBytes)),
   column.wideNumber(systemTexts.cpuTime, ({ cpuSeconds }) => formatDuration(cpuSeconds)),
 ];
 
-function SystemStats({ system }: { system: System }) {
-  const figures = [
-    [systemTexts.version, system.version],
-    [systemTexts.bun, system.bun],
-    [systemTexts.uptime, formatDuration(system.uptimeSeconds)],
-    [systemTexts.sandboxes, countOrNone(system.guests.alive)],
-    [systemTexts.sandboxQueue, countOrNone(system.guests.awaited)],
-    [systemTexts.memoryFree, formatBytes(system.memory.freeBytes)],
+const statsOf = ({ version, bun, uptimeSeconds, guests, memory }: System) =>
+  [
+    [systemTexts.version, version],
+    [systemTexts.bun, bun],
+    [systemTexts.uptime, formatDuration(uptimeSeconds)],
+    [systemTexts.sandboxes, countOrNone(guests.alive)],
+    [systemTexts.sandboxQueue, countOrNone(guests.awaited)],
+    [systemTexts.memoryFree, formatBytes(memory.freeBytes)],
   ] as const;
-  return <StatList class="six" figures={figures} />;
-}
 
 /**
  * Formats a count, or returns a dash for undefined: a server with several workspaces does not
@@ -101,70 +98,100 @@ function SystemStats({ system }: { system: System }) {
  */
 const countOrNone = (count: number | undefined) => (count === undefined ? "–" : formatCount(count));
 
-function Checks({ readiness: { checks, warnings } }: { readiness: System["readiness"] }) {
-  return (
+const checksOf = ({ readiness: { checks } }: System): Fact[] =>
+  Object.entries(checks).map(([name, { ok, message }]) => [
+    name,
     <>
-      <FactList
-        facts={Object.entries(checks).map(([name, { ok, message }]) => [
-          name,
-          <>
-            <Badge tone={ok ? "good" : "bad"}>{ok ? systemTexts.ok : commonTexts.failing}</Badge>
-            {message}
-          </>,
-        ])}
-      />
-      {warnings.map((warning) => (
-        <p class="notice warn" key={warning}>
-          {warning}
-        </p>
-      ))}
-    </>
-  );
-}
+      {stateBadge(ok, systemTexts.ok, commonTexts.failing)}
+      {message}
+    </>,
+  ]);
 
-function Disk({ disk: { used, freeBytes } }: { disk: System["disk"] }) {
+function diskUseOf({ disk: { used, freeBytes } }: System): Fact[] {
   const sizes = Object.entries(used).sort(([, one], [, other]) => other - one);
   const largest = Math.max(1, ...sizes.map(([, size]) => size));
-  return (
-    <FactList
-      facts={[
-        ...sizes.map(
-          ([name, size]): Fact => [
-            name,
-            <>
-              <progress aria-hidden="true" max={largest} value={size} />
-              <span class="tabular">{formatBytes(size)}</span>
-            </>,
-          ],
-        ),
-        [systemTexts.free, <span class="tabular">{formatBytes(freeBytes)}</span>],
-      ]}
-    />
-  );
+  return [
+    ...sizes.map(
+      ([name, size]): Fact => [
+        name,
+        <>
+          <progress aria-hidden="true" max={largest} value={size} />
+          <span class="tabular">{formatBytes(size)}</span>
+        </>,
+      ],
+    ),
+    [systemTexts.free, <span class="tabular">{formatBytes(freeBytes)}</span>],
+  ];
 }
 
-function StoredEvents({ events }: { events: System["events"] }) {
-  const { bytes, oldestAt, retention } = events;
+function storedEventsOf({ events: { bytes, oldestAt, retention } }: System): (Fact | false)[] {
   const bounds = [
     ...(retention.seconds > 0 ? [formatDuration(retention.seconds)] : []),
     ...(retention.bytes > 0 ? [formatBytes(retention.bytes)] : []),
   ];
+  return [
+    bytes !== undefined && [systemTexts.stored, <span class="tabular">{formatBytes(bytes)}</span>],
+    bytes !== undefined && [
+      systemTexts.oldest,
+      oldestAt === undefined ? commonTexts.none : <Time at={oldestAt} />,
+    ],
+    [systemTexts.retainedAfterDelivery, systemTexts.retention(bounds)],
+  ];
+}
+
+/** Table of the cluster's nodes and their partitions. A server without a cluster shows nothing. */
+function Nodes() {
+  const { value } = useResource(() => client.call("GET /v2/cluster"), [], POLL_MS);
+  if (value === undefined || value.nodes.length === 0) return null;
   return (
-    <FactList
-      facts={[
-        bytes !== undefined && [
-          systemTexts.stored,
-          <span class="tabular">{formatBytes(bytes)}</span>,
-        ],
-        bytes !== undefined && [
-          systemTexts.oldest,
-          oldestAt === undefined ? commonTexts.none : <Time at={oldestAt} />,
-        ],
-        [systemTexts.retainedAfterDelivery, systemTexts.retention(bounds)],
-      ]}
-    />
+    <Panel title={systemTexts.nodes} flush>
+      {value.problems.length > 0 && (
+        <ul>
+          {value.problems.map((problem) => (
+            <li class="entry" key={problem}>
+              <span class="warn">
+                <Icon name="alert" />
+              </span>
+              {problem}
+            </li>
+          ))}
+        </ul>
+      )}
+      <Table
+        label={systemTexts.nodes}
+        columns={nodeColumns}
+        rows={nodeRowsOf(value)}
+        keyOf={({ id }) => id}
+      />
+    </Panel>
   );
 }
+
+/** Returns the nodes of a cluster, each with its partitions and their pending events. */
+function nodeRowsOf({ node, nodes, partitions }: AnswerOf<"GET /v2/cluster">) {
+  return nodes.map((it) => {
+    const owned = partitions.filter((partition) => partition.node === it.id);
+    return {
+      ...it,
+      isCurrent: it.id === node,
+      partitions: owned.map(({ partition }) => partition).join(", ") || commonTexts.none,
+      lagEvents: owned.reduce((sum, { lagEvents = 0 }) => sum + lagEvents, 0),
+    };
+  });
+}
+
+const nodeColumns: Column<ReturnType<typeof nodeRowsOf>[number]>[] = [
+  column.name(systemTexts.node, ({ id, isCurrent, answers }) => (
+    <>
+      {id} {isCurrent && <Badge tone="good">{systemTexts.thisNode}</Badge>}
+      {!answers && <Badge tone="bad">{systemTexts.noAnswer}</Badge>}
+    </>
+  )),
+  column.plain(systemTexts.version, ({ version }) => version),
+  column.plain(systemTexts.controlPlane, ({ controlPlaneUrl }) => <code>{controlPlaneUrl}</code>),
+  column.plain(systemTexts.partitions, ({ partitions }) => partitions),
+  column.wideNumber(systemTexts.lag, ({ lagEvents }) => formatCount(lagEvents)),
+];
 
 const limitColumns: Column<[string, number]>[] = [
   column.name(systemTexts.limit, ([limit]) => <code>{limit}</code>),
