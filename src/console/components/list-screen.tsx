@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Permission } from "../data/model.ts";
+import { missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { currentRoute, hrefTo, navigate, replaceQuery } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -120,16 +121,23 @@ export function useLatest<T>(value: T | undefined): T | undefined {
 }
 
 /**
- * Returns one page of a list for `ListScreen`. A page of the server, which `ask` requests by its
- * number, has twice as many items. So the result is one half of the server's page.
+ * Returns the properties of a `ListScreen` that say how it loads its items: with `load` or, if the
+ * session lacks the permission `events:read`, with `loadPlain`. `loadPlain` cannot sort the items.
  */
-export async function halfOf<Item>(
-  { page }: ListQuery,
-  ask: (page: number) => Promise<ListPage<Item>>,
-): Promise<ListPage<Item>> {
-  const { items, total } = await ask(Math.ceil(page / 2));
-  const first = ((page - 1) % 2) * PAGE_ITEMS;
-  return { items: items.slice(first, first + PAGE_ITEMS), total };
+export function permittedLoad<Item>(
+  load: (query: ListQuery) => Promise<ListPage<Item>>,
+  loadPlain: (query: { page: number; text: string }) => Promise<ListPage<Item>>,
+) {
+  if (missingPermission("events:read") === undefined) return { load };
+  return {
+    isSortable: false,
+    // A page of `loadPlain` has twice as many items. So the result is one half of such a page.
+    async load({ page, text }: ListQuery): Promise<ListPage<Item>> {
+      const { items, total } = await loadPlain({ page: Math.ceil(page / 2), text });
+      const first = ((page - 1) % 2) * PAGE_ITEMS;
+      return { items: items.slice(first, first + PAGE_ITEMS), total };
+    },
+  };
 }
 
 /** Table column that shows the name of an item as a link to the item's page. */

@@ -2,13 +2,7 @@ import type { QueryOf } from "../../api/client.ts";
 import { FilterSelect } from "../components/filter-select.tsx";
 import { ItemLink } from "../components/item-link.tsx";
 import { Badge, ClampedText } from "../components/layout.tsx";
-import {
-  halfOf,
-  itemColumn,
-  type ListPage,
-  type ListQuery,
-  ListScreen,
-} from "../components/list-screen.tsx";
+import { itemColumn, ListScreen, permittedLoad } from "../components/list-screen.tsx";
 import { type Column, column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { Destination, DestinationRow } from "../data/model.ts";
@@ -77,35 +71,12 @@ const columns: Column<Row>[] = [
   ),
 ];
 
-/**
- * Loads a page of destinations. If the session lacks the permission `events:read`, the rows have no
- * event counts and rates.
- */
-async function loadDestinations(query: ListQuery, state: string): Promise<ListPage<Row>> {
-  if (missingPermission("events:read") !== undefined) {
-    return halfOf(query, async (page) => {
-      const of = { query: { page, text: query.text } };
-      const { destinations, paging } = await client.call("GET /v2/destinations", of);
-      return { items: destinations.map(rowWithoutFigures), total: paging.total };
-    });
-  }
-  const filter = state === "" ? {} : { state: state as DestinationRow["state"] };
-  const { destinations, total } = await client.call("GET /v2/status/destinations", {
-    // The server refuses an order that it does not have.
-    query: { ...query, ...filter } as DestinationListQuery,
-  });
-  return { items: destinations, total };
-}
-
 /** Returns the row of a destination for a session without the permission `events:read`. */
 function rowWithoutFigures(of: Destination): Row {
-  const { id, name, type, deliveredBy, enabled, transformation } = of;
+  const { deliveredBy, enabled, transformation } = of;
   const known = deliveredBy === "pixelmill" ? "unknown" : "external";
   return {
-    id,
-    name,
-    type,
-    deliveredBy,
+    ...of,
     state: enabled ? known : "paused",
     ...(transformation && { transformationId: transformation.id }),
   };
@@ -113,7 +84,6 @@ function rowWithoutFigures(of: Destination): Row {
 
 /** Screen that lists the destinations of the workspace, the most urgent first. */
 export function DestinationList({ state }: { state: string }) {
-  const readsEvents = missingPermission("events:read") === undefined;
   return (
     <ListScreen
       screen="destinations"
@@ -121,13 +91,24 @@ export function DestinationList({ state }: { state: string }) {
       singular={destinationTexts.destinationNoun}
       icon="destination"
       createPermission="workspace:admin"
-      load={(query) => loadDestinations(query, state)}
+      {...permittedLoad<Row>(
+        async (query) => {
+          const { destinations, total } = await client.call("GET /v2/status/destinations", {
+            // The server refuses an order that it does not have.
+            query: { ...query, ...(state !== "" && { state }) } as DestinationListQuery,
+          });
+          return { items: destinations, total };
+        },
+        async (query) => {
+          const { destinations, paging } = await client.call("GET /v2/destinations", { query });
+          return { items: destinations.map(rowWithoutFigures), total: paging.total };
+        },
+      )}
       inputs={[state]}
       pollMs={POLL_MS}
-      isSortable={readsEvents}
       columns={columns}
       filters={
-        readsEvents && (
+        missingPermission("events:read") === undefined && (
           <FilterSelect
             label={destinationTexts.health}
             all={destinationTexts.anyHealth}

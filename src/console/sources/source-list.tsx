@@ -3,16 +3,10 @@ import { Dialog } from "../components/dialog.tsx";
 import { Form, TextField } from "../components/forms/fields.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { Badge } from "../components/layout.tsx";
-import {
-  halfOf,
-  itemColumn,
-  type ListPage,
-  type ListQuery,
-  ListScreen,
-} from "../components/list-screen.tsx";
+import { itemColumn, ListScreen, permittedLoad } from "../components/list-screen.tsx";
 import { type Column, column } from "../components/table.tsx";
 import { MinuteTime } from "../components/time.tsx";
-import { client, missingPermission } from "../data/session.ts";
+import { client } from "../data/session.ts";
 import { formatRate } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -48,25 +42,6 @@ const columns: Column<SourceRow>[] = [
   ),
 ];
 
-/**
- * Loads a page of sources with their event rates. If the session lacks the permission
- * `events:read`, the sources have no rates.
- */
-async function loadSources(query: ListQuery): Promise<ListPage<SourceRow>> {
-  if (missingPermission("events:read") !== undefined) {
-    return halfOf(query, async (page) => {
-      const { text } = query;
-      const { sources, paging } = await client.call("GET /v2/sources", { query: { page, text } });
-      return { items: sources, total: paging.total };
-    });
-  }
-  const { sources, total } = await client.call("GET /v2/status/sources", {
-    // The server refuses an order that it does not have.
-    query: query as SourceListQuery,
-  });
-  return { items: sources, total };
-}
-
 /** Screen that lists all sources of the workspace. */
 export function SourceList({ isNew }: { isNew: boolean }) {
   return (
@@ -77,9 +52,20 @@ export function SourceList({ isNew }: { isNew: boolean }) {
         singular={sourceTexts.sourceNoun}
         icon="source"
         createPermission="workspace:admin"
-        load={loadSources}
+        {...permittedLoad<SourceRow>(
+          async (query) => {
+            const { sources, total } = await client.call("GET /v2/status/sources", {
+              // The server refuses an order that it does not have.
+              query: query as SourceListQuery,
+            });
+            return { items: sources, total };
+          },
+          async (query) => {
+            const { sources, paging } = await client.call("GET /v2/sources", { query });
+            return { items: sources, total: paging.total };
+          },
+        )}
         pollMs={POLL_MS}
-        isSortable={missingPermission("events:read") === undefined}
         columns={columns}
       >
         {sourceTexts.sourceExplained}
