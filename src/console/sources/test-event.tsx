@@ -56,17 +56,17 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
     setFollowing(true);
     const visitor = `console-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
     if (missingPermission("events:read") === undefined) {
-      await new Promise<void>((resolve) => {
-        const end = followVisitor(
-          { sourceId: source.id, visitor, signal: stop.signal },
-          resolve,
-          (it) => setMessages((before) => [...(before ?? []), it]),
-        );
-        void end.then(() => {
-          resolve();
-          if (following.current === stop) setFollowing(false);
-        });
+      const opening = Promise.withResolvers<void>();
+      const end = followVisitor(
+        { sourceId: source.id, visitor, signal: stop.signal },
+        opening.resolve,
+        (it) => setMessages((before) => [...(before ?? []), it]),
+      );
+      void end.then(() => {
+        opening.resolve();
+        if (following.current === stop) setFollowing(false);
       });
+      await opening.promise;
     }
     try {
       await sendPixel(dataPlane, { writeKey: source.writeKey, anonymousId: visitor, event });
