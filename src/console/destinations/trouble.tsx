@@ -1,4 +1,5 @@
 import { Button, LinkButton } from "../components/button.tsx";
+import { linesOf } from "../components/forms/fields.tsx";
 import { Icon } from "../components/icon.tsx";
 import { ClampedText } from "../components/layout.tsx";
 import { Since, Time } from "../components/time.tsx";
@@ -52,7 +53,7 @@ export function Trouble(props: {
           <ClampedText
             text={destinationTexts.cause(
               lastError.reason,
-              isOfCode ? undefined : firstLine(response?.body),
+              isOfCode ? undefined : linesOf(response?.body ?? "")[0],
             )}
           />
         </p>
@@ -96,14 +97,6 @@ export function Trouble(props: {
  */
 function failsInCode({ state, lastError }: DestinationRow): boolean {
   return state === "suspended" || lastError?.stage === "transform";
-}
-
-/** Returns the first line of a response body that is not blank. Undefined if there is none. */
-function firstLine(body = ""): string | undefined {
-  return body
-    .split("\n")
-    .map((line) => line.trim())
-    .find((line) => line !== "");
 }
 
 /**
