@@ -8,9 +8,8 @@ import type { DestinationType } from "./destination-types.ts";
 
 interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "stored"> {
   type: DestinationType | undefined;
-  /** Ids of the consents that the destination needs, one per line. */
-  consents: string;
-  onConsents: (consents: string) => void;
+  /** Properties of the field for the ids of the consents that the destination needs. */
+  consents: Pick<Parameters<typeof TextAreaField>[0], "value" | "onInput" | "path">;
   /**
    * Number of times that the user has discarded changes. When it grows, a field also drops typed
    * text that is invalid and therefore not among the form's values.
@@ -25,7 +24,7 @@ interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "sto
  * one field has the other settings as JSON.
  */
 export function ConfigFields(props: ConfigFieldsProps) {
-  const { type, consents, onConsents, discards, ...more } = props;
+  const { type, consents, discards, ...more } = props;
   const form = { ...more, path: "/config", isNew: more.stored === undefined };
   const schema = type?.config ?? {};
   if (type?.deliveredBy !== "rudder-server") {
@@ -33,22 +32,17 @@ export function ConfigFields(props: ConfigFieldsProps) {
       <TextAreaField
         label={destinationTexts.consents}
         hint={destinationTexts.consentsHint}
-        value={consents}
-        onInput={onConsents}
-        path="/consentIds"
+        {...consents}
         optional
         isList
         code
       />
     );
-    const advanced = { fields: field, isSet: consents !== "" };
+    const advanced = { fields: field, isSet: consents.value !== "" };
     return <SchemaForm {...form} schema={schema} foldsAdvanced advanced={advanced} />;
   }
-  const secrets = new Set(
-    Object.entries(schema.properties ?? {}).flatMap(([key, { writeOnly }]) =>
-      writeOnly ? [key] : [],
-    ),
-  );
+  const { properties = {} } = schema;
+  const secrets = new Set(Object.keys(properties).filter((key) => properties[key]?.writeOnly));
   return (
     <>
       <JsonField key={discards} {...more} secrets={secrets} />

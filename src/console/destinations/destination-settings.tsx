@@ -82,8 +82,7 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
         onChange={(next) => form.edit({ name, consentIds, ...withPrefix(next) })}
         stored={storedValues(destination.config, destination.secretsSet)}
         discards={form.discards}
-        consents={consentIds as string}
-        onConsents={(next) => form.set({ consentIds: next })}
+        consents={form.input("consentIds")}
       />
       {test.result}
     </Form>

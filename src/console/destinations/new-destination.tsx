@@ -75,6 +75,7 @@ function NewDestinationForm(props: {
   });
   const { name, type: option, config, consentIds } = form.values as NewValues;
   const change = (changed: Partial<NewValues>) => form.edit({ ...form.values, ...changed });
+  const { input } = fieldsOf(form.values as NewValues, change);
   const type = types.find((it) => optionOf(it) === option);
   const { type: typeName = option, deliveredBy = "pixelmill" } = type ?? {};
   const sentConfig = appliedValues(type?.config, config);
@@ -123,7 +124,7 @@ function NewDestinationForm(props: {
         required
         autoFocus
         placeholder={destinationTexts.nameExample}
-        {...fieldsOf(form.values as NewValues, change).input("name")}
+        {...input("name")}
       />
       <SelectField
         label={commonTexts.type}
@@ -138,8 +139,7 @@ function NewDestinationForm(props: {
         values={config}
         onChange={(next) => change({ config: next })}
         stored={undefined}
-        consents={consentIds}
-        onConsents={(typed) => change({ consentIds: typed })}
+        consents={input("consentIds")}
       />
       {test.result}
     </Form>
