@@ -30,17 +30,11 @@ export function ReceiverList() {
       columns={columnsOf}
       empty={alertsTexts.noReceivers}
       add={alertsTexts.newReceiver}
-      form={(context) => <ReceiverForm {...context} />}
-      retrieve={async (params) => {
-        const key = "GET /v2/alerts/receivers/{id}";
-        const { answer, tag } = await client.callTagged(key, { params });
-        return { item: answer.receiver, tag };
-      }}
-      deletion={{
-        noun: alertsTexts.receiverNoun,
-        consequence: () => alertsTexts.receiverDeleteConsequence,
-        remove: (params) => client.call("DELETE /v2/alerts/receivers/{id}", { params }),
-      }}
+      Form={ReceiverForm}
+      retrieve={(params) => client.callTagged("GET /v2/alerts/receivers/{id}", { params })}
+      noun={alertsTexts.receiverNoun}
+      consequence={() => alertsTexts.receiverDeleteConsequence}
+      remove={(params) => client.call("DELETE /v2/alerts/receivers/{id}", { params })}
     />
   );
 }
@@ -83,7 +77,8 @@ async function sendTest({ id, name }: Receiver): Promise<void> {
   else showError(new Error(alertsTexts.testFailed(name, answer.message ?? "")));
 }
 
-function ReceiverForm({ item: receiver, tag, close, reload }: FormContext<Receiver>) {
+function ReceiverForm({ answer, tag, close, reload }: FormContext<{ receiver: Receiver }>) {
+  const receiver = answer?.receiver;
   const { values, input, select, checkbox, set } = useFields({
     type: receiver?.type ?? "slack",
     name: receiver?.name ?? "",
@@ -97,7 +92,7 @@ function ReceiverForm({ item: receiver, tag, close, reload }: FormContext<Receiv
   const secretKey = type === "pagerduty" ? "routingKey" : "url";
   const isSet = (key: string) => receiver?.secretsSet.includes(`/${key}`);
   const { save, conflict } = useSave({
-    base: receiver ? valuesOf({ receiver }) : {},
+    base: answer ? valuesOf(answer) : {},
     tag,
     send: (body, ifMatch) => {
       if (receiver) {

@@ -1,24 +1,37 @@
 import type { AnswerOf } from "../../api/client.ts";
+import { Button, LinkButton } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Checkbox, Form, SelectField, TextField } from "../components/forms/fields.tsx";
 import { useFields } from "../components/forms/use-fields.ts";
 import { useSave } from "../components/forms/use-save.tsx";
+import type { EmptyText } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
+import { SearchedNameField } from "../components/name-select.tsx";
 import { type Column, column } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { type NameSearch, type SearchedKind, useNameSearch } from "../data/use-name-search.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
-import { editColumn, type FormContext, PagedList } from "../settings/paged-list.tsx";
+import { hrefTo } from "../router.ts";
+import { editColumn, type FormContext, formValues, PagedList } from "../settings/paged-list.tsx";
 import { alertsTexts } from "../texts/alerts.ts";
 import { commonTexts } from "../texts/common.ts";
-import { ChosenItems } from "./chosen-items.tsx";
-import { noReceiver } from "./no-receiver.tsx";
 
 type Rule = AnswerOf<"GET /v2/alerts/rules">["rules"][number];
 type Kind = Rule["kind"];
 
 const units: Partial<Record<Kind, string>> = alertsTexts.units;
+
+/** Text in place of the lists of alerts and rules while the workspace has no receiver of alerts. */
+export const noReceiver: EmptyText = {
+  icon: "alert",
+  ...alertsTexts.noReceiverYet,
+  action: (
+    <LinkButton kind="main" href={hrefTo("alerts", "receivers")}>
+      {alertsTexts.setUpReceiver}
+    </LinkButton>
+  ),
+};
 
 /** List of alert rules. A rule says when an alert begins and ends. */
 export function RuleList() {
@@ -32,16 +45,11 @@ export function RuleList() {
       columns={(edit) => columnsOf(edit, names, receivers)}
       empty={receivers.total === 0 ? noReceiver : alertsTexts.noRules}
       add={alertsTexts.newRule}
-      form={(context) => <RuleForm {...context} />}
-      retrieve={async (params) => {
-        const { answer, tag } = await client.callTagged("GET /v2/alerts/rules/{id}", { params });
-        return { item: answer.rule, tag };
-      }}
-      deletion={{
-        noun: alertsTexts.ruleNoun,
-        consequence: () => alertsTexts.ruleDeleteConsequence,
-        remove: (params) => client.call("DELETE /v2/alerts/rules/{id}", { params }),
-      }}
+      Form={RuleForm}
+      retrieve={(params) => client.callTagged("GET /v2/alerts/rules/{id}", { params })}
+      noun={alertsTexts.ruleNoun}
+      consequence={() => alertsTexts.ruleDeleteConsequence}
+      remove={(params) => client.call("DELETE /v2/alerts/rules/{id}", { params })}
     />
   );
 }
@@ -59,32 +67,23 @@ function columnsOf(
     ),
     column.plain(alertsTexts.about, ({ subject, subjectIds }) => {
       if (subject === "server") return alertsTexts.wholeServer;
-      return <Chosen kind={subject} ids={subjectIds} nameOf={names[subject]} />;
+      return chosenNames(subject, subjectIds, names[subject]);
     }),
-    column.plain(alertsTexts.sentTo, ({ receiverIds }) => (
-      <Chosen kind="receiver" ids={receiverIds} nameOf={receivers.nameOf} />
-    )),
+    column.plain(alertsTexts.sentTo, ({ receiverIds }) =>
+      chosenNames("receiver", receiverIds, receivers.nameOf),
+    ),
     column.narrow(commonTexts.state, ({ enabled }) =>
       enabled ? commonTexts.enabled : commonTexts.disabled,
     ),
   ];
 }
 
-/**
- * Shows the names of the items to which a rule applies or, if it applies to all, a text that says
- * so.
- */
-function Chosen(props: {
-  kind: SearchedKind;
-  ids: readonly string[];
-  nameOf: (id: string) => string;
-}) {
-  const { kind, ids, nameOf } = props;
-  if (ids.length === 0) return <>{alertsTexts.chosen[kind].all}</>;
-  return <Name>{ids.map(nameOf).join(", ")}</Name>;
-}
+/** Returns the names of the items with these ids. A rule without ids applies to all items. */
+const chosenNames = (kind: SearchedKind, ids: readonly string[], nameOf: (id: string) => string) =>
+  ids.length === 0 ? alertsTexts.chosen[kind].all : <Name>{ids.map(nameOf).join(", ")}</Name>;
 
-function RuleForm({ item: rule, tag, close, reload }: FormContext<Rule>) {
+function RuleForm({ answer, tag, close, reload }: FormContext<{ rule: Rule }>) {
+  const rule = answer?.rule;
   const { values, input, set, checkbox } = useFields({
     kind: rule?.kind ?? "destination-failing",
     name: rule?.name ?? "",
@@ -106,7 +105,7 @@ function RuleForm({ item: rule, tag, close, reload }: FormContext<Rule>) {
   }, [rule?.id]);
   const { subject } = rule ?? offered.value?.find((it) => it.kind === kind) ?? {};
   const { save, conflict } = useSave({
-    base: rule ? valuesOf({ rule }) : {},
+    base: answer ? valuesOf(answer) : {},
     tag,
     send: (body, ifMatch) =>
       rule
@@ -215,6 +214,54 @@ function RuleForm({ item: rule, tag, close, reload }: FormContext<Rule>) {
   );
 }
 
+/**
+ * Form field of an alert rule in which the user chooses items of one kind, such as destinations. If
+ * none is chosen, the rule applies to all items of the kind.
+ */
+function ChosenItems(props: {
+  kind: SearchedKind;
+  /** JSON pointer to the list of chosen ids in the request's body. */
+  path: string;
+  ids: readonly string[];
+  onChange: (ids: string[]) => void;
+}) {
+  const { kind, path, ids, onChange } = props;
+  const { title, all, add } = alertsTexts.chosen[kind];
+  const names = useNameSearch(kind);
+  return (
+    <fieldset class="group">
+      <legend>{title}</legend>
+      {ids.length === 0 && <p class="quiet small">{all}</p>}
+      {ids.length > 0 && (
+        <ul>
+          {ids.map((id) => (
+            <li key={id} class="entry">
+              <Name cut>{names.nameOf(id)}</Name>
+              <Button
+                kind="plain"
+                compact
+                icon="close"
+                label={commonTexts.removeNamed(names.nameOf(id))}
+                onClick={() => onChange(ids.filter((it) => it !== id))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <SearchedNameField
+        label={add}
+        path={path}
+        isList
+        value=""
+        none={commonTexts.selectOne}
+        names={names}
+        without={new Set(ids)}
+        onChange={(id) => id !== "" && onChange([...ids, id])}
+      />
+    </fieldset>
+  );
+}
+
 const labels: Record<string, string> = {
   name: commonTexts.name,
   enabled: commonTexts.enabled,
@@ -226,16 +273,7 @@ const labels: Record<string, string> = {
   quietHours: alertsTexts.quietHours,
 };
 
-const valuesOf = ({ rule }: { rule: Rule }) => ({
-  name: rule.name,
-  enabled: rule.enabled,
-  subjectIds: rule.subjectIds,
-  receiverIds: rule.receiverIds,
-  threshold: rule.threshold ?? null,
-  forSeconds: rule.forSeconds,
-  clearSeconds: rule.clearSeconds,
-  quietHours: rule.quietHours ?? null,
-});
+const valuesOf = ({ rule }: { rule: Rule }) => formValues(rule, labels);
 
 /** Returns the number in a field, or null for a blank field, which gets the default value. */
 const numberOf = (text: string) => (text === "" ? null : Number(text));

@@ -1,11 +1,20 @@
+import { useState } from "preact/hooks";
+import type { AnswerOf } from "../../api/client.ts";
 import { PermissionRequired, ScreenHeader, Tabs } from "../components/layout.tsx";
-import { missingPermission } from "../data/session.ts";
+import { Name } from "../components/name.tsx";
+import { type Column, column, Pagination, TablePanel } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import { client, missingPermission } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
 import { hrefTo, type ScreenProps } from "../router.ts";
 import { alertsTexts } from "../texts/alerts.ts";
 import { commonTexts } from "../texts/common.ts";
-import { AlertList } from "./alert-list.tsx";
 import { ReceiverList } from "./receiver-list.tsx";
-import { RuleList } from "./rule-list.tsx";
+import { noReceiver, RuleList } from "./rule-list.tsx";
+
+type Alert = AnswerOf<"GET /v2/alerts">["alerts"][number];
+
+const RELOAD_MS = 10_000;
 
 const tabs = [
   { name: "", text: commonTexts.alerts },
@@ -30,4 +39,73 @@ export function Screen({ subpath: [tab = ""] }: ScreenProps) {
       {permission === undefined && tab === "receivers" && <ReceiverList />}
     </>
   );
+}
+
+/** List of open and past alerts, open ones first. */
+function AlertList() {
+  const [page, setPage] = useState(1);
+  const { value, error, reload } = useResource(() => loadAlerts(page), ["alerts", page], RELOAD_MS);
+  return (
+    <TablePanel
+      label={commonTexts.alerts}
+      columns={columns}
+      rows={value?.alerts}
+      keyOf={({ id }) => id}
+      empty={value?.lacksReceiver ? noReceiver : { icon: "alert", ...alertsTexts.noAlerts }}
+      error={error}
+      retry={reload}
+    >
+      <Pagination page={page} total={value?.paging.total} onChange={setPage} />
+    </TablePanel>
+  );
+}
+
+/**
+ * Loads a page of alerts. If the workspace has no alerts, also loads whether alerts have a
+ * receiver, unless the user lacks the permission to see receivers.
+ */
+async function loadAlerts(page: number) {
+  const answer = await client.call("GET /v2/alerts", { query: { page } });
+  const isAsked = answer.paging.total === 0 && missingPermission("workspace:admin") === undefined;
+  const lacksReceiver =
+    isAsked && (await client.call("GET /v2/alerts/receivers")).paging.total === 0;
+  return { ...answer, lacksReceiver };
+}
+
+const columns: Column<Alert>[] = [
+  column.narrow(commonTexts.state, ({ state }) => (
+    <span class={state === "open" ? "badge bad" : "badge"}>
+      {state === "open" ? alertsTexts.open : alertsTexts.ended}
+    </span>
+  )),
+  column.name(alertsTexts.alert, (alert) => {
+    const href = subjectHref(alert);
+    return href === undefined ? alert.message : <a href={href}>{alert.message}</a>;
+  }),
+  column.plain(alertsTexts.rule, ({ rule }) => <Name cut>{rule.name}</Name>),
+  column.narrow(alertsTexts.began, ({ beganAt }) => <Time at={beganAt} />),
+  column.narrow(alertsTexts.ended, ({ endedAt }) => endedAt && <Time at={endedAt} />),
+  column.plain(alertsTexts.notified, ({ notifications }) => {
+    const sent = notifications.filter(({ state }) => state === "sent").length;
+    const text = alertsTexts.notifications(sent, notifications.length);
+    const unsent = notifications.find(({ reason }) => reason);
+    if (unsent === undefined) return text;
+    return (
+      <>
+        {text} <span class="bad small">{unsent.reason}</span>
+      </>
+    );
+  }),
+];
+
+/**
+ * Returns the link to the screen that shows what an alert is about, such as a destination.
+ * Undefined if the session lacks the permission for that screen.
+ */
+function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
+  if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });
+  if (type === "destination" || type === "source" || type === "transformation") {
+    return hrefTo(`${type}s`, id);
+  }
+  return missingPermission("workspace:admin") === undefined ? hrefTo("system") : undefined;
 }

@@ -24,12 +24,10 @@ export function CredentialList() {
       columns={() => columns}
       empty={settingsTexts.noCredentials}
       add={settingsTexts.setCredential}
-      form={(context) => <CredentialForm {...context} />}
-      deletion={{
-        noun: settingsTexts.credentialNoun,
-        consequence: () => settingsTexts.credentialDeleteConsequence,
-        remove: (params) => client.call("DELETE /v2/credentials/{id}", { params }),
-      }}
+      Form={CredentialForm}
+      noun={settingsTexts.credentialNoun}
+      consequence={() => settingsTexts.credentialDeleteConsequence}
+      remove={(params) => client.call("DELETE /v2/credentials/{id}", { params })}
     />
   );
 }
@@ -46,7 +44,7 @@ const columns: Column<Credential>[] = [
   column.narrow(commonTexts.updated, ({ updatedAt }) => <Time at={updatedAt} />),
 ];
 
-function CredentialForm({ close, reload }: FormContext<Credential>) {
+function CredentialForm({ close, reload }: FormContext<unknown>) {
   const { values: body, input } = useFields({ name: "", value: "" });
   return (
     <Form

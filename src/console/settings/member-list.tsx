@@ -8,7 +8,7 @@ import { type Column, column } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { commonTexts } from "../texts/common.ts";
 import { settingsTexts } from "../texts/settings.ts";
-import { editColumn, type FormContext, PagedList } from "./paged-list.tsx";
+import { editColumn, type FormContext, formValues, PagedList } from "./paged-list.tsx";
 import { PermissionBadges, PermissionCheckboxes } from "./permissions.tsx";
 
 type Member = AnswerOf<"GET /v2/members">["members"][number];
@@ -31,17 +31,12 @@ export function MemberList() {
       columns={columnsOf}
       empty={settingsTexts.noMembers}
       add={settingsTexts.newMember}
-      form={(context) => <MemberForm {...context} />}
-      retrieve={async (params) => {
-        const { answer, tag } = await client.callTagged("GET /v2/members/{id}", { params });
-        return { item: answer.member, tag };
-      }}
-      deletion={{
-        verb: "remove",
-        noun: settingsTexts.memberNoun,
-        consequence: () => settingsTexts.memberRemoveConsequence,
-        remove: (params) => client.call("DELETE /v2/members/{id}", { params }),
-      }}
+      Form={MemberForm}
+      retrieve={(params) => client.callTagged("GET /v2/members/{id}", { params })}
+      verb="remove"
+      noun={settingsTexts.memberNoun}
+      consequence={() => settingsTexts.memberRemoveConsequence}
+      remove={(params) => client.call("DELETE /v2/members/{id}", { params })}
     />
   );
 }
@@ -61,7 +56,8 @@ function columnsOf(edit: (member: Member) => void): Column<Member>[] {
 }
 
 /** Form that creates or edits a member. */
-function MemberForm({ item: member, tag, close, reload }: FormContext<Member>) {
+function MemberForm({ answer, tag, close, reload }: FormContext<{ member: Member }>) {
+  const member = answer?.member;
   const { values, input, select, set } = useFields({
     name: member?.name ?? "",
     email: member?.email ?? "",
@@ -69,7 +65,7 @@ function MemberForm({ item: member, tag, close, reload }: FormContext<Member>) {
     permissions: member?.permissions ?? [],
   });
   const { save, conflict } = useSave({
-    base: member ? valuesOf({ member }) : {},
+    base: answer ? valuesOf(answer) : {},
     tag,
     send: (body, ifMatch) =>
       member
@@ -114,9 +110,4 @@ const labels: Record<string, string> = {
   workspaceRole: settingsTexts.workspaceRole,
 };
 
-const valuesOf = ({ member }: { member: Member }) => ({
-  name: member.name,
-  email: member.email,
-  permissions: member.permissions,
-  workspaceRole: member.workspaceRole ?? null,
-});
+const valuesOf = ({ member }: { member: Member }) => formValues(member, labels);

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentType } from "preact";
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { DeleteButton, Dialog } from "../components/dialog.tsx";
@@ -6,13 +6,14 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { type EmptyText, Loaded, Panel } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { type Column, column, Pagination, Table } from "../components/table.tsx";
+import type { Values } from "../data/save.ts";
 import { useResource } from "../data/use-resource.ts";
 import { isolated } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 
-export interface FormContext<Item> {
-  /** The item that the form edits. Undefined when the form creates an item. */
-  item: Item | undefined;
+export interface FormContext<Answer> {
+  /** Answer with the item that the form edits. Undefined when the form creates an item. */
+  answer: Answer | undefined;
   /** Header ETag of the item. */
   tag: string | undefined;
   close: () => void;
@@ -30,26 +31,27 @@ export const editColumn = <Item extends { name: string }>(edit: (item: Item) => 
 /** List in pages, with a dialog that adds or edits an item, and a button that deletes one. */
 export function PagedList<
   Item extends { id: string; name: string },
-  Answer extends { paging: { total: number } },
+  Page extends { paging: { total: number } },
+  Answer,
 >(props: {
   title: string;
-  load: (page: number) => Promise<Answer>;
-  itemsOf: (answer: Answer) => readonly Item[];
+  load: (page: number) => Promise<Page>;
+  itemsOf: (answer: Page) => readonly Item[];
   columns: (edit: (item: Item) => void, reload: () => Promise<void>) => readonly Column<Item>[];
   empty: Omit<EmptyText, "icon">;
   add: string;
-  form: (context: FormContext<Item>) => ComponentChildren;
+  Form: ComponentType<FormContext<Answer>>;
   /** Loads an item and its ETag for the form that edits it. Absent if items cannot be edited. */
-  retrieve?: (params: { id: string }) => Promise<{ item: Item; tag: string | undefined }>;
-  deletion: {
-    verb?: "delete" | "remove" | "revoke";
-    noun: string;
-    consequence: (item: Item) => string;
-    remove: (params: { id: string }) => Promise<unknown>;
-  };
+  retrieve?: (params: { id: string }) => Promise<{ answer: Answer; tag: string | undefined }>;
+  /** Texts of the button that deletes an item, as `DeleteButton` has them. */
+  verb?: Parameters<typeof DeleteButton>[0]["verb"];
+  noun: string;
+  consequence: (item: Item) => string;
+  /** Deletes an item. */
+  remove: (params: { id: string }) => Promise<unknown>;
 }) {
-  const { title, load, itemsOf, columns, empty, add, deletion } = props;
-  const { verb = "delete", noun, consequence, remove } = deletion;
+  const { title, load, itemsOf, columns, empty, add } = props;
+  const { verb = "delete", noun, consequence, remove } = props;
   const [page, setPage] = useState(1);
   const [opened, setOpened] = useState<{ item?: Item }>();
   const { value, error, reload } = useResource(() => load(page), [title, page]);
@@ -108,17 +110,25 @@ export function PagedList<
  * Form for one item. With `id`, it shows the stored item once this is loaded. Without `id`, it
  * creates an item.
  */
-function LoadedForm<Item>(
-  props: Omit<FormContext<Item>, "item" | "tag"> & {
+function LoadedForm<Answer>(
+  props: Omit<FormContext<Answer>, "answer" | "tag"> & {
     id: string | undefined;
-    form: (context: FormContext<Item>) => ComponentChildren;
-    retrieve?: (params: { id: string }) => Promise<{ item: Item; tag: string | undefined }>;
+    Form: ComponentType<FormContext<Answer>>;
+    retrieve?: (params: { id: string }) => Promise<{ answer: Answer; tag: string | undefined }>;
   },
 ) {
-  const { id, form, retrieve, close, reload } = props;
+  const { id, Form, retrieve, close, reload } = props;
   const resource = useResource(
-    async () => (id && (await retrieve?.({ id }))) || { item: undefined, tag: undefined },
+    async () => (id && (await retrieve?.({ id }))) || { answer: undefined, tag: undefined },
     [id],
   );
-  return <Loaded resource={resource}>{(loaded) => form({ ...loaded, close, reload })}</Loaded>;
+  return (
+    <Loaded resource={resource}>
+      {(loaded) => <Form {...loaded} close={close} reload={reload} />}
+    </Loaded>
+  );
 }
+
+/** Returns the values of a stored item that have a label in its form. Absent ones are null. */
+export const formValues = (item: object, labels: Record<string, string>): Values =>
+  Object.fromEntries(Object.keys(labels).map((key) => [key, (item as Values)[key] ?? null]));

@@ -3,7 +3,7 @@ import { Badge } from "../components/layout.tsx";
 import type { Permission } from "../data/model.ts";
 import { settingsTexts } from "../texts/settings.ts";
 
-export const permissions = Object.keys(settingsTexts.permissionMeanings) as Permission[];
+const permissions = Object.keys(settingsTexts.permissionMeanings) as Permission[];
 
 export function PermissionBadges(props: { of: readonly Permission[] }) {
   return (

@@ -32,14 +32,13 @@ export function TokenList() {
       columns={() => columns}
       empty={settingsTexts.noTokens}
       add={settingsTexts.newToken}
-      form={(context) => <TokenForm {...context} />}
-      deletion={{
-        verb: "revoke",
-        noun: settingsTexts.tokenNoun,
-        consequence: (token) =>
-          isCurrent(token) ? settingsTexts.revokeOwnConsequence : settingsTexts.revokeConsequence,
-        remove: (params) => client.call("DELETE /v2/tokens/{id}", { params }),
-      }}
+      Form={TokenForm}
+      verb="revoke"
+      noun={settingsTexts.tokenNoun}
+      consequence={(token) =>
+        isCurrent(token) ? settingsTexts.revokeOwnConsequence : settingsTexts.revokeConsequence
+      }
+      remove={(params) => client.call("DELETE /v2/tokens/{id}", { params })}
     />
   );
 }
@@ -65,7 +64,7 @@ const columns: Column<Token>[] = [
   ),
 ];
 
-function TokenForm({ close, reload }: FormContext<Token>) {
+function TokenForm({ close, reload }: FormContext<unknown>) {
   const { values, input, select, set } = useFields({
     name: "",
     memberId: "",
