@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../api/client.ts";
-import { type LocalTimeRange, readValues, timeParameters } from "../data/address-form.ts";
+import { readValues, timeParameters } from "../data/address-form.ts";
 import { client } from "../data/session.ts";
 import { usePages } from "../data/use-pages.ts";
 
@@ -32,13 +32,9 @@ export const auditActions = [
 ] as const;
 
 /** Values of the audit log's filter form. An empty value does not filter. */
-export interface AuditForm extends LocalTimeRange {
-  action: string;
-  actor: string;
-  resource: string;
-}
+export type AuditForm = ReturnType<typeof readAuditForm>;
 
-export const readAuditForm = (query: URLSearchParams): AuditForm =>
+export const readAuditForm = (query: URLSearchParams) =>
   readValues(query, ["action", "actor", "resource", "from", "to"]);
 
 /** Converts the form's values to the query parameters of the API request for the audit log. */

@@ -1,23 +1,40 @@
 import { Dialog } from "../components/dialog.tsx";
 import { FactList } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import { type Column, column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { auditTexts } from "../texts/audit.ts";
 import { commonTexts } from "../texts/common.ts";
-import { ActorName } from "./actor-name.tsx";
 import type { AuditEntry } from "./audit-form.ts";
 
 type FieldChange = AuditEntry["changes"][number];
 
 /** Dialog for an audit entry: who acted, when, from where, and changed fields before and after. */
 export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
-  const { action, resource, changes, changesLeftOut, outcome } = entry;
+  const { action, actor, client, request, resource, outcome, reason, requests } = entry;
+  const { changes, changesLeftOut } = entry;
   const name = resource?.name ?? resource?.id;
   return (
     <Dialog title={auditTexts.entryTitle(action, name)} onClose={onClose} broad>
-      <EntryFacts entry={entry} />
+      <FactList
+        facts={[
+          [commonTexts.time, <Time at={entry.createdAt} />],
+          [auditTexts.who, <ActorName entry={entry} />],
+          actor.memberId && [commonTexts.member, <code>{actor.memberId}</code>],
+          actor.tokenId && [commonTexts.token, <code>{actor.tokenId}</code>],
+          client && [auditTexts.address, client],
+          request && [auditTexts.request, <code>{request.route}</code>],
+          resource && [commonTexts.id, <code>{resource.id}</code>],
+          outcome && [commonTexts.outcome, auditTexts.outcomes[outcome]],
+          reason && [commonTexts.reason, reason],
+          requests !== undefined && [
+            auditTexts.changes,
+            auditTexts.requests(requests, entry.addresses),
+          ],
+        ]}
+      />
       {changes.length === 0 ? (
-        entry.requests === undefined && <p class="quiet">{auditTexts.noChanges}</p>
+        requests === undefined && <p class="quiet">{auditTexts.noChanges}</p>
       ) : (
         <Table
           label={outcome === undefined ? auditTexts.changes : auditTexts.parameters}
@@ -33,27 +50,22 @@ export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: ()
   );
 }
 
-function EntryFacts({ entry }: { entry: AuditEntry }) {
-  const { createdAt, actor, client, request, resource, outcome, reason, requests } = entry;
-  const { tokenId, memberId } = actor;
+/**
+ * Shows who caused an audit entry: a member or API token, by its name at that time. If neither
+ * caused the entry, shows that the server or an unknown caller did.
+ */
+export function ActorName({ entry }: { entry: Pick<AuditEntry, "actor" | "requests"> }) {
+  const { memberName, tokenName, tokenId } = entry.actor;
+  const token = tokenName ?? tokenId;
+  if (memberName === undefined && token === undefined) {
+    const text = entry.requests === undefined ? auditTexts.server : auditTexts.unknownCaller;
+    return <span class="quiet">{text}</span>;
+  }
   return (
-    <FactList
-      facts={[
-        [commonTexts.time, <Time at={createdAt} />],
-        [auditTexts.who, <ActorName entry={entry} />],
-        memberId && [commonTexts.member, <code>{memberId}</code>],
-        tokenId && [commonTexts.token, <code>{tokenId}</code>],
-        client && [auditTexts.address, client],
-        request && [auditTexts.request, <code>{request.route}</code>],
-        resource && [commonTexts.id, <code>{resource.id}</code>],
-        outcome && [commonTexts.outcome, auditTexts.outcomes[outcome]],
-        reason && [commonTexts.reason, reason],
-        requests !== undefined && [
-          auditTexts.changes,
-          auditTexts.requests(requests, entry.addresses),
-        ],
-      ]}
-    />
+    <bdi>
+      <Name>{memberName ?? token}</Name>
+      {memberName !== undefined && token !== undefined && <span class="quiet"> ({token})</span>}
+    </bdi>
   );
 }
 

@@ -13,7 +13,6 @@ import { Time } from "../components/time.tsx";
 import { hrefTo, type ScreenProps } from "../router.ts";
 import { auditTexts } from "../texts/audit.ts";
 import { commonTexts } from "../texts/common.ts";
-import { ActorName } from "./actor-name.tsx";
 import {
   type AuditEntry,
   type AuditForm,
@@ -22,7 +21,7 @@ import {
   readAuditForm,
   useAudit,
 } from "./audit-form.ts";
-import { EntryDialog } from "./entry-dialog.tsx";
+import { ActorName, EntryDialog } from "./entry-dialog.tsx";
 
 /** Screen of the audit log: who changed what, newest first. */
 export function Screen({ query }: ScreenProps) {

@@ -10,7 +10,7 @@ export function readValues<Name extends string>(
 }
 
 /** Range of local times such as `2026-02-16T21:30`, unbounded where `from` or `to` is empty. */
-export interface LocalTimeRange {
+interface LocalTimeRange {
   from: string;
   to: string;
 }

@@ -54,11 +54,10 @@ export function Screen({ query }: ScreenProps) {
         columns={columnsOf(setOpenEvent)}
         rows={events}
         keyOf={(event) => tailEventKey({ ...event, at: event.receivedAt })}
-        empty={
-          isComplete
-            ? { icon: "search", ...searchTexts.noResults }
-            : { icon: "clock", ...searchTexts.noResultsYet }
-        }
+        empty={{
+          icon: isComplete ? "search" : "clock",
+          ...searchTexts[isComplete ? "noResults" : "noResultsYet"],
+        }}
         error={error}
         retry={restart}
       >

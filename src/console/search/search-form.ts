@@ -1,6 +1,6 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { optionsByValue } from "../components/forms/fields.tsx";
-import { type LocalTimeRange, readValues, timeParameters } from "../data/address-form.ts";
+import { readValues, timeParameters } from "../data/address-form.ts";
 import { client } from "../data/session.ts";
 import { usePages } from "../data/use-pages.ts";
 import { hrefTo } from "../router.ts";
@@ -17,16 +17,13 @@ export const searchFields = [
   { value: "text", text: commonTexts.anyText },
 ] as const;
 
-/** Values of the search form. An empty value does not filter. */
-export interface SearchForm extends LocalTimeRange {
-  by: (typeof searchFields)[number]["value"];
-  text: string;
-  sourceId: string;
-  /** Outcome that events must have at a destination, or `refused`: refused at ingestion. */
-  outcome: string;
-}
+/**
+ * Values of the search form. An empty value does not filter. `outcome` is the one that events must
+ * have at a destination, or `refused`: refused at ingestion.
+ */
+export type SearchForm = ReturnType<typeof readSearchForm>;
 
-export function readSearchForm(query: URLSearchParams): SearchForm {
+export function readSearchForm(query: URLSearchParams) {
   const by = searchFields.find(({ value }) => value === query.get("by"))?.value ?? "userId";
   return { by, ...readValues(query, ["text", "sourceId", "outcome", "from", "to"]) };
 }
