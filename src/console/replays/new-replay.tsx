@@ -9,20 +9,22 @@ import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { replayTexts } from "../texts/replays.ts";
 
+/** Form fields for conditions that events must meet, by the condition's name in the API request. */
+const conditionFields = [
+  { name: "event", label: commonTexts.event, hint: replayTexts.eventHint },
+  { name: "userId", label: commonTexts.userId },
+  { name: "property", label: commonTexts.property },
+  { name: "text", label: commonTexts.anyText },
+] as const;
+
 /**
  * Form fields that query parameters of the same name in the page's address can fill in. Links from
  * the event search and from a destination's page have such parameters.
  */
 const prefilled = [
-  "destinationId",
-  "sourceId",
-  "from",
-  "to",
-  "event",
-  "userId",
-  "property",
-  "text",
-] as const;
+  ...(["destinationId", "sourceId", "from", "to"] as const),
+  ...conditionFields.map(({ name }) => name),
+];
 
 /**
  * Form that starts a replay. The replay sends the events of a time range to one destination again.
@@ -66,31 +68,15 @@ export function NewReplay({ query }: { query: URLSearchParams }) {
             hint={replayTexts.receivedBeforeHint}
             {...input("to")}
           />
-          <TextField
-            label={commonTexts.event}
-            optional
-            hint={replayTexts.eventHint}
-            maxLength={1_024}
-            {...input("event", "/filter/event")}
-          />
-          <TextField
-            label={commonTexts.userId}
-            optional
-            maxLength={1_024}
-            {...input("userId", "/filter/userId")}
-          />
-          <TextField
-            label={commonTexts.property}
-            optional
-            maxLength={1_024}
-            {...input("property", "/filter/property")}
-          />
-          <TextField
-            label={commonTexts.anyText}
-            optional
-            maxLength={1_024}
-            {...input("text", "/filter/text")}
-          />
+          {conditionFields.map(({ name, ...field }) => (
+            <TextField
+              key={name}
+              {...field}
+              optional
+              maxLength={1_024}
+              {...input(name, `/filter/${name}`)}
+            />
+          ))}
           <TextField
             label={replayTexts.maxRate}
             type="number"
