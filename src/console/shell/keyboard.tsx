@@ -137,7 +137,10 @@ effect(() => {
  */
 export function searchPalette(text: string): readonly PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = [...screenEntries(), ...actionEntries(), ...found.value];
+  const ofScreens = screens.map(({ name, title, icon }): PaletteEntry => {
+    return { href: hrefTo(name), title, kind: "Screen", icon };
+  });
+  const all = [...ofScreens, ...actionEntries(), ...found.value];
   const [first = ""] = words;
   const startsWithWord = ({ title }: PaletteEntry) => Number(title.toLowerCase().startsWith(first));
   return all
@@ -147,15 +150,6 @@ export function searchPalette(text: string): readonly PaletteEntry[] {
     })
     .sort((one, other) => startsWithWord(other) - startsWithWord(one))
     .slice(0, RESULTS_MAX);
-}
-
-function screenEntries(): PaletteEntry[] {
-  return screens.map(({ name, title, icon }) => ({
-    href: hrefTo(name),
-    title,
-    icon,
-    kind: "Screen",
-  }));
 }
 
 function actionEntries(): PaletteEntry[] {
@@ -178,38 +172,29 @@ export async function searchServer(text: string): Promise<void> {
 }
 
 /**
+ * Kinds of items that the palette finds: the API's name for the kind (`key`), its name in the
+ * palette, the first segment of the routes of its items, and its icon.
+ */
+const itemKinds = [
+  { key: "transformation", kind: "Transformation", screen: "transformations", icon: "code" },
+  { key: "library", kind: "Library", screen: "libraries", icon: "library" },
+  { key: "source", kind: "Source", screen: "sources", icon: "source" },
+  { key: "destination", kind: "Destination", screen: "destinations", icon: "destination" },
+] as const;
+
+/**
  * Begins a search by name for each kind of item. Each promise resolves with the palette entries for
  * the items of one kind.
  */
 function listItems(text: string): Promise<PaletteEntry[]>[] {
-  const query = { text: text.trim(), count: RESULTS_MAX };
-  const listCode = (kind: "transformation" | "library") =>
-    client.call("GET /v2/code", { query: { ...query, kind } });
-  const listNames = (kind: "source" | "destination") =>
-    client
-      .call("GET /v2/status/names", { query: { ...query, kind } })
-      .then(({ names }) => entriesOf(kind, names));
-  return [
-    listCode("transformation").then(({ code }) => entriesOf("code", code)),
-    listCode("library").then(({ code }) => entriesOf("library", code)),
-    listNames("source"),
-    listNames("destination"),
-  ];
-}
-
-const kinds = {
-  source: { screen: "sources", kind: "Source" },
-  destination: { screen: "destinations", kind: "Destination" },
-  code: { screen: "transformations", kind: "Transformation" },
-  library: { screen: "libraries", kind: "Library" },
-} as const;
-
-function entriesOf(
-  icon: keyof typeof kinds,
-  list: readonly { id: string; name: string }[],
-): PaletteEntry[] {
-  const { screen, kind } = kinds[icon];
-  return list.map(({ id, name }) => ({ href: hrefTo(screen, id), title: name, kind, icon, id }));
+  const search = { text: text.trim(), count: RESULTS_MAX };
+  return itemKinds.map(async ({ key, kind, screen, icon }) => {
+    const items =
+      key === "transformation" || key === "library"
+        ? (await client.call("GET /v2/code", { query: { ...search, kind: key } })).code
+        : (await client.call("GET /v2/status/names", { query: { ...search, kind: key } })).names;
+    return items.map(({ id, name }) => ({ href: hrefTo(screen, id), title: name, kind, icon, id }));
+  });
 }
 
 const isListOpen = signal(false);
