@@ -33,6 +33,9 @@ export function MetricCharts({ kind, id }: { kind: MetricsKind; id?: string }) {
     [kind, id, range.value],
     range.pollMs,
   );
+  const { times, charts } = useMemo(() => {
+    return { times: value && pointTimes(value), charts: chartsOf(kind, value) };
+  }, [kind, value]);
   const missing = value?.missingNodes ?? [];
   const hasManyDestinations = kind === "workspace" || kind === "source";
   return (
@@ -53,22 +56,13 @@ export function MetricCharts({ kind, id }: { kind: MetricsKind; id?: string }) {
       </div>
       <ErrorNotice error={error} retry={reload} />
       {missing.length > 0 && <p class="notice">{metricTexts.incomplete(missing)}</p>}
-      <Charts kind={kind} metrics={value} />
-    </div>
-  );
-}
-
-function Charts({ kind, metrics }: { kind: MetricsKind; metrics: Metrics | undefined }) {
-  const { times, charts } = useMemo(() => {
-    return { times: metrics && pointTimes(metrics), charts: chartsOf(kind, metrics) };
-  }, [kind, metrics]);
-  return (
-    <div class="columns even">
-      {charts.map(({ title, ...chart }) => (
-        <Panel key={title} title={title}>
-          <Chart label={title} times={times} {...chart} />
-        </Panel>
-      ))}
+      <div class="columns even">
+        {charts.map(({ title, ...chart }) => (
+          <Panel key={title} title={title}>
+            <Chart label={title} times={times} {...chart} />
+          </Panel>
+        ))}
+      </div>
     </div>
   );
 }
