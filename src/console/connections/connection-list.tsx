@@ -28,7 +28,6 @@ const sides = {
     ownKey: "sourceId",
     otherKey: "destinationId",
     other: "destination",
-    screen: "destinations",
     emptyTitle: commonTexts.noDestinationsConnected,
     emptyText: sourceTexts.noDestinationsHint,
     label: sourceTexts.connectTo,
@@ -37,7 +36,6 @@ const sides = {
     ownKey: "destinationId",
     otherKey: "sourceId",
     other: "source",
-    screen: "sources",
     emptyTitle: sourceTexts.noSourcesConnected,
     emptyText: sourceTexts.noSourcesHint,
     label: sourceTexts.connectSource,
@@ -46,7 +44,8 @@ const sides = {
 
 /** List of the connections of one source or destination, with a form to add a connection. */
 export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string }) {
-  const { ownKey, otherKey, other, screen, emptyTitle, emptyText, label } = sides[of];
+  const { ownKey, otherKey, other, emptyTitle, emptyText, label } = sides[of];
+  const screen = `${other}s` as const;
   const [page, setPage] = useState(1);
   const names = useNameSearch(other);
   const { value, error, reload } = useResource(
@@ -95,12 +94,11 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
         names={names}
         connected={new Set(connections.map((it) => it[otherKey]))}
         total={paging.total}
-        endsFor={(otherId) =>
-          of === "source"
-            ? { sourceId: id, destinationId: otherId }
-            : { sourceId: otherId, destinationId: id }
-        }
-        reload={reload}
+        connect={async (otherId) => {
+          const [sourceId, destinationId] = of === "source" ? [id, otherId] : [otherId, id];
+          await client.call("POST /v2/connections", { body: { sourceId, destinationId } });
+          await reload();
+        }}
       />
     </>
   );
@@ -188,14 +186,10 @@ function ConnectForm(props: {
   connected: ReadonlySet<string>;
   /** Number of all sources or destinations that are already connected. */
   total: number;
-  /**
-   * Returns the source and the destination of the new connection. `id` is the source or destination
-   * that the user selected.
-   */
-  endsFor: (id: string) => { sourceId: string; destinationId: string };
-  reload: () => Promise<void>;
+  /** Connects the page's item to the source or destination that the user selected. */
+  connect: (id: string) => Promise<void>;
 }) {
-  const { label, names, connected, total, endsFor, reload } = props;
+  const { label, names, connected, total, connect } = props;
   const [selected, setSelected] = useState("");
   const areAllKnown = connected.size >= total;
   const first = areAllKnown ? names.found?.find(({ id }) => !connected.has(id)) : undefined;
@@ -215,10 +209,7 @@ function ConnectForm(props: {
         icon="link"
         needs="workspace:admin"
         disabledReason={id === undefined ? commonTexts.selectOne : undefined}
-        onClick={async () => {
-          await client.call("POST /v2/connections", { body: endsFor(id!) });
-          await reload();
-        }}
+        onClick={() => connect(id!)}
       >
         {commonTexts.connect}
       </Button>
