@@ -99,16 +99,15 @@ function whyDisabled({ needs, disabledReason }: Pick<ButtonProps, "needs" | "dis
   return permission === undefined ? disabledReason : commonTexts.requires(permission);
 }
 
-/** Switch that turns an item on or off, such as a destination. */
+/** Switch that turns an item on or off, such as a destination. It needs `workspace:admin`. */
 export function Switch(props: {
   children: ComponentChildren;
   on: boolean;
-  needs?: Permission;
   onChange: (on: boolean) => Promise<unknown>;
 }) {
   const { children, on, onChange } = props;
   const [waiting, setWaiting] = useState(false);
-  const reason = whyDisabled(props);
+  const reason = whyDisabled({ needs: "workspace:admin" });
 
   async function press() {
     if (reason !== undefined || waiting) return;

@@ -147,7 +147,6 @@ function ConnectionRow(props: {
       )}
       <Switch
         on={connection.enabled}
-        needs="workspace:admin"
         onChange={(enabled) =>
           change((ifMatch) =>
             client.call("PUT /v2/connections/{id}", { params, body: { enabled }, ifMatch }),

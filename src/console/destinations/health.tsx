@@ -133,7 +133,6 @@ function Facts(props: HealthProps & { known: Destination | DestinationRow }) {
       {destination && (
         <Switch
           on={destination.enabled}
-          needs="workspace:admin"
           onChange={async (enabled) => {
             await client.call("PUT /v2/destinations/{id}", { params: { id }, body: { enabled } });
             await reload();

@@ -153,7 +153,6 @@ function SourceFacts({ source, tag, reload }: SourceProps) {
     <>
       <Switch
         on={enabled}
-        needs="workspace:admin"
         onChange={async (on) => {
           await client.call("PUT /v2/sources/{id}", { params: { id }, body: { enabled: on } });
           await reload();
