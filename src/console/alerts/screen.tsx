@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import { PermissionRequired, ScreenHeader, Tabs } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
+import { TabbedScreen } from "../components/tabbed-screen.tsx";
 import { type Column, column, Pagination, TablePanel } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
@@ -17,28 +17,14 @@ type Alert = AnswerOf<"GET /v2/alerts">["alerts"][number];
 const RELOAD_MS = 10_000;
 
 const tabs = [
-  { name: "", text: commonTexts.alerts },
-  { name: "rules", text: alertsTexts.rules, needs: "workspace:admin" },
-  { name: "receivers", text: alertsTexts.receivers, needs: "workspace:admin" },
+  { name: "", text: commonTexts.alerts, Content: AlertList },
+  { name: "rules", text: alertsTexts.rules, Content: RuleList },
+  { name: "receivers", text: alertsTexts.receivers, Content: ReceiverList },
 ] as const;
 
 /** Alerts screen, with tabs for alerts, rules and receivers. */
 export function Screen({ subpath: [tab = ""] }: ScreenProps) {
-  const permission = missingPermission("workspace:admin");
-  return (
-    <>
-      <ScreenHeader title={commonTexts.alerts} />
-      <Tabs
-        tabs={tabs}
-        current={tab}
-        hrefOf={(name) => (name === "" ? hrefTo("alerts") : hrefTo("alerts", name))}
-      />
-      {tab === "" && <AlertList />}
-      {tab !== "" && permission !== undefined && <PermissionRequired permission={permission} />}
-      {permission === undefined && tab === "rules" && <RuleList />}
-      {permission === undefined && tab === "receivers" && <ReceiverList />}
-    </>
-  );
+  return <TabbedScreen screen="alerts" title={commonTexts.alerts} tabs={tabs} current={tab} />;
 }
 
 /** List of open and past alerts, open ones first. */

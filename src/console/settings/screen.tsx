@@ -1,19 +1,12 @@
 import { CopyableCode } from "../components/button.tsx";
-import {
-  FactList,
-  Loaded,
-  Panel,
-  PermissionRequired,
-  ScreenHeader,
-  SkeletonLine,
-  Tabs,
-} from "../components/layout.tsx";
+import { FactList, Loaded, Panel, SkeletonLine } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
+import { TabbedScreen } from "../components/tabbed-screen.tsx";
 import { Time } from "../components/time.tsx";
-import { client, missingPermission, session } from "../data/session.ts";
+import { client, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { isolated } from "../format.ts";
-import { hrefTo, type ScreenProps } from "../router.ts";
+import type { ScreenProps } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { settingsTexts } from "../texts/settings.ts";
 import { CredentialList } from "./credential-list.tsx";
@@ -22,30 +15,15 @@ import { PermissionBadges } from "./permissions.tsx";
 import { TokenList } from "./token-list.tsx";
 
 const tabs = [
-  { name: "", text: settingsTexts.workspace },
-  { name: "members", text: settingsTexts.members, needs: "workspace:admin" },
-  { name: "tokens", text: settingsTexts.tokens, needs: "workspace:admin" },
-  { name: "credentials", text: settingsTexts.credentials, needs: "workspace:admin" },
+  { name: "", text: settingsTexts.workspace, Content: WorkspaceFacts },
+  { name: "members", text: settingsTexts.members, Content: MemberList },
+  { name: "tokens", text: settingsTexts.tokens, Content: TokenList },
+  { name: "credentials", text: settingsTexts.credentials, Content: CredentialList },
 ] as const;
 
 /** Settings screen, with tabs for the workspace, its members, tokens and credentials. */
 export function Screen({ subpath: [tab = ""] }: ScreenProps) {
-  const permission = missingPermission("workspace:admin");
-  return (
-    <>
-      <ScreenHeader title={commonTexts.settings} />
-      <Tabs
-        tabs={tabs}
-        current={tab}
-        hrefOf={(name) => (name === "" ? hrefTo("settings") : hrefTo("settings", name))}
-      />
-      {tab === "" && <WorkspaceFacts />}
-      {tab !== "" && permission !== undefined && <PermissionRequired permission={permission} />}
-      {permission === undefined && tab === "members" && <MemberList />}
-      {permission === undefined && tab === "tokens" && <TokenList />}
-      {permission === undefined && tab === "credentials" && <CredentialList />}
-    </>
-  );
+  return <TabbedScreen screen="settings" title={commonTexts.settings} tabs={tabs} current={tab} />;
 }
 
 /** Shows the workspace, and the current session with its member, API token and permissions. */
