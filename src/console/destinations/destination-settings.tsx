@@ -14,9 +14,7 @@ import { useSettingsTest } from "./connection-test.tsx";
 import { type DestinationType, listDestinationTypes, typeOf } from "./destination-types.ts";
 import { EventFilterPanel } from "./filter/event-filter.tsx";
 
-interface SettingsProps extends StoredState {
-  destination: Destination;
-}
+type SettingsProps = StoredState & { destination: Destination };
 
 /** Panels with the forms that edit a destination's settings and its event filter. */
 export function DestinationSettings(props: SettingsProps) {

@@ -98,10 +98,7 @@ function DestinationPage({ id, tab }: { id: string; tab: string }) {
   );
 }
 
-interface ActionProps extends StoredState {
-  id: string;
-  destination: Destination | undefined;
-}
+type ActionProps = StoredState & { id: string; destination: Destination | undefined };
 
 function DestinationActions({ id, destination, tag, reload }: ActionProps) {
   return (

@@ -22,18 +22,15 @@ const bots = optionsByValue(texts.botModes);
 
 /** Form with a source's settings, such as its allowed origins and what it does with bots. */
 export function SettingsForm({ source, tag, reload }: StoredState & { source: Source }) {
+  const { id, settings: stored } = source;
   const form = useItemForm({
-    name: `source-settings/${source.id}`,
-    base: { ...source.settings },
+    name: `source-settings/${id}`,
+    base: { ...stored },
     tag,
     reload,
     savedText: texts.saved,
     send: (settings, ifMatch) =>
-      client.call("PUT /v2/sources/{id}", {
-        params: { id: source.id },
-        body: { settings },
-        ifMatch,
-      }),
+      client.call("PUT /v2/sources/{id}", { params: { id }, body: { settings }, ifMatch }),
     valuesOf: (now: { source: Source }) => ({ ...now.source.settings }),
     labelOf: (key) => texts.labels[key as keyof Settings],
   });

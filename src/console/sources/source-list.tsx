@@ -20,13 +20,11 @@ type SourceRow = Pick<ListedSource, "id" | "name" | "enabled"> & Partial<ListedS
 
 const columns: Column<SourceRow>[] = [
   itemColumn("sources"),
-  column.narrow(commonTexts.state, ({ enabled }) =>
-    enabled ? (
-      <Badge tone="good">{commonTexts.enabled}</Badge>
-    ) : (
-      <Badge>{commonTexts.disabled}</Badge>
-    ),
-  ),
+  column.narrow(commonTexts.state, ({ enabled }) => (
+    <Badge tone={enabled ? "good" : undefined}>
+      {enabled ? commonTexts.enabled : commonTexts.disabled}
+    </Badge>
+  )),
   column.number(
     sourceTexts.receivedRate,
     ({ receivedPerSecond }) =>
