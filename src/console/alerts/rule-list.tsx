@@ -145,7 +145,7 @@ function RuleForm({ answer, tag, close, reload }: FormContext<{ rule: Rule }>) {
           }))}
           path="/kind"
           value={kind}
-          // Items and a threshold of one kind are none of another.
+          // The items and the threshold of a rule mean nothing for a rule of another kind.
           onChange={(next) => set({ kind: next as Kind, subjectIds: [], threshold: "" })}
         />
       )}
@@ -275,7 +275,7 @@ const labels: Record<string, string> = {
 
 const valuesOf = ({ rule }: { rule: Rule }) => formValues(rule, labels);
 
-/** Returns the number in a field, or null for a blank field, which gets the default value. */
+/** Returns the number in a field, or null for a blank field: the server then uses its default. */
 const numberOf = (text: string) => (text === "" ? null : Number(text));
 
 const textOf = (value: number | undefined) => (value === undefined ? "" : String(value));

@@ -19,9 +19,9 @@ import { sourceTexts } from "../texts/sources.ts";
 import { tailTexts } from "../texts/tail.ts";
 
 /**
- * Texts and field names of the list, for the connections of a source and for the connections of a
- * destination. `ownKey` is the connection's field for the page's item, `otherKey` the field for the
- * connected item, and `other` the kind of the connected item.
+ * Texts and field names of the list of connections, by the kind of item on whose page the list is.
+ * `ownKey` is the connection's field for the page's item, `otherKey` the field for the connected
+ * item, and `other` the kind of the connected item.
  */
 const sides = {
   source: {

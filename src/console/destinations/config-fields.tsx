@@ -66,7 +66,7 @@ function JsonField(
   const entries = Object.entries(values);
   const others = Object.fromEntries(entries.filter(([key]) => !secrets.has(key)));
   const parsed = typed === undefined ? undefined : parseObject(typed);
-  // The form may set other values than those typed here, such as when changes are discarded.
+  // The form's values may differ from the typed text, such as after changes were discarded.
   const isTyped =
     typed !== undefined &&
     (parsed === undefined || JSON.stringify(parsed) === JSON.stringify(others));
@@ -87,7 +87,7 @@ function JsonField(
           value={isTyped ? typed : JSON.stringify(others, null, 2)}
           onInput={({ currentTarget }) => {
             const next = parseObject(currentTarget.value);
-            // Keeps the browser from submitting the form.
+            // The browser does not submit a form while one of its fields is invalid.
             currentTarget.setCustomValidity(next ? "" : destinationTexts.expectedJsonObject);
             setTyped(currentTarget.value);
             const kept = Object.fromEntries(entries.filter(([key]) => secrets.has(key)));
@@ -99,7 +99,7 @@ function JsonField(
   );
 }
 
-/** Parses a JSON object. Undefined for any other text. */
+/** Parses the text of a JSON object. Returns undefined for any other text. */
 function parseObject(text: string): FormValues | undefined {
   try {
     const value = parseToShow(text);

@@ -5,7 +5,7 @@ import { destinationTexts } from "../texts/destinations.ts";
 
 type Values = Record<string, unknown>;
 
-/** Replaces, in API answers, the secret part of a string, such as the password in a URL. */
+/** Text in API answers in place of the secret part of a string, such as the password in a URL. */
 const MASK = "***";
 
 /**

@@ -94,7 +94,7 @@ export function DestinationList({ state }: { state: string }) {
       {...permittedLoad<Row>(
         async (query) => {
           const { destinations, total } = await client.call("GET /v2/status/destinations", {
-            // The server refuses an order that it does not have.
+            // The order comes from the page's address. The server refuses an unknown one.
             query: { ...query, ...(state !== "" && { state }) } as DestinationListQuery,
           });
           return { items: destinations, total };

@@ -29,7 +29,7 @@ export function optionOf({ type, deliveredBy }: Pick<Destination, "type" | "deli
   return deliveredBy === "pixelmill" ? name : `${deliveredBy} ${name}`;
 }
 
-/** Returns the name under which a list of types shows a type. */
+/** Returns the label of a destination type in a list of types. */
 export function labelOfType({ type, deliveredBy }: DestinationType): string {
   return deliveredBy === "pixelmill" ? type : destinationTexts.typeOfRudderServer(type);
 }

@@ -21,7 +21,7 @@ import { ConnectionTest } from "./connection-test.tsx";
 import { LinkedTransformation } from "./linked-transformation.tsx";
 import { Trouble } from "./trouble.tsx";
 
-/** Milliseconds between two loads of the errors. */
+/** Milliseconds between two loads of the failure reasons. */
 const POLL_MS = 10_000;
 /** Maximum number of failure reasons that the page of a destination lists. */
 const REASONS_MAX = 5;

@@ -100,7 +100,7 @@ function NewDestinationForm(props: {
           deliveredBy,
           config: sentConfig,
           consentIds: consents,
-          // The settings of another type begin empty.
+          // A copy for which the user selects another type than the original's has no filter.
           ...(isCopy && copied.filter && { filter: copied.filter }),
         };
         const { destination } = await client.call("POST /v2/destinations", { body });

@@ -71,7 +71,7 @@ function columnsOf(reload: () => Promise<void>): Column<Replay>[] {
     }),
     column.plain(commonTexts.progress, (replay) => <ReplayProgress replay={replay} />),
     ...(["delivered", "dropped", "failed", "pending"] as const).map((count) =>
-      // A purge delivers nothing.
+      // A purge sends no events, so there is nothing to count.
       column.number<Replay>(commonTexts[count], ({ kind, counts }) =>
         kind === "purge" ? commonTexts.noFigure : formatCount(counts[count]),
       ),

@@ -61,7 +61,7 @@ function isOutcome(text: string): text is Outcome {
   return Object.hasOwn(searchTexts.outcomes, text);
 }
 
-/** Options of the outcome select. */
+/** Options of the field that selects an outcome. */
 export const outcomeOptions = [
   { value: "", text: commonTexts.allOutcomes },
   ...optionsByValue(searchTexts.outcomes),

@@ -14,7 +14,7 @@ import { commonTexts } from "../texts/common.ts";
 export interface FormContext<Answer> {
   /** Answer with the item that the form edits. Undefined when the form creates an item. */
   answer: Answer | undefined;
-  /** Header ETag of the item. */
+  /** Header ETag of the item's version in `answer`. */
   tag: string | undefined;
   close: () => void;
   reload: () => Promise<void>;
@@ -28,7 +28,10 @@ export const editColumn = <Item extends { name: string }>(edit: (item: Item) => 
     </button>
   ));
 
-/** List in pages, with a dialog that adds or edits an item, and a button that deletes one. */
+/**
+ * List of items in pages, with a button for a new item, and a button in each row that deletes its
+ * item. A dialog has the form for a new item or for the one to edit.
+ */
 export function PagedList<
   Item extends { id: string; name: string },
   Page extends { paging: { total: number } },
@@ -55,7 +58,7 @@ export function PagedList<
   const [page, setPage] = useState(1);
   const [opened, setOpened] = useState<{ item?: Item }>();
   const { value, error, reload } = useResource(() => load(page), [title, page]);
-  // A form that is saved later than the user has opened another one closes only itself.
+  // A save may end after the user has opened another form, which must then stay open.
   const close = () => setOpened((shown) => (shown === opened ? undefined : shown));
   const deleteColumn: Column<Item> = column.narrow("", (item) => (
     <DeleteButton
@@ -129,6 +132,9 @@ function LoadedForm<Answer>(
   );
 }
 
-/** Returns the values of a stored item that have a label in its form. Absent ones are null. */
+/**
+ * Returns the values that the form for a stored item shows: those with a label in `labels`. A value
+ * that the item lacks is null.
+ */
 export const formValues = (item: object, labels: Record<string, string>): Values =>
   Object.fromEntries(Object.keys(labels).map((key) => [key, (item as Values)[key] ?? null]));

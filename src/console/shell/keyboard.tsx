@@ -123,7 +123,7 @@ const RESULTS_MAX = 40;
 const found = signal<readonly PaletteEntry[]>([]);
 /** Number of searches on the server. An answer counts only if no later search has begun. */
 let searches = 0;
-// Another user may sign in next.
+// The next user to sign in may not see what this user has found.
 effect(() => {
   if (session.value) return;
   searches++;

@@ -55,7 +55,7 @@ export function SignInAgain() {
 function SignInForm() {
   const [token, setToken] = useState("");
   const { submit, busy, error } = useSubmit(() => signIn(token.trim()));
-  // Without an answer, the form still accepts a token, and reports the failure itself.
+  // If this request fails, the form still accepts a token, and a submit shows its own error.
   const { value: provider } = useResource(
     async () => (await client.call("GET /v2/sign-in")).signIn.provider,
     [],
@@ -80,7 +80,7 @@ function SignInForm() {
             <a
               class="button main"
               href={provider.path}
-              // The tab of an expired session keeps what was typed, and follows the sign-in.
+              // After the session has expired, another tab opens: this one keeps what was typed.
               target={isExpired.value ? "_blank" : undefined}
               onClick={rememberScreen}
             >

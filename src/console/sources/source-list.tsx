@@ -53,7 +53,7 @@ export function SourceList({ isNew }: { isNew: boolean }) {
         {...permittedLoad<SourceRow>(
           async (query) => {
             const { sources, total } = await client.call("GET /v2/status/sources", {
-              // The server refuses an order that it does not have.
+              // The order comes from the page's address. The server refuses an unknown one.
               query: query as SourceListQuery,
             });
             return { items: sources, total };
