@@ -4,104 +4,52 @@ import type { Permission } from "./data/model.ts";
 import type { ScreenProps } from "./router.ts";
 import { commonTexts } from "./texts/common.ts";
 
-interface Screen {
+/** By the name of a screen, the function that loads its code when the screen is first opened. */
+const loads = {
+  "": () => import("./overview/screen.tsx"),
+  sources: () => import("./sources/screen.tsx"),
+  destinations: () => import("./destinations/screen.tsx"),
+  transformations: async () => ({ Screen: (await codeScreens()).TransformationScreen }),
+  libraries: async () => ({ Screen: (await codeScreens()).LibraryScreen }),
+  events: () => import("./tail/screen.tsx"),
+  search: () => import("./search/screen.tsx"),
+  "dead-letters": () => import("./dead-letters/screen.tsx"),
+  replays: () => import("./replays/screen.tsx"),
+  alerts: () => import("./alerts/screen.tsx"),
+  audit: () => import("./audit/screen.tsx"),
+  settings: () => import("./settings/screen.tsx"),
+  system: () => import("./system/screen.tsx"),
+} satisfies Record<string, () => Promise<{ Screen: ComponentType<ScreenProps> }>>;
+
+const codeScreens = () => import("./code/screens.tsx");
+
+interface ScreenEntry {
   /** First segment of the screen's route. Empty for the overview. */
-  name: string;
+  name: keyof typeof loads;
   title: string;
   icon: IconName;
   /** Permissions of which the session must have at least one to open the screen. */
   needs?: readonly Permission[];
-  /** Loads the screen's code when the screen is first opened. */
-  load(): Promise<{ Screen: ComponentType<ScreenProps> }>;
 }
 
-/** All screens of the console, in the order of the sidebar. */
-export const screens: readonly Screen[] = [
-  {
-    name: "",
-    title: commonTexts.overview,
-    icon: "overview",
-    load: () => import("./overview/screen.tsx"),
-  },
-  {
-    name: "sources",
-    title: commonTexts.sources,
-    icon: "source",
-    needs: ["events:read", "workspace:admin"],
-    load: () => import("./sources/screen.tsx"),
-  },
-  {
-    name: "destinations",
-    title: commonTexts.destinations,
-    icon: "destination",
-    needs: ["events:read", "workspace:admin"],
-    load: () => import("./destinations/screen.tsx"),
-  },
-  {
-    name: "transformations",
-    title: commonTexts.transformations,
-    icon: "code",
-    load: async () => ({ Screen: (await import("./code/screens.tsx")).TransformationScreen }),
-  },
-  {
-    name: "libraries",
-    title: commonTexts.libraries,
-    icon: "library",
-    load: async () => ({ Screen: (await import("./code/screens.tsx")).LibraryScreen }),
-  },
-  {
-    name: "events",
-    title: commonTexts.liveTail,
-    icon: "tail",
-    needs: ["events:read"],
-    load: () => import("./tail/screen.tsx"),
-  },
-  {
-    name: "search",
-    title: commonTexts.eventSearch,
-    icon: "search",
-    needs: ["events:read"],
-    load: () => import("./search/screen.tsx"),
-  },
-  {
-    name: "dead-letters",
-    title: commonTexts.deadLetters,
-    icon: "letter",
-    needs: ["events:read"],
-    load: () => import("./dead-letters/screen.tsx"),
-  },
-  {
-    name: "replays",
-    title: commonTexts.replays,
-    icon: "turn",
-    needs: ["events:read"],
-    load: () => import("./replays/screen.tsx"),
-  },
-  {
-    name: "alerts",
-    title: commonTexts.alerts,
-    icon: "alert",
-    needs: ["events:read"],
-    load: () => import("./alerts/screen.tsx"),
-  },
-  {
-    name: "audit",
-    title: commonTexts.auditLog,
-    icon: "clock",
-    needs: ["audit:read"],
-    load: () => import("./audit/screen.tsx"),
-  },
-  {
-    name: "settings",
-    title: commonTexts.settings,
-    icon: "settings",
-    load: () => import("./settings/screen.tsx"),
-  },
-  {
-    name: "system",
-    title: commonTexts.system,
-    icon: "system",
-    needs: ["workspace:admin"],
-    load: () => import("./system/screen.tsx"),
-  },
+/** Permissions of which one suffices to see sources and destinations. */
+const readers: readonly Permission[] = ["events:read", "workspace:admin"];
+
+const entries: readonly ScreenEntry[] = [
+  { name: "", title: commonTexts.overview, icon: "overview" },
+  { name: "sources", title: commonTexts.sources, icon: "source", needs: readers },
+  { name: "destinations", title: commonTexts.destinations, icon: "destination", needs: readers },
+  { name: "transformations", title: commonTexts.transformations, icon: "code" },
+  { name: "libraries", title: commonTexts.libraries, icon: "library" },
+  { name: "events", title: commonTexts.liveTail, icon: "tail", needs: ["events:read"] },
+  { name: "search", title: commonTexts.eventSearch, icon: "search", needs: ["events:read"] },
+  { name: "dead-letters", title: commonTexts.deadLetters, icon: "letter", needs: ["events:read"] },
+  { name: "replays", title: commonTexts.replays, icon: "turn", needs: ["events:read"] },
+  { name: "alerts", title: commonTexts.alerts, icon: "alert", needs: ["events:read"] },
+  { name: "audit", title: commonTexts.auditLog, icon: "clock", needs: ["audit:read"] },
+  { name: "settings", title: commonTexts.settings, icon: "settings" },
+  { name: "system", title: commonTexts.system, icon: "system", needs: ["workspace:admin"] },
 ];
+
+/** All screens of the console, in the order of the sidebar. */
+export const screens = entries.map((entry) => ({ ...entry, load: loads[entry.name] }));

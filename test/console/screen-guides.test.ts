@@ -5,7 +5,7 @@ import { anchors } from "../docs/markdown.ts";
 
 test("every screen has a page of the guide that exists, with the heading it names", async () => {
   const screens = await Bun.file("src/console/screens.ts").text();
-  const names = [...screens.matchAll(/^ {4}name: "(.*)",$/gm)].map(([, name]) => name!);
+  const names = [...screens.matchAll(/^ {2}\{ name: "(.*?)",/gm)].map(([, name]) => name!);
   expect(Object.keys(screenGuides).sort()).toEqual(names.sort());
   for (const target of Object.values(screenGuides)) {
     const [page = "", anchor] = target.split("#");
