@@ -10,7 +10,6 @@ export type Destination = AnswerOf<"GET /v2/destinations">["destinations"][numbe
 export type Connection = AnswerOf<"GET /v2/connections">["connections"][number];
 
 export type Overview = AnswerOf<"GET /v2/overview">;
-export type SourceOverview = Overview["sources"][number];
 export type TransformationOverview = Overview["transformations"][number];
 export type DestinationOverview = Overview["destinations"][number];
 

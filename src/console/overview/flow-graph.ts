@@ -1,21 +1,9 @@
 import {
   type DestinationOverview,
   type Overview,
-  type SourceOverview,
   statesByUrgency,
   type TransformationOverview,
 } from "../data/model.ts";
-
-/**
- * Node of the graph's middle column: a transformation, or the node `PASS_THROUGH` for events that
- * no transformation changes.
- */
-interface TransformationNode {
-  id: string;
-  transformation: TransformationOverview | undefined;
-  /** Events per second. An event counts once, even if several destinations get it. */
-  rate: number;
-}
 
 /**
  * Edge between nodes of neighbouring columns. `from` and `to` are the rows of the two nodes,
@@ -32,14 +20,6 @@ export interface FlowEdge {
   isDown: boolean;
 }
 
-interface FlowGraph {
-  sources: readonly SourceOverview[];
-  transformations: readonly TransformationNode[];
-  destinations: readonly DestinationOverview[];
-  /** Edges from sources to transformations, and edges from transformations to destinations. */
-  edges: readonly [readonly FlowEdge[], readonly FlowEdge[]];
-}
-
 /** Maximum number of nodes per column. The table below the graph lists all connections. */
 const ROWS_MAX = 12;
 /** Id of the node for events that go to destinations without a transformation. */
@@ -49,7 +29,7 @@ export const PASS_THROUGH = "pass-through";
  * Builds the graph of the overview. Sources are sorted by rate. Destinations are sorted by the
  * urgency of their states, and those with equal states by rate.
  */
-export function buildFlowGraph(overview: Overview): FlowGraph {
+export function buildFlowGraph(overview: Overview) {
   const sources = overview.sources
     .toSorted(
       (one, other) =>
@@ -69,14 +49,16 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
   // Each of the destinations' transformations has a row.
   const transformationRow = ({ transformationId = PASS_THROUGH }: DestinationOverview) =>
     rowOf.get(transformationId)!;
-  const toDestinations = destinations.map((destination, to) => ({
-    from: transformationRow(destination),
-    to,
-    rate: destination.rates.delivered,
-    failed: destination.rates.failed,
-    isOff: ["paused", "unconnected", "external"].includes(destination.state),
-    isDown: ["down", "suspended", "blocked"].includes(destination.state) || destination.rejecting,
-  }));
+  const toDestinations = destinations.map(
+    (destination, to): FlowEdge => ({
+      from: transformationRow(destination),
+      to,
+      rate: destination.rates.delivered,
+      failed: destination.rates.failed,
+      isOff: ["paused", "unconnected", "external"].includes(destination.state),
+      isDown: ["down", "suspended", "blocked"].includes(destination.state) || destination.rejecting,
+    }),
+  );
 
   const fromSources = new Map<string, FlowEdge>();
   for (const { sourceId, destinationId, enabled, rates } of overview.connections) {
@@ -99,21 +81,26 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
   const taken = Map.groupBy(fromSources.values(), ({ to }) => to);
   const transformations = named.map((node, row) => ({
     ...node,
+    /** Events per second. An event counts once, even if several destinations get it. */
     rate: (taken.get(row) ?? []).reduce((sum, { rate }) => sum + rate, 0),
   }));
   return {
     sources,
     transformations,
     destinations,
-    edges: [[...fromSources.values()], toDestinations],
+    /** Edges from sources to transformations, and edges from transformations to destinations. */
+    edges: [[...fromSources.values()], toDestinations] as const,
   };
 }
 
-/** Returns a node for each transformation of the destinations, in the destinations' order. */
+/**
+ * Returns the nodes of the graph's middle column, in the destinations' order: a node for each of
+ * their transformations, and the node `PASS_THROUGH` for events that no transformation changes.
+ */
 function transformationNodes(
   destinations: readonly DestinationOverview[],
   transformations: readonly TransformationOverview[],
-): Omit<TransformationNode, "rate">[] {
+) {
   const ids = new Set(destinations.map((it) => it.transformationId ?? PASS_THROUGH));
   return [...ids].map((id) => ({
     id,

@@ -3,19 +3,7 @@ import { retryDelayMs } from "../data/retry.ts";
 import { client } from "../data/session.ts";
 import { EventBuffer } from "./event-buffer.ts";
 
-export interface TailState {
-  buffer: EventBuffer;
-  /** Number that changes whenever the screen must render the events of the buffer again. */
-  tick: number;
-  state: "connecting" | "open" | "ended";
-  /** Error with which the live tail ended. Undefined while it is open. */
-  error: unknown;
-  /** Events per second. An event counts once, even if the tail has several messages about it. */
-  perSecond: number;
-  /** Number of messages that the server skipped because the browser or the network was too slow. */
-  missed: number;
-  reconnect(): void;
-}
+export type TailState = ReturnType<typeof useTail>;
 
 interface TailFilter {
   sourceId?: string;
@@ -30,32 +18,36 @@ const RENDER_MS = 250;
  */
 const SLICE_MS = 8;
 
-interface TailCounters {
-  buffer: EventBuffer;
-  messages: number;
-  events: number;
-  missed: number;
-  renderedAt: number;
-}
+/** Buffer of a tail that begins, with what has arrived since the latest render. */
+const newCounters = () => ({
+  buffer: new EventBuffer(),
+  messages: 0,
+  events: 0,
+  missed: 0,
+  renderedAt: performance.now(),
+});
+type TailCounters = ReturnType<typeof newCounters>;
 
 /**
  * Component state that follows the live tail (stream of new events). First it fills the buffer with
  * the recent events in the server's memory. After the stream has ended, it connects again and adds
  * the events missed in between. When `filter` changes, it empties the buffer.
  */
-export function useTail(filter: TailFilter): TailState {
+export function useTail(filter: TailFilter) {
   const counters = useRef<TailCounters>(null);
-  counters.current ??= {
-    buffer: new EventBuffer(),
-    messages: 0,
-    events: 0,
-    missed: 0,
-    renderedAt: performance.now(),
-  };
+  counters.current ??= newCounters();
   const bufferedKey = useRef<string | undefined>(undefined);
   const [attempt, setAttempt] = useState(0);
-  const [rendered, setRendered] = useState({ tick: 0, perSecond: 0, missed: 0 });
-  const [state, setState] = useState<TailState["state"]>("connecting");
+  const [rendered, setRendered] = useState({
+    /** Number that changes whenever the screen must render the events of the buffer again. */
+    tick: 0,
+    /** Events per second. An event counts once, even if the tail has several messages about it. */
+    perSecond: 0,
+    /** Number of messages that the server skipped as the browser or the network was too slow. */
+    missed: 0,
+  });
+  const [state, setState] = useState<"connecting" | "open" | "ended">("connecting");
+  /** Error with which the live tail ended. Undefined while it is open. */
   const [error, setError] = useState<unknown>();
   const key = JSON.stringify(filter);
 
@@ -66,21 +58,17 @@ export function useTail(filter: TailFilter): TailState {
     bufferedKey.current = key;
     setState("connecting");
     let retry: ReturnType<typeof setTimeout> | undefined;
+    const onEnd = (endError?: unknown) => {
+      if (stop.signal.aborted) return;
+      setState("ended");
+      setError(endError);
+      retry = setTimeout(() => setAttempt((before) => before + 1), retryDelayMs(endError));
+    };
     readTail(filter, stop.signal, current, () => {
       setState("open");
       setError(undefined);
       void addRecentEvents(filter, stop.signal, current);
-    })
-      .then(
-        () => undefined,
-        (thrown: unknown) => thrown,
-      )
-      .then((endError) => {
-        if (stop.signal.aborted) return;
-        setState("ended");
-        setError(endError);
-        retry = setTimeout(() => setAttempt((before) => before + 1), retryDelayMs(endError));
-      });
+    }).then(() => onEnd(), onEnd);
     return () => {
       stop.abort();
       clearTimeout(retry);
