@@ -49,16 +49,14 @@ export function buildFlowGraph(overview: Overview) {
   // Each of the destinations' transformations has a row.
   const transformationRow = ({ transformationId = PASS_THROUGH }: DestinationOverview) =>
     rowOf.get(transformationId)!;
-  const toDestinations = destinations.map(
-    (destination, to): FlowEdge => ({
-      from: transformationRow(destination),
-      to,
-      rate: destination.rates.delivered,
-      failed: destination.rates.failed,
-      isOff: ["paused", "unconnected", "external"].includes(destination.state),
-      isDown: ["down", "suspended", "blocked"].includes(destination.state) || destination.rejecting,
-    }),
-  );
+  const toDestinations: FlowEdge[] = destinations.map((destination, to) => ({
+    from: transformationRow(destination),
+    to,
+    rate: destination.rates.delivered,
+    failed: destination.rates.failed,
+    isOff: ["paused", "unconnected", "external"].includes(destination.state),
+    isDown: ["down", "suspended", "blocked"].includes(destination.state) || destination.rejecting,
+  }));
 
   const fromSources = new Map<string, FlowEdge>();
   for (const { sourceId, destinationId, enabled, rates } of overview.connections) {

@@ -80,27 +80,12 @@ function OverviewStats({ overview: { totals } }: { overview: Overview }) {
   return <StatList class="six" figures={figures} />;
 }
 
+const { source, destination, testEvent, transformation } = overviewTexts.steps;
 const steps = [
-  {
-    title: overviewTexts.stepSource,
-    text: overviewTexts.stepSourceHint,
-    href: hrefTo("sources", "new"),
-  },
-  {
-    title: overviewTexts.stepDestination,
-    text: overviewTexts.stepDestinationHint,
-    href: hrefTo("destinations", "new"),
-  },
-  {
-    title: overviewTexts.stepTestEvent,
-    text: overviewTexts.stepTestEventHint,
-    href: hrefTo("sources"),
-  },
-  {
-    title: overviewTexts.stepTransformation,
-    text: overviewTexts.stepTransformationHint,
-    href: hrefTo("transformations"),
-  },
+  { ...source, href: hrefTo("sources", "new") },
+  { ...destination, href: hrefTo("destinations", "new") },
+  { ...testEvent, href: hrefTo("sources") },
+  { ...transformation, href: hrefTo("transformations") },
 ];
 
 function FirstSteps() {

@@ -11,16 +11,22 @@ export const overviewTexts = {
   noIssues: "No issues",
   issues: "Issues",
   eventFlow: "Event flow",
-  stepSource: "Create a source",
-  stepSourceHint: "Your pages send its write key with each event.",
-  stepDestination: "Create a destination",
-  stepDestinationHint:
-    "It receives the events: a webhook, a database, Kafka, an object store or a file.",
-  stepTestEvent: "Connect them, and send a test event",
-  stepTestEventHint: "The page of the source shows its delivery.",
-  stepTransformation: "Write a transformation",
-  stepTransformationHint: "JavaScript or Python that changes, drops or adds events.",
   firstSteps: "First steps",
+  steps: {
+    source: { title: "Create a source", text: "Your pages send its write key with each event." },
+    destination: {
+      title: "Create a destination",
+      text: "It receives the events: a webhook, a database, Kafka, an object store or a file.",
+    },
+    testEvent: {
+      title: "Connect them, and send a test event",
+      text: "The page of the source shows its delivery.",
+    },
+    transformation: {
+      title: "Write a transformation",
+      text: "JavaScript or Python that changes, drops or adds events.",
+    },
+  },
   pendingFor: (events: number, seconds: number) =>
     `${formatCompact(events)} pending, ${formatDuration(seconds)}`,
   failedRate: (perSecond: number) => `${formatRate(perSecond)} failed`,
