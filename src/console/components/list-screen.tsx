@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Permission } from "../data/model.ts";
 import { missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -10,7 +10,7 @@ import { ErrorNotice } from "./error-notice.tsx";
 import type { IconName } from "./icon.tsx";
 import { ItemLink } from "./item-link.tsx";
 import { Panel, ScreenHeader } from "./layout.tsx";
-import { SearchField } from "./search-field.tsx";
+import { SearchField, useSearchedPages } from "./search-field.tsx";
 import { type Column, column, Pagination, Table } from "./table.tsx";
 
 const PAGE_ITEMS = 50;
@@ -59,8 +59,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
 }) {
   const { screen, title, singular, icon, createPermission, load, columns, children } = props;
   const { inputs = [], pollMs, filters, isSortable = true } = props;
-  const [text, setText] = useState("");
-  const [page, setPage] = useState(1);
+  const { text, page, setPage, search } = useSearchedPages();
   const sort = currentRoute.value.query.get("sort") ?? "";
   useEffect(() => setPage(1), [JSON.stringify([inputs, sort])]);
   const { value, error, reload } = useResource(
@@ -85,14 +84,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
       <ErrorNotice error={error} retry={reload} />
       <Panel flush>
         <header>
-          <SearchField
-            label={commonTexts.searchIn(title)}
-            value={text}
-            onInput={(typed) => {
-              setText(typed);
-              setPage(1);
-            }}
-          />
+          <SearchField label={commonTexts.searchIn(title)} {...search} />
           {filters}
         </header>
         <Table

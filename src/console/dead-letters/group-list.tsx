@@ -1,10 +1,9 @@
-import { useState } from "preact/hooks";
 import { DEAD_LETTER_FILTER_GROUPS_MAX } from "../../settings/limits.ts";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { NamedLink } from "../components/item-link.tsx";
 import { Badge, Panel, ScreenHeader } from "../components/layout.tsx";
 import { NameFilter } from "../components/name-select.tsx";
-import { SearchField } from "../components/search-field.tsx";
+import { SearchField, useSearchedPages } from "../components/search-field.tsx";
 import { type Column, column, Pagination, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { DeadLetterGroup, DeadLetterGroups } from "../data/model.ts";
@@ -26,8 +25,7 @@ const PAGE_ITEMS = 50;
  */
 export function GroupList({ destinationId }: { destinationId: string | undefined }) {
   const names = useNames();
-  const [text, setText] = useState("");
-  const [page, setPage] = useState(1);
+  const { text, page, setPage, search } = useSearchedPages();
   const filter = destinationId === undefined ? {} : { destinationId };
   const load = () => client.call("GET /v2/dead-letter-groups", { query: filter });
   const { value, error, reload } = useResource(load, [destinationId], POLL_MS);
@@ -91,14 +89,7 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
       )}
       <Panel flush>
         <header>
-          <SearchField
-            label={deadLetterTexts.searchReasons}
-            value={text}
-            onInput={(typed) => {
-              setText(typed);
-              setPage(1);
-            }}
-          />
+          <SearchField label={deadLetterTexts.searchReasons} {...search} />
           <NameFilter
             kind="destination"
             label={commonTexts.destination}

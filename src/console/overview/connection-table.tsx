@@ -1,8 +1,7 @@
-import { useState } from "preact/hooks";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { ItemLink } from "../components/item-link.tsx";
 import { Badge } from "../components/layout.tsx";
-import { SearchField } from "../components/search-field.tsx";
+import { SearchField, useSearchedPages } from "../components/search-field.tsx";
 import { type Column, column, Pagination, Table } from "../components/table.tsx";
 import type { ConnectionRow } from "../data/model.ts";
 import { client } from "../data/session.ts";
@@ -44,8 +43,7 @@ const columns: Column<ConnectionRow>[] = [
 
 /** Table of all connections with their event rates, in pages. Connections that fail come first. */
 export function ConnectionTable() {
-  const [text, setText] = useState("");
-  const [page, setPage] = useState(1);
+  const { text, page, setPage, search } = useSearchedPages();
   const { value, error, reload } = useResource(
     () => client.call("GET /v2/status/connections", { query: { page, count: PAGE_ITEMS, text } }),
     [page, text],
@@ -56,14 +54,7 @@ export function ConnectionTable() {
       <ErrorNotice error={error} retry={reload} />
       {(text !== "" || (value?.total ?? 0) > PAGE_ITEMS) && (
         <header>
-          <SearchField
-            label={overviewTexts.searchConnections}
-            value={text}
-            onInput={(typed) => {
-              setText(typed);
-              setPage(1);
-            }}
-          />
+          <SearchField label={overviewTexts.searchConnections} {...search} />
         </header>
       )}
       <Table
