@@ -175,13 +175,8 @@ export function CopyableCode({ value, name }: { value: string; name: string }) {
 }
 
 /** Button that pauses what a screen reads again and again, and resumes it. */
-export function PauseButton({
-  isPaused,
-  onPause,
-}: {
-  isPaused: boolean;
-  onPause(isPaused: boolean): void;
-}) {
+export function PauseButton(props: { isPaused: boolean; onPause: (isPaused: boolean) => void }) {
+  const { isPaused, onPause } = props;
   return (
     <Button
       icon={isPaused ? "play" : "pause"}

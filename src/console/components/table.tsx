@@ -131,19 +131,18 @@ class TableRow<Row> extends Component<RowProps<Row>> {
 /** Panel with a table of loaded rows, or with the error if they cannot be loaded. */
 export function TablePanel<Row>(
   props: TableProps<Row> & {
-    title?: string;
     error: unknown;
     retry: () => unknown;
     /** Content below the table, such as a button for further rows. */
     children?: ComponentChildren;
   },
 ) {
-  const { error, retry, children, title, ...table } = props;
+  const { error, retry, children, ...table } = props;
   return (
     <>
       <ErrorNotice error={error} retry={retry} />
       {(table.rows !== undefined || error === undefined) && (
-        <Panel flush {...(title && { title })}>
+        <Panel flush>
           <Table {...table} />
           {children}
         </Panel>

@@ -1,26 +1,23 @@
 import { commonTexts } from "../../texts/common.ts";
 import { Button } from "../button.tsx";
 import { withCode } from "../inline-code.tsx";
-import { TextField } from "./fields.tsx";
+import { type FieldProps, TextField } from "./fields.tsx";
 
 /**
  * Field for a secret. It says whether a secret is stored, because the API never returns one. A
  * blank field keeps the stored secret. A button removes a stored optional secret: the value is then
  * null.
  */
-export function SecretField(props: {
-  label: string;
-  hint?: string | undefined;
-  /** JSON pointer to the secret in the request's body. */
-  path: string;
-  optional?: boolean;
-  required: boolean;
-  /** Whether the server has stored the secret; undefined in a form that creates an item. */
-  isSet: boolean | undefined;
-  /** The typed secret. Null if the user removes the stored secret. */
-  value: string | null;
-  onChange: (value: string | null) => void;
-}) {
+export function SecretField(
+  props: FieldProps & {
+    required: boolean;
+    /** Whether the server has stored the secret; undefined in a form that creates an item. */
+    isSet: boolean | undefined;
+    /** The typed secret. Null if the user removes the stored secret. */
+    value: string | null;
+    onChange: (value: string | null) => void;
+  },
+) {
   const { isSet, value, onChange, hint, ...field } = props;
   const { label, optional } = field;
   const isRemoved = value === null;
