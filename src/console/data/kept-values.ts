@@ -31,31 +31,25 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     setEdited(keptValues.get(key));
   }, [key]);
 
-  function discard(): void {
-    keptValues.delete(key);
-    setEdited(undefined);
+  function keep(values: EditedValues | undefined): void {
+    if (values === undefined) keptValues.delete(key);
+    else keptValues.set(key, values);
+    setEdited(values);
   }
 
   return {
     ...shown,
     isEdited: edited !== undefined,
-    edit(values: Values) {
-      const { base, tag } = shown;
-      const next = { base, tag, values };
-      keptValues.set(key, next);
-      setEdited(next);
-    },
-    discard,
+    edit: (values: Values) => keep({ base: shown.base, tag: shown.tag, values }),
+    discard: () => keep(undefined),
     /**
      * Drops the unsaved values after the server has stored them as `saved`. Values that the user
      * has typed since the component was rendered stay unsaved.
      */
     settle(saved: Values) {
       const latest = keptValues.get(key);
-      if (latest === undefined || latest === edited) return discard();
-      const next = { ...latest, base: saved };
-      keptValues.set(key, next);
-      setEdited(next);
+      const isSettled = latest === undefined || latest === edited;
+      keep(isSettled ? undefined : { ...latest, base: saved });
     },
   };
 }
