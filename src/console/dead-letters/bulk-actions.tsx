@@ -1,3 +1,4 @@
+import type { InputOf } from "../../api/client.ts";
 import { DEAD_LETTERS_PAGE_MAX } from "../../settings/limits.ts";
 import { Button } from "../components/button.tsx";
 import { confirmAction } from "../components/dialog.tsx";
@@ -144,17 +145,13 @@ async function send(action: BulkAction, { selection, count }: BulkTarget): Promi
   return isJob;
 }
 
-type RequestBody =
-  | { ids: string[] }
-  | { filter: object; before: string; expected: number; all?: true };
+type RequestBody = InputOf<"POST /v2/dead-letters/replay">[0]["body"];
 
 /**
  * Sends one request to replay or purge dead letters (events that were given up). Resolves with the
  * number of dead letters that were replayed or purged.
  */
 async function post(action: BulkAction, body: RequestBody): Promise<number> {
-  if (action === "replay") {
-    return (await client.call("POST /v2/dead-letters/replay", { body })).replayed;
-  }
-  return (await client.call("POST /v2/dead-letters/purge", { body })).purged;
+  const answer = await client.call(`POST /v2/dead-letters/${action}`, { body });
+  return "replayed" in answer ? answer.replayed : answer.purged;
 }

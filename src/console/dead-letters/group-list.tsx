@@ -49,6 +49,7 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
     if (count === 0 || groupIds.length > DEAD_LETTER_FILTER_GROUPS_MAX) return undefined;
     return { selection: { filter: { groupIds }, before }, count, failures };
   };
+  const describe = lowerCase === "" ? deadLetterTexts.all : deadLetterTexts.matching;
   const matches = value && matchesOf(value);
   const target = value && targetOf(value);
   return (
@@ -67,11 +68,7 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
             target={target}
             reload={reload}
             loadTarget={async () => targetOf(await load())}
-            description={
-              lowerCase === ""
-                ? deadLetterTexts.all(target.count)
-                : deadLetterTexts.matching(target.count)
-            }
+            description={describe(target.count)}
           />
         )}
         {matches !== undefined &&

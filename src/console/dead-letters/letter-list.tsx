@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { QueryOf } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { ItemName } from "../components/item-link.tsx";
@@ -30,10 +31,7 @@ const PAGE_ITEMS = 50;
  */
 type LetterGroup = DeadLetterGroup & Partial<DeadLetterGroupDetails>;
 
-interface LetterFilter {
-  groupId?: string;
-  destinationId?: string;
-}
+type LetterFilter = Pick<QueryOf<"GET /v2/dead-letters">, "groupId" | "destinationId">;
 
 /** Query parameters of the page's address that say which dead letters or groups to list. */
 export type LetterListQuery = Record<"groupId" | "destinationId" | "all", string | undefined>;
@@ -85,6 +83,7 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   const areGroupsLoaded = groups.value !== undefined || groups.error !== undefined;
   const target =
     value && areGroupsLoaded ? targetOf(value, groups.value ?? value.deadLetters) : undefined;
+  const describe = selected.size > 0 ? deadLetterTexts.selected : deadLetterTexts.all;
   const isPageSelected = letters?.every(({ id }) => selected.has(id)) === true;
   const { destinationId } = filter;
   const total = value?.paging.total ?? 0;
@@ -103,11 +102,7 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
         {target !== undefined && target.count > 0 && (
           <BulkActions
             target={target}
-            description={
-              selected.size > 0
-                ? deadLetterTexts.selected(selected.size)
-                : deadLetterTexts.all(target.count)
-            }
+            description={describe(target.count)}
             reload={restart}
             loadTarget={async () => {
               const query = { ...filter, count: 1 };

@@ -118,7 +118,11 @@ function OpenInEditor({ letter }: { letter: DeadLetter }) {
 }
 
 function LetterActions({ letter, list }: { letter: DeadLetter; list: LetterListQuery }) {
-  const body = { ids: [letter.id] };
+  async function act(action: "replay" | "purge", done: string): Promise<void> {
+    await client.call(`POST /v2/dead-letters/${action}`, { body: { ids: [letter.id] } });
+    showToast(done);
+    navigate(hrefTo("dead-letters", list));
+  }
   return (
     <>
       {letter.line === undefined && letter.transformationVersionId && (
@@ -128,11 +132,7 @@ function LetterActions({ letter, list }: { letter: DeadLetter; list: LetterListQ
       <Button
         icon="turn"
         needs="events:replay"
-        onClick={async () => {
-          await client.call("POST /v2/dead-letters/replay", { body });
-          showToast(deadLetterTexts.eventRequeued);
-          navigate(hrefTo("dead-letters", list));
-        }}
+        onClick={() => act("replay", deadLetterTexts.eventRequeued)}
       >
         {deadLetterTexts.replay}
       </Button>
@@ -143,11 +143,7 @@ function LetterActions({ letter, list }: { letter: DeadLetter; list: LetterListQ
           title={deadLetterTexts.purgeOneQuestion}
           text={deadLetterTexts.purgeOneConsequence}
           action={deadLetterTexts.purge}
-          onConfirm={async () => {
-            await client.call("POST /v2/dead-letters/purge", { body });
-            showToast(deadLetterTexts.deadLetterDeleted);
-            navigate(hrefTo("dead-letters", list));
-          }}
+          onConfirm={() => act("purge", deadLetterTexts.deadLetterDeleted)}
         >
           {deadLetterTexts.purge}
         </ConfirmButton>
