@@ -19,10 +19,11 @@ export function templateCode({ code }: CodeTemplate, language: string): string |
   return language === "javascript" ? code.javascript : code.python;
 }
 
-const dropInternal: CodeTemplate = {
-  name: "dropInternal",
-  code: {
-    javascript: `// Events of your own people and of test machines are dropped.
+export const codeTemplates: readonly CodeTemplate[] = [
+  {
+    name: "dropInternal",
+    code: {
+      javascript: `// Events of your own people and of test machines are dropped.
 const emailDomains = ["example.com"];
 const ips = ["203.0.113.7"];
 
@@ -34,7 +35,7 @@ export function transformEvent(event) {
   return event;
 }
 `,
-    python: `# Events of your own people and of test machines are dropped.
+      python: `# Events of your own people and of test machines are dropped.
 EMAIL_DOMAINS = {"example.com"}
 IPS = {"203.0.113.7"}
 
@@ -47,15 +48,14 @@ def transformEvent(event, metadata):
         return None
     return event
 `,
+    },
+    event: { type: "track", event: "Signed up", properties: { email: "ada@EXAMPLE.com" } },
+    outputs: [],
   },
-  event: { type: "track", event: "Signed up", properties: { email: "ada@EXAMPLE.com" } },
-  outputs: [],
-};
-
-const removePersonalData: CodeTemplate = {
-  name: "removePersonalData",
-  code: {
-    javascript: `// These fields are removed wherever they are, and IP addresses lose their last part.
+  {
+    name: "removePersonalData",
+    code: {
+      javascript: `// These fields are removed wherever they are, and IP addresses lose their last part.
 const personal = new Set([
   "email",
   "phone",
@@ -86,7 +86,7 @@ function shortened(ip) {
     : ip.replace(/\\d+$/, "0");
 }
 `,
-    python: `import re
+      python: `import re
 
 # These fields are removed wherever they are, and IP addresses lose their last part.
 PERSONAL = {"email", "phone", "firstName", "lastName", "address"}
@@ -121,27 +121,26 @@ def shortened(ip):
         return ":".join(ip.split(":")[:3]) + "::"
     return re.sub(r"\\d+$", "0", ip)
 `,
-  },
-  event: {
-    type: "track",
-    event: "Ordered",
-    request_ip: "198.51.100.23",
-    properties: { total: 12, customer: { email: "ada@example.org", plan: "pro" }, phone: "1" },
-  },
-  outputs: [
-    {
+    },
+    event: {
       type: "track",
       event: "Ordered",
-      request_ip: "198.51.100.0",
-      properties: { total: 12, customer: { plan: "pro" } },
+      request_ip: "198.51.100.23",
+      properties: { total: 12, customer: { email: "ada@example.org", plan: "pro" }, phone: "1" },
     },
-  ],
-};
-
-const rename: CodeTemplate = {
-  name: "rename",
-  code: {
-    javascript: `// Names of events and of their properties: as they arrive, and as the destination expects them.
+    outputs: [
+      {
+        type: "track",
+        event: "Ordered",
+        request_ip: "198.51.100.0",
+        properties: { total: 12, customer: { plan: "pro" } },
+      },
+    ],
+  },
+  {
+    name: "rename",
+    code: {
+      javascript: `// Names of events and of their properties: as they arrive, and as the destination expects them.
 const events = { "Signed up": "sign_up", Ordered: "purchase" };
 const properties = { total: "value", orderId: "transaction_id" };
 
@@ -156,7 +155,7 @@ export function transformEvent(event) {
   return event;
 }
 `,
-    python: `# Names of events and of their properties: as they arrive, and as the destination expects them.
+      python: `# Names of events and of their properties: as they arrive, and as the destination expects them.
 EVENTS = {"Signed up": "sign_up", "Ordered": "purchase"}
 PROPERTIES = {"total": "value", "orderId": "transaction_id"}
 
@@ -168,25 +167,24 @@ def transformEvent(event, metadata):
     event["properties"] = {PROPERTIES.get(key, key): value for key, value in properties.items()}
     return event
 `,
-  },
-  event: {
-    type: "track",
-    event: "Ordered",
-    properties: { total: 12, orderId: "o-1", plan: "pro" },
-  },
-  outputs: [
-    {
-      type: "track",
-      event: "purchase",
-      properties: { value: 12, transaction_id: "o-1", plan: "pro" },
     },
-  ],
-};
-
-const split: CodeTemplate = {
-  name: "split",
-  code: {
-    javascript: `// An event with a list of products becomes one event for each product.
+    event: {
+      type: "track",
+      event: "Ordered",
+      properties: { total: 12, orderId: "o-1", plan: "pro" },
+    },
+    outputs: [
+      {
+        type: "track",
+        event: "purchase",
+        properties: { value: 12, transaction_id: "o-1", plan: "pro" },
+      },
+    ],
+  },
+  {
+    name: "split",
+    code: {
+      javascript: `// An event with a list of products becomes one event for each product.
 export function transformEvent(event) {
   const { products, ...properties } = event.properties ?? {};
   if (!Array.isArray(products)) return event;
@@ -197,7 +195,7 @@ export function transformEvent(event) {
   }));
 }
 `,
-    python: `# An event with a list of products becomes one event for each product.
+      python: `# An event with a list of products becomes one event for each product.
 def transformEvent(event, metadata):
     properties = dict(event.get("properties", {}))
     products = properties.pop("products", None)
@@ -212,33 +210,32 @@ def transformEvent(event, metadata):
         for index, product in enumerate(products)
     ]
 `,
-  },
-  event: {
-    type: "track",
-    event: "Ordered",
-    messageId: "m-1",
-    properties: { orderId: "o-1", products: [{ sku: "tea" }, { sku: "cup" }] },
-  },
-  outputs: [
-    {
+    },
+    event: {
       type: "track",
       event: "Ordered",
-      messageId: "m-1-0",
-      properties: { orderId: "o-1", sku: "tea" },
+      messageId: "m-1",
+      properties: { orderId: "o-1", products: [{ sku: "tea" }, { sku: "cup" }] },
     },
-    {
-      type: "track",
-      event: "Ordered",
-      messageId: "m-1-1",
-      properties: { orderId: "o-1", sku: "cup" },
-    },
-  ],
-};
-
-const lookUp: CodeTemplate = {
-  name: "lookUp",
-  code: {
-    javascript: `// Adds what another service knows about the user. CRM_TOKEN is a credential of the workspace.
+    outputs: [
+      {
+        type: "track",
+        event: "Ordered",
+        messageId: "m-1-0",
+        properties: { orderId: "o-1", sku: "tea" },
+      },
+      {
+        type: "track",
+        event: "Ordered",
+        messageId: "m-1-1",
+        properties: { orderId: "o-1", sku: "cup" },
+      },
+    ],
+  },
+  {
+    name: "lookUp",
+    code: {
+      javascript: `// Adds what another service knows about the user. CRM_TOKEN is a credential of the workspace.
 const service = "https://crm.example.com/users/";
 
 export async function transformEvent(event) {
@@ -255,18 +252,11 @@ export async function transformEvent(event) {
   return event;
 }
 `,
+    },
+    event: { type: "track", event: "Signed up", userId: "u 1", properties: {} },
+    outputs: [
+      { type: "track", event: "Signed up", userId: "u 1", properties: { segment: "enterprise" } },
+    ],
+    credentials: ["CRM_TOKEN"],
   },
-  event: { type: "track", event: "Signed up", userId: "u 1", properties: {} },
-  outputs: [
-    { type: "track", event: "Signed up", userId: "u 1", properties: { segment: "enterprise" } },
-  ],
-  credentials: ["CRM_TOKEN"],
-};
-
-export const codeTemplates: readonly CodeTemplate[] = [
-  dropInternal,
-  removePersonalData,
-  rename,
-  split,
-  lookUp,
 ];
