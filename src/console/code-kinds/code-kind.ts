@@ -22,20 +22,11 @@ export type ListedCode = AnswerOf<"GET /v2/code">["code"][number];
 type CodeListQuery = QueryOf<"GET /v2/code">;
 export type Language = Revision["language"];
 
-interface CodeInput {
-  name: string;
-  description: string;
-  code: string;
-  language: Language;
-}
+type CodeInput = Pick<Revision, "name" | "description" | "code" | "language">;
 
-type Events = Record<string, unknown>[];
-
-interface CodeChange {
-  code: string;
-  description: string;
+interface CodeChange extends Omit<CodeInput, "name"> {
   /** Test events to save with a transformation. Each publication runs the code on them. */
-  events?: Events;
+  events?: Record<string, unknown>[];
   /** Reason for the change, as the user has written it. */
   note?: string;
 }
@@ -105,7 +96,7 @@ function codeKind(kind: "transformation" | "library", labels: CodeLabels) {
     },
     save(
       id: string,
-      { language, events, ...change }: CodeChange & { language: Language },
+      { language, events, ...change }: CodeChange,
       publish: boolean,
       ifMatch: string | undefined,
     ): Promise<CodeItem> {
