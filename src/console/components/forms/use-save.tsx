@@ -14,19 +14,7 @@ import { fieldsOf } from "./use-fields.ts";
  * Shows each form field that both the user and another user have changed, with both values. The
  * user chooses one value for each field.
  */
-export function FieldConflicts(props: {
-  conflict: SaveConflict;
-  /** Returns the label of the field with the key `key`. */
-  labelOf: (key: string) => string;
-  /**
-   * Returns the schema of the field with the key `key`. It says which parts of the value are
-   * secret.
-   */
-  schemaOf: (key: string) => JsonSchema;
-  /** Keys of the fields for which this user chose the values that another user saved. */
-  takenFromOthers: ReadonlySet<string>;
-  onChoose: (key: string, takesTheirs: boolean) => void;
-}) {
+export function FieldConflicts(props: NonNullable<ReturnType<typeof useSave>["conflict"]>) {
   const { conflict, labelOf, schemaOf, takenFromOthers, onChoose } = props;
   const notice = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
@@ -126,22 +114,21 @@ export function useItemForm(
  * Component state for saving an item that another user may change while the form is open. If both
  * have changed the same field, this user chooses one of the two values, and then saves again.
  */
-export function useSave(item: {
-  base: Values;
-  tag: string | undefined;
-  send: (values: Values, tag: string | undefined) => Promise<unknown>;
-  valuesOf: (current: never) => Values;
-  labelOf: (key: string) => string;
-  /** Returns the schema of the field with this key. It says which parts of the value are secret. */
-  schemaOf?: (key: string) => JsonSchema | undefined;
-}) {
+export function useSave(
+  item: Omit<Parameters<typeof saveValues>[0], "yours" | "isSecret"> & {
+    /** Returns the label of the field with this key. */
+    labelOf: (key: string) => string;
+    /** Returns the schema of the field with this key, which says what parts of it are secret. */
+    schemaOf?: (key: string) => JsonSchema | undefined;
+  },
+) {
   const [conflict, setConflict] = useState<SaveConflict>();
   const schemaOf = (key: string) => item.schemaOf?.(key) ?? {};
+  /** Keys of the fields for which this user chose the values that another user saved. */
   const [takenFromOthers, setTaken] = useState<ReadonlySet<string>>(new Set());
 
   /** Saves the values. Resolves with false if the user must first resolve conflicts. */
   async function save(yours: Values): Promise<boolean> {
-    const { send, valuesOf, labelOf } = item;
     // Once the user has seen the values of others, these are what the next save starts from.
     const seen = conflict && {
       base: conflict.theirs,
@@ -150,16 +137,13 @@ export function useSave(item: {
     };
     try {
       const others = await saveValues({
-        base: item.base,
-        tag: item.tag,
+        ...item,
         yours,
         ...seen,
-        send,
-        valuesOf,
         isSecret: (key) => hasSecret(schemaOf(key)),
       });
       setConflict(undefined);
-      if (others.length > 0) showToast(conflictTexts.alsoChanged(others.map(labelOf)));
+      if (others.length > 0) showToast(conflictTexts.alsoChanged(others.map(item.labelOf)));
       return true;
     } catch (error) {
       if (!(error instanceof SaveConflict)) throw error;
