@@ -10,6 +10,7 @@ import { showToast } from "../components/toasts.ts";
 import { CodeEditor } from "../editor/code-editor.tsx";
 import { testCaseTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
+import type { JsonObject } from "./event-rows.ts";
 import { parseEvents } from "./run-report.ts";
 import { type SuiteResult, suiteBadge } from "./run-results.tsx";
 import { type TestCase, type TestCaseInput, type TestCases, tagOf } from "./use-test-cases.ts";
@@ -20,8 +21,8 @@ export function TestCaseList(props: {
   /** Results of the last run. */
   results: readonly SuiteResult[];
   /** Event for a new test case. If present, the form for a new test case opens at once with it. */
-  newFrom: Record<string, unknown> | undefined;
-  outputsOf: (input: Record<string, unknown>[]) => Promise<unknown[]>;
+  newFrom: JsonObject | undefined;
+  outputsOf: (input: JsonObject[]) => Promise<unknown[]>;
 }) {
   const { testCases, results, newFrom, outputsOf } = props;
   const [edited, setEdited] = useState<Partial<TestCase> | undefined>(
@@ -66,33 +67,25 @@ export function TestCaseList(props: {
       {edited && (
         <TestCaseForm
           testCase={edited}
+          testCases={testCases}
           outputsOf={outputsOf}
           onClose={() => setEdited(undefined)}
-          onSave={(input, tag) => testCases.save(input, edited.id, tag)}
-          onSaved={() => {
-            setEdited(undefined);
-            showToast(testCaseTexts.saved);
-          }}
         />
       )}
     </div>
   );
 }
 
-type JsonObject = Record<string, unknown>;
-
 /** Dialog in which the user writes a test case: input events and expected outputs. */
 function TestCaseForm(props: {
   /** The test case to change, or the initial content of a new test case. */
   testCase: Partial<TestCase>;
+  testCases: TestCases;
   /** Runs the code in the editor on events. Rejects when an event fails. */
   outputsOf: (input: JsonObject[]) => Promise<unknown[]>;
-  /** Stores the test case. With `tag`, it replaces the stored test case that has this ETag. */
-  onSave: (input: TestCaseInput, tag: string | undefined) => Promise<unknown>;
-  onSaved: () => void;
   onClose: () => void;
 }) {
-  const { testCase, outputsOf, onSave, onSaved, onClose } = props;
+  const { testCase, testCases, outputsOf, onClose } = props;
   const [name, setName] = useState(testCase.name ?? "");
   const [input, setInput] = useState(() => eventsText(testCase.input ?? []));
   const [expected, setExpected] = useState(() => jsonText(testCase.expectedOutput));
@@ -101,7 +94,7 @@ function TestCaseForm(props: {
   const { save, conflict } = useSave({
     base: stored ? valuesOf({ testCase: stored }) : {},
     tag: stored && tagOf(stored),
-    send: (values, tag) => onSave(values as unknown as TestCaseInput, tag),
+    send: (values, tag) => testCases.save(values as unknown as TestCaseInput, testCase.id, tag),
     valuesOf,
     labelOf: (key) => labels[key] ?? key,
   });
@@ -136,7 +129,9 @@ function TestCaseForm(props: {
           withInput(async (events) => {
             const expectedOutput = parseOutputs(expected);
             const { description } = testCase;
-            if (await save({ name, description, input: events, expectedOutput })) onSaved();
+            if (!(await save({ name, description, input: events, expectedOutput }))) return;
+            onClose();
+            showToast(testCaseTexts.saved);
           })
         }
       >
