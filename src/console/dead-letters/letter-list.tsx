@@ -123,11 +123,10 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
             icon: "check",
             title: deadLetterTexts.noDeadLetters,
             text: deadLetterTexts.noLettersHint,
-            action: (
-              <a class="button" href={hrefTo("dead-letters", { destinationId })}>
-                {deadLetterTexts.allReasons}
-              </a>
-            ),
+            link: {
+              href: hrefTo("dead-letters", { destinationId }),
+              text: deadLetterTexts.allReasons,
+            },
           }}
         />
         {letters !== undefined && letters.length > 0 && (

@@ -67,11 +67,7 @@ export function ConnectionTable() {
             ? {
                 icon: "link",
                 ...overviewTexts.noConnections,
-                action: (
-                  <a class="button" href={hrefTo("sources")}>
-                    {commonTexts.sources}
-                  </a>
-                ),
+                link: { href: hrefTo("sources"), text: commonTexts.sources },
               }
             : { icon: "search", ...commonTexts.noNameFound(text) }
         }

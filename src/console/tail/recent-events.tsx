@@ -105,15 +105,6 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
 
 function NoRecentEvents({ isFiltered, search }: { isFiltered: boolean; search: string }) {
   if (isFiltered) return <p class="inside quiet">{tailTexts.noRecentMatches}</p>;
-  return (
-    <EmptyState
-      icon="tail"
-      {...tailTexts.noRecentEvents}
-      action={
-        <a class="button" href={search}>
-          {commonTexts.eventSearch}
-        </a>
-      }
-    />
-  );
+  const link = { href: search, text: commonTexts.eventSearch };
+  return <EmptyState icon="tail" {...tailTexts.noRecentEvents} link={link} />;
 }

@@ -176,10 +176,6 @@ function TailStateBadge(props: {
 function NoEvents({ isFiltered, state }: { isFiltered: boolean; state: TailState["state"] }) {
   if (isFiltered) return <EmptyState icon="search" {...tailTexts.noMatches} />;
   if (state !== "open") return <EmptyState icon="tail" {...tailTexts.notOpen[state]} />;
-  const link = (
-    <a class="button" href={hrefTo("sources")}>
-      {tailTexts.sendTestEvent}
-    </a>
-  );
-  return <EmptyState icon="tail" {...tailTexts.noEventsYet} action={link} />;
+  const link = { href: hrefTo("sources"), text: tailTexts.sendTestEvent };
+  return <EmptyState icon="tail" {...tailTexts.noEventsYet} link={link} />;
 }
