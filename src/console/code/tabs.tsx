@@ -12,7 +12,7 @@ import { showToast } from "../components/toasts.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useNameSearch } from "../data/use-name-search.ts";
 import { useFirstNames } from "../data/use-names.ts";
-import { useResource } from "../data/use-resource.ts";
+import { useAnswer } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 import { withoutPrefix } from "../testing/run-report.ts";
 import { codeLogTexts, codeTexts } from "../texts/code.ts";
@@ -37,11 +37,8 @@ function LogTable({ transformationId }: { transformationId: string }) {
   const [text, setText] = useState("");
   const [isPaused, setPaused] = useState(false);
   const query = { transformationId, limit: LINES_MAX, ...(text !== "" && { text }) };
-  const { value, error, reload } = useResource(
-    () => client.call("GET /v2/logs", { query }),
-    [query],
-    isPaused ? undefined : REFRESH_MS,
-  );
+  const everyMs = isPaused ? undefined : REFRESH_MS;
+  const { value, error, reload } = useAnswer("GET /v2/logs", { query }, everyMs);
   const { lines, missingNodes = [] } = value ?? {};
   return (
     <>

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { RequestRefused } from "../../api/client.ts";
+import { type ClientKey, type InputOf, RequestRefused } from "../../api/client.ts";
 import { asksToWait, useRetry } from "./retry.ts";
+import { client } from "./session.ts";
 
 export type LoadedResource<T> = ReturnType<typeof useResource<T>>;
 
@@ -84,4 +85,14 @@ export function useResource<T>(
     /** Loads the resource again. Resolves once `value` or `error` has the result of the load. */
     reload,
   };
+}
+
+/** Component state for the answer to a GET request, like `useResource`. */
+export function useAnswer<Key extends ClientKey>(
+  key: Key,
+  input?: InputOf<Key>[0],
+  everyMs?: number,
+) {
+  const load = () => client.call(key, ...([input] as InputOf<Key>));
+  return useResource(load, [key, input], everyMs);
 }

@@ -15,7 +15,7 @@ import type {
 } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useFirstNames } from "../data/use-names.ts";
-import { useResource } from "../data/use-resource.ts";
+import { useAnswer, useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
 import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -49,13 +49,8 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   const [starts, setStarts] = useState<readonly (string | undefined)[]>([undefined]);
   const [selected, setSelected] = useState<ReadonlyMap<string, DeadLetter>>(new Map());
   const after = starts.at(-1);
-  const { value, error, reload } = useResource(
-    () =>
-      client.call("GET /v2/dead-letters", {
-        query: { ...filter, count: PAGE_ITEMS, ...(after !== undefined && { after }) },
-      }),
-    [filter, after],
-  );
+  const query = { ...filter, count: PAGE_ITEMS, ...(after !== undefined && { after }) };
+  const { value, error, reload } = useAnswer("GET /v2/dead-letters", { query });
   const groups = useResource(() => groupsOf(filter), [filter]);
   const group = filter.groupId === undefined ? undefined : groups.value?.[0];
   const letters = value?.deadLetters;

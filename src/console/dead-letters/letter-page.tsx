@@ -11,7 +11,7 @@ import { eventName } from "../data/event-name.ts";
 import type { DeadLetter } from "../data/model.ts";
 import { addSampleEvent } from "../data/sample-events.ts";
 import { client } from "../data/session.ts";
-import { useResource } from "../data/use-resource.ts";
+import { useAnswer } from "../data/use-resource.ts";
 import { formatCount, formatDuration } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { MakeTestCase } from "../testing/make-test-case.tsx";
@@ -27,11 +27,8 @@ import { ResponseDetails } from "./receiver-response.tsx";
  * link opens.
  */
 export function DeadLetterPage({ id, list }: { id: string; list: LetterListQuery }) {
-  const resource = useResource(
-    async () => (await client.call("GET /v2/dead-letters/{id}", { params: { id } })).deadLetter,
-    [id],
-  );
-  const { value } = resource;
+  const resource = useAnswer("GET /v2/dead-letters/{id}", { params: { id } });
+  const value = resource.value?.deadLetter;
   return (
     <>
       <ScreenHeader
@@ -41,7 +38,9 @@ export function DeadLetterPage({ id, list }: { id: string; list: LetterListQuery
       >
         {value && <LetterActions letter={value} list={list} />}
       </ScreenHeader>
-      <Loaded resource={resource}>{(letter) => <LetterDetails letter={letter} />}</Loaded>
+      <Loaded resource={resource}>
+        {({ deadLetter }) => <LetterDetails letter={deadLetter} />}
+      </Loaded>
     </>
   );
 }
@@ -101,11 +100,8 @@ function LetterFacts({ letter }: { letter: DeadLetter }) {
  */
 function OpenInEditor({ letter }: { letter: DeadLetter }) {
   const { destinationId, event, line, column } = letter;
-  const { value } = useResource(
-    () =>
-      client.call("GET /v2/destinations/{id}/transformation", { params: { id: destinationId } }),
-    [destinationId],
-  );
+  const params = { id: destinationId };
+  const { value } = useAnswer("GET /v2/destinations/{id}/transformation", { params });
   if (value === undefined) return null;
   return (
     <a

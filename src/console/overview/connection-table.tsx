@@ -4,8 +4,7 @@ import { Badge } from "../components/layout.tsx";
 import { SearchField, useSearchedPages } from "../components/search-field.tsx";
 import { type Column, column, Pagination, Table } from "../components/table.tsx";
 import type { ConnectionRow } from "../data/model.ts";
-import { client } from "../data/session.ts";
-import { useResource } from "../data/use-resource.ts";
+import { useAnswer } from "../data/use-resource.ts";
 import { DestinationStateBadge } from "../destinations/destination-state.tsx";
 import { formatCount, formatDuration, formatRate } from "../format.ts";
 import { hrefTo } from "../router.ts";
@@ -44,11 +43,8 @@ const columns: Column<ConnectionRow>[] = [
 /** Table of all connections with their event rates, in pages. Connections that fail come first. */
 export function ConnectionTable() {
   const { text, page, setPage, search } = useSearchedPages();
-  const { value, error, reload } = useResource(
-    () => client.call("GET /v2/status/connections", { query: { page, count: PAGE_ITEMS, text } }),
-    [page, text],
-    POLL_MS,
-  );
+  const query = { page, count: PAGE_ITEMS, text };
+  const { value, error, reload } = useAnswer("GET /v2/status/connections", { query }, POLL_MS);
   return (
     <>
       <ErrorNotice error={error} retry={reload} />

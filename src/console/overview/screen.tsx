@@ -1,7 +1,7 @@
 import { EmptyState, Loaded, Panel, ScreenHeader, StatList } from "../components/layout.tsx";
 import type { Overview } from "../data/model.ts";
-import { client, missingPermission, session } from "../data/session.ts";
-import { useResource } from "../data/use-resource.ts";
+import { missingPermission, session } from "../data/session.ts";
+import { useAnswer } from "../data/use-resource.ts";
 import { formatCount, formatDuration, formatRate, isolated } from "../format.ts";
 import { MetricCharts } from "../metrics/metric-charts.tsx";
 import { hrefTo } from "../router.ts";
@@ -34,7 +34,7 @@ export function Screen() {
 }
 
 function LiveOverview() {
-  const resource = useResource(() => client.call("GET /v2/overview"), [], POLL_MS);
+  const resource = useAnswer("GET /v2/overview", {}, POLL_MS);
   return (
     <Loaded resource={resource}>{(overview) => <OverviewPanels overview={overview} />}</Loaded>
   );

@@ -6,9 +6,8 @@ import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
 import { addSampleEvent } from "../data/sample-events.ts";
-import { client } from "../data/session.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
-import { useResource } from "../data/use-resource.ts";
+import { useAnswer } from "../data/use-resource.ts";
 import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { hrefTo } from "../router.ts";
 import { MakeTestCase } from "../testing/make-test-case.tsx";
@@ -103,10 +102,10 @@ function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; rec
 
 /** Shows how many events wait for a destination and, if known, since when and why. */
 function Waiting({ destinationId: id }: { destinationId: string }) {
-  const load = () => client.call("GET /v2/status/destinations/{id}", { params: { id } });
-  const destination = useResource(load, [id], STATUS_MS).value?.destination;
-  if (destination === undefined) return null;
-  const { state, since, reason, lagEvents, lagSeconds } = destination;
+  const key = "GET /v2/status/destinations/{id}";
+  const { value } = useAnswer(key, { params: { id } }, STATUS_MS);
+  if (value === undefined) return null;
+  const { state, since, reason, lagEvents, lagSeconds } = value.destination;
   const waitsFor = (tailTexts.waitsFor as Record<string, string>)[state];
   return (
     <div class="stack close">
