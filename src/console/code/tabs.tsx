@@ -88,24 +88,19 @@ const columns: Column<CodeLogLine>[] = [
 ];
 
 /** Lists the destinations linked to a transformation, and lets the user link or unlink some. */
-export function DestinationLinks({ newest, published, reload }: CodeContext) {
-  const { id } = newest;
+export function DestinationLinks(context: CodeContext) {
+  const { newest, published, reload } = context;
   const linked = published?.destinations ?? [];
   const disconnect = async (destinationId: string) => {
     const key = "POST /transformations/{id}/disconnectFromDestination";
-    await client.call(key, { params: { id }, body: { destinationId } });
+    await client.call(key, { params: { id: newest.id }, body: { destinationId } });
     await reload();
   };
   return (
     <>
       <Panel title={commonTexts.connect}>
         {missingPermission("workspace:admin") === undefined ? (
-          <ConnectForm
-            id={id}
-            linked={linked.map((it) => it.id)}
-            disabledReason={published ? undefined : codeTexts.publishFirst}
-            reload={reload}
-          />
+          <ConnectForm {...context} />
         ) : (
           <p class="quiet">{codeTexts.connectRequiresAdmin}</p>
         )}
@@ -148,19 +143,14 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
   );
 }
 
-function ConnectForm(props: {
-  id: string;
-  linked: readonly string[];
-  disabledReason: string | undefined;
-  reload: () => Promise<void>;
-}) {
-  const { id, linked, disabledReason, reload } = props;
+function ConnectForm({ newest, published, reload }: CodeContext) {
   const names = useNameSearch("destination");
   const [selected, setSelected] = useState("");
+  const missing = published ? codeTexts.selectDestinationFirst : codeTexts.publishFirst;
 
   async function connect() {
     const key = "POST /transformations/{id}/connectToDestination";
-    await client.call(key, { params: { id }, body: { destinationId: selected } });
+    await client.call(key, { params: { id: newest.id }, body: { destinationId: selected } });
     showToast(codeTexts.connected);
     setSelected("");
     await reload();
@@ -175,15 +165,13 @@ function ConnectForm(props: {
         hint={codeTexts.connectHint}
         none={commonTexts.selectOne}
         names={names}
-        without={new Set(linked)}
+        without={new Set(published?.destinations?.map(({ id }) => id))}
       />
       <div class="ends">
         <Button
           icon="link"
           needs={missingPermission("destinations:connect") ?? "transformations:connect"}
-          disabledReason={
-            disabledReason ?? (selected === "" ? codeTexts.selectDestinationFirst : undefined)
-          }
+          disabledReason={published && selected !== "" ? undefined : missing}
           onClick={connect}
         >
           {commonTexts.connect}

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import {
   type CodeContext,
-  type CodeKindInfo,
   editorLanguage,
   type Language,
   libraries,
@@ -24,14 +23,10 @@ import { NoteField, PublishDetails } from "./publishing/publish-details.tsx";
 import type { Editor } from "./use-editor.ts";
 
 /** Buttons to run, save, publish and discard the edited code. */
-export function EditorToolbar(props: {
-  kind: CodeKindInfo;
-  language: Language;
-  editor: Editor;
-  isLive: boolean;
-}) {
-  const { kind, editor, isLive } = props;
+export function EditorToolbar({ context, editor }: { context: CodeContext; editor: Editor }) {
+  const { kind, newest, published } = context;
   const { busy, isChanged } = editor;
+  const isLive = !isChanged && published?.versionId === newest.versionId;
   const [isHelpOpen, setHelpOpen] = useState(false);
   const { format } = editor.codeFormat;
   return (
@@ -69,7 +64,7 @@ export function EditorToolbar(props: {
       <Button icon="info" onClick={() => setHelpOpen(true)}>
         {codeTexts.functions}
       </Button>
-      {isHelpOpen && <FunctionHelp language={props.language} onClose={() => setHelpOpen(false)} />}
+      {isHelpOpen && <FunctionHelp language={newest.language} onClose={() => setHelpOpen(false)} />}
       {isChanged && (
         <span class="row">
           <Badge tone="warn">{codeTexts.unsaved}</Badge>

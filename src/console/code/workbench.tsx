@@ -27,9 +27,9 @@ const sides: readonly { value: Side; text: string }[] = [
 
 /** Part of the screen in which the user writes, runs, saves and publishes code. */
 export function Workbench(context: CodeContext) {
-  const { kind, newest, published } = context;
+  const { kind, newest } = context;
   const editor = useEditor(context);
-  const { events, libraryName, position, isChanged, report, run, save } = editor;
+  const { events, libraryName, position, report, run, save } = editor;
   const [realEvents, setRealEvents] = useState<readonly unknown[]>([]);
   useEffect(() => {
     let isStale = false;
@@ -73,12 +73,7 @@ export function Workbench(context: CodeContext) {
   }, [formatErrors]);
   return (
     <>
-      <EditorToolbar
-        kind={kind}
-        language={newest.language}
-        editor={editor}
-        isLive={!isChanged && published?.versionId === newest.versionId}
-      />
+      <EditorToolbar context={context} editor={editor} />
       {editor.isOutdated && (
         <p class="notice warn row" role="status">
           {conflictTexts.olderBase}
