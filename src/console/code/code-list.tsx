@@ -69,9 +69,7 @@ function columnsOf(kind: CodeKindInfo): Column<CodeRow>[] {
       ),
       "name",
     ),
-    column.narrow(commonTexts.state, (row) => (
-      <CodeStateBadge isPublished={row.isPublished} suspended={row.suspended} />
-    )),
+    column.narrow(commonTexts.state, (row) => <CodeStateBadge {...row} />),
     column.plain(
       kind === libraries ? codeTexts.importedAs : commonTexts.destinations,
       ({ destinations = [], importName }) =>

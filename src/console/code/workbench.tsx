@@ -139,13 +139,7 @@ export function Workbench(context: CodeContext) {
           />
         </section>
       </div>
-      {editor.mergeRequest && (
-        <MergeDialog
-          request={editor.mergeRequest}
-          onUse={editor.useMerged}
-          onClose={editor.closeMerge}
-        />
-      )}
+      {editor.mergeRequest && <MergeDialog {...editor} request={editor.mergeRequest} />}
       {editor.publishReport && (
         <PublishDialog context={context} editor={editor} report={editor.publishReport} />
       )}

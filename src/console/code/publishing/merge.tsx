@@ -96,12 +96,10 @@ interface MergeRequest {
 }
 
 /** Dialog to merge the code of the editor with a revision that another user saved. */
-export function MergeDialog(props: {
-  request: MergeRequest;
-  onUse: (code: string) => void;
-  onClose: () => void;
-}) {
-  const { request, onUse, onClose } = props;
+export function MergeDialog(
+  props: Pick<ReturnType<typeof useMerge>, "useMerged" | "closeMerge"> & { request: MergeRequest },
+) {
+  const { request, useMerged, closeMerge } = props;
   const { base, yours, theirs } = request;
   const merged = useMemo(() => mergeTexts(base, yours, theirs.code), [request]);
   const [result, setResult] = useState(merged.text);
@@ -112,7 +110,7 @@ export function MergeDialog(props: {
     base: { label: conflictTexts.before, text: base },
   };
   return (
-    <Dialog title={conflictTexts.mergeTitle} onClose={onClose} broad>
+    <Dialog title={conflictTexts.mergeTitle} onClose={closeMerge} broad>
       <p>
         {conflictTexts.mergeExplain}{" "}
         {merged.overlaps === 0 ? conflictTexts.noOverlaps : conflictTexts.overlaps(merged.overlaps)}
@@ -130,9 +128,9 @@ export function MergeDialog(props: {
         onChange={setResult}
       />
       <div class="ends">
-        <Button onClick={onClose}>{commonTexts.cancel}</Button>
-        <Button onClick={() => onUse(theirs.code)}>{conflictTexts.takeTheirs}</Button>
-        <Button kind="main" onClick={() => onUse(result)}>
+        <Button onClick={closeMerge}>{commonTexts.cancel}</Button>
+        <Button onClick={() => useMerged(theirs.code)}>{conflictTexts.takeTheirs}</Button>
+        <Button kind="main" onClick={() => useMerged(result)}>
           {conflictTexts.useResult}
         </Button>
       </div>
