@@ -10,7 +10,6 @@ export type Destination = AnswerOf<"GET /v2/destinations">["destinations"][numbe
 export type Connection = AnswerOf<"GET /v2/connections">["connections"][number];
 
 export type Overview = AnswerOf<"GET /v2/overview">;
-export type TransformationOverview = Overview["transformations"][number];
 export type DestinationOverview = Overview["destinations"][number];
 
 export type DestinationRow = AnswerOf<"GET /v2/status/destinations">["destinations"][number];

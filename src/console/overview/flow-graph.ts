@@ -1,9 +1,4 @@
-import {
-  type DestinationOverview,
-  type Overview,
-  statesByUrgency,
-  type TransformationOverview,
-} from "../data/model.ts";
+import { type DestinationOverview, type Overview, statesByUrgency } from "../data/model.ts";
 
 /**
  * Edge between nodes of neighbouring columns. `from` and `to` are the rows of the two nodes,
@@ -44,11 +39,10 @@ export function buildFlowGraph(overview: Overview) {
         one.name.localeCompare(other.name),
     )
     .slice(0, ROWS_MAX);
-  const named = transformationNodes(destinations, overview.transformations);
-  const rowOf = new Map(named.map(({ id }, row) => [id, row]));
-  // Each of the destinations' transformations has a row.
+  /** Ids of the nodes of the middle column: the destinations' transformations, in their order. */
+  const ids = [...new Set(destinations.map((it) => it.transformationId ?? PASS_THROUGH))];
   const transformationRow = ({ transformationId = PASS_THROUGH }: DestinationOverview) =>
-    rowOf.get(transformationId)!;
+    ids.indexOf(transformationId);
   const toDestinations: FlowEdge[] = destinations.map((destination, to) => ({
     from: transformationRow(destination),
     to,
@@ -77,8 +71,10 @@ export function buildFlowGraph(overview: Overview) {
     });
   }
   const taken = Map.groupBy(fromSources.values(), ({ to }) => to);
-  const transformations = named.map((node, row) => ({
-    ...node,
+  const transformations = ids.map((id, row) => ({
+    id,
+    /** Undefined for the node `PASS_THROUGH`. */
+    transformation: overview.transformations.find((it) => it.id === id),
     /** Events per second. An event counts once, even if several destinations get it. */
     rate: (taken.get(row) ?? []).reduce((sum, { rate }) => sum + rate, 0),
   }));
@@ -89,19 +85,4 @@ export function buildFlowGraph(overview: Overview) {
     /** Edges from sources to transformations, and edges from transformations to destinations. */
     edges: [[...fromSources.values()], toDestinations] as const,
   };
-}
-
-/**
- * Returns the nodes of the graph's middle column, in the destinations' order: a node for each of
- * their transformations, and the node `PASS_THROUGH` for events that no transformation changes.
- */
-function transformationNodes(
-  destinations: readonly DestinationOverview[],
-  transformations: readonly TransformationOverview[],
-) {
-  const ids = new Set(destinations.map((it) => it.transformationId ?? PASS_THROUGH));
-  return [...ids].map((id) => ({
-    id,
-    transformation: transformations.find((it) => it.id === id),
-  }));
 }
