@@ -12,15 +12,6 @@ import { useFormat } from "./editing/use-format.ts";
 import { useMerge } from "./publishing/merge.tsx";
 import { trialCode } from "./samples/sample-code.ts";
 
-/**
- * A line of the edited code or of a library that it imports. `library` is the import name of this
- * library, and undefined for the edited code. Lines count from 1.
- */
-interface CodePosition {
-  line: number;
-  library: string | undefined;
-}
-
 export type Editor = ReturnType<typeof useEditor>;
 
 /** State for editing code: the edited texts, and the actions to test, save and publish them. */
@@ -41,7 +32,11 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
   const storageName = textName("code", newest.id);
   /** Import name of the edited library; undefined for a transformation. */
   const libraryName = kind === libraries ? newest.importName : undefined;
-  const [position, setPosition] = useState<CodePosition>();
+  /**
+   * The line to show: of the library with the import name `library` or, if this is undefined, of the
+   * transformation. Lines count from 1.
+   */
+  const [position, setPosition] = useState<{ line: number; library: string | undefined }>();
   const showLineOf = (library: string | undefined) => (at: number) =>
     setPosition({ line: at, library });
   const [code, storeCode] = useUnsavedText(storageName, newest.code);
