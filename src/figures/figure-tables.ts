@@ -38,6 +38,12 @@ export interface NodeRow {
 }
 
 /**
+ * Names the rows to read: a series, the times between which they are (`from` up to before `to`),
+ * and rows that the nodes have not stored yet.
+ */
+type RowQuery = [series: Series, from: number, to: number, unwritten: readonly NodeRow[]];
+
+/**
  * Stored figures. They have a store of their own, which a cluster replicates through an ordered
  * log. A starting node therefore uses its catalog and takes over partitions before it has read the
  * log of the figures. A node adds one row for each series and minute. Later the rows of an hour are
@@ -45,15 +51,13 @@ export interface NodeRow {
  * day. The minutes are kept for a day, the hours for a month.
  */
 export class FigureTables {
-  readonly #store: Store;
   readonly #minutes: Table<FigureRow, [Series, number, string]>;
   readonly #hours: PackedTable;
   readonly #days: PackedTable;
   /** For each table, the series after which the next call of `tidy` continues. */
   readonly #tidied = { minutes: "", hours: "", days: "" };
 
-  constructor(store: Store) {
-    this.#store = store;
+  constructor(private readonly store: Store) {
     this.#minutes = store.table("minutes");
     this.#hours = store.table("hours");
     this.#days = store.table("days");
@@ -71,7 +75,7 @@ export class FigureTables {
           this.#minutes.put([series, at, recorder], row);
         }
       };
-      await this.#store.change(put, { allowStale: true });
+      await this.store.change(put, { allowStale: true });
     }
   }
 
@@ -79,15 +83,9 @@ export class FigureTables {
    * Reads one row for each minute from `from` to before `to`, by the start of the minute. A row in
    * `unwritten` replaces a stored row of the same recorder and minute.
    */
-  minutes(
-    series: Series,
-    from: number,
-    to: number,
-    unwritten: readonly NodeRow[],
-  ): Map<number, FigureRow> {
-    const found = this.#unpacked(series, from, to, unwritten);
-    const range = { from, to, spanMs: HOUR_MS, stepMs: MINUTE_MS };
-    for (const [at, row] of unpack(this.#hours, series, range)) {
+  minutes(...query: RowQuery): Map<number, FigureRow> {
+    const found = this.#unpacked(...query);
+    for (const [at, row] of unpack(this.#hours, HOUR_MS, MINUTE_MS, query)) {
       mergeInto(found, at, row, mergeNodes);
     }
     return found;
@@ -97,18 +95,12 @@ export class FigureTables {
    * Reads one row for each hour from `from` to before `to`, by the start of the hour. Includes the
    * figures of `unwritten` rows.
    */
-  hours(
-    series: Series,
-    from: number,
-    to: number,
-    unwritten: readonly NodeRow[],
-  ): Map<number, FigureRow> {
+  hours(...query: RowQuery): Map<number, FigureRow> {
     const found = new Map<number, FigureRow>();
-    for (const [at, row] of this.#unpacked(series, from, to, unwritten)) {
+    for (const [at, row] of this.#unpacked(...query)) {
       mergeInto(found, Math.floor(at / HOUR_MS) * HOUR_MS, row, mergeTimes);
     }
-    const range = { from, to, spanMs: DAY_MS, stepMs: HOUR_MS };
-    for (const [at, row] of unpack(this.#days, series, range)) {
+    for (const [at, row] of unpack(this.#days, DAY_MS, HOUR_MS, query)) {
       mergeInto(found, at, row, mergeTimes);
     }
     return found;
@@ -152,7 +144,7 @@ export class FigureTables {
       const some = due;
       due = [];
       if (some.length === 0) return;
-      await this.#store.change(() => some.forEach(change), { allowStale: true });
+      await this.store.change(() => some.forEach(change), { allowStale: true });
     };
     for (let count = 0; count < TIDY_SERIES_MAX; count += 1) {
       const [first] = table.getKeys({ start: [after(this.#tidied[name])], limit: 1 });
@@ -190,31 +182,32 @@ export class FigureTables {
    * Returns the rows of a series that are not packed yet, by the start of the minute: stored rows
    * and those in `unwritten`, from the time `from` to before `to`.
    */
-  #unpacked(
-    series: Series,
-    from: number,
-    to: number,
-    unwritten: readonly NodeRow[],
-  ): Map<number, FigureRow> {
+  #unpacked(...[series, from, to, unwritten]: RowQuery): Map<number, FigureRow> {
     const stored = this.#minutes.getRange({ start: [series, from, ""], end: [series, to, ""] });
-    const rows = [...stored].map(({ key, value }): NodeRow => {
-      const [, at, recorder] = key;
-      return { series, at, recorder, row: value };
+    const rows = [...stored].map(({ key: [, at, recorder], value: row }) => {
+      return { series, at, recorder, row };
     });
-    return rowsByMinute(series, from, to, rows.concat(unwritten));
+    return rowsByMinute(series, from, to, [...rows, ...unwritten]);
   }
 }
 
 /**
- * Merges the rows of a series from the time `from` to before `to`, by minute. If a recorder has
- * several rows of one minute, the last counts.
+ * Reads one row for each minute or hour, by its start. `tables` is undefined while the store cannot
+ * be opened: the rows then come from `unwritten` alone, one for each minute.
  */
-export function rowsByMinute(
-  series: Series,
-  from: number,
-  to: number,
-  rows: readonly NodeRow[],
+export function readRows(
+  tables: FigureTables | undefined,
+  step: "minutes" | "hours",
+  ...query: RowQuery
 ): Map<number, FigureRow> {
+  return tables === undefined ? rowsByMinute(...query) : tables[step](...query);
+}
+
+/**
+ * Merges the given rows of a series by minute. If a recorder has several rows of one minute, the
+ * last counts.
+ */
+function rowsByMinute(...[series, from, to, rows]: RowQuery): Map<number, FigureRow> {
   const last = new Map<string, NodeRow>();
   for (const row of rows) {
     const { series: of, at, recorder } = row;
@@ -237,8 +230,9 @@ const after = (series: Series) => (series === "" ? "" : `${series} `);
  */
 function* unpack(
   table: PackedTable,
-  series: Series,
-  { from, to, spanMs, stepMs }: { from: number; to: number; spanMs: number; stepMs: number },
+  spanMs: number,
+  stepMs: number,
+  [series, from, to]: RowQuery,
 ): Generator<[at: number, row: FigureRow]> {
   const first = Math.floor(from / spanMs) * spanMs;
   for (const { key, value } of table.getRange({ start: [series, first], end: [series, to] })) {

@@ -1,5 +1,5 @@
 import { FIGURE_DAYS_MAX, FIGURE_MINUTES_HOURS_MAX } from "../settings/limits.ts";
-import { DAY_MS, type FigureTables, HOUR_MS, type NodeRow, rowsByMinute } from "./figure-tables.ts";
+import { DAY_MS, type FigureTables, HOUR_MS, type NodeRow, readRows } from "./figure-tables.ts";
 import { MINUTE_MS } from "./minute-counters.ts";
 import { COUNTS, type FigureRow, mergeTimes, RECEIVED } from "./row.ts";
 import { RECORDED, type Series } from "./series.ts";
@@ -39,13 +39,8 @@ export function readPoints(
   { from, to, stepMs }: FigureRange,
   unwritten: readonly NodeRow[],
 ): FigurePoint[] {
-  const isByHour = stepMs % HOUR_MS === 0;
-  const read = (of: Series) => {
-    if (tables === undefined) return rowsByMinute(of, from, to, unwritten);
-    return isByHour
-      ? tables.hours(of, from, to, unwritten)
-      : tables.minutes(of, from, to, unwritten);
-  };
+  const rowStep = stepMs % HOUR_MS === 0 ? "hours" : "minutes";
+  const read = (of: Series) => readRows(tables, rowStep, of, from, to, unwritten);
   const rows = bySteps(read(series), from, stepMs);
   const recorded = bySteps(read(RECORDED), from, stepMs);
   return Array.from({ length: Math.ceil((to - from) / stepMs) }, (_, index) => {
@@ -72,10 +67,8 @@ export function readTotals(
   const minute = Math.floor(now / MINUTE_MS) * MINUTE_MS - MINUTE_MS;
   const first = hour - FIGURE_DAYS_MAX * DAY_MS;
   const to = hour + HOUR_MS;
-  const hours =
-    tables?.hours(series, first, to, unwritten) ?? rowsByMinute(series, first, to, unwritten);
-  const recent = (from: number) =>
-    tables?.minutes(series, from, to, unwritten) ?? rowsByMinute(series, from, to, unwritten);
+  const hours = readRows(tables, "hours", series, first, to, unwritten);
+  const recent = (from: number) => readRows(tables, "minutes", series, from, to, unwritten);
   const isOfDay = ([at]: [number, FigureRow]) => at >= hour - DAY_MS;
   const lastHour = lastReceived(hours);
   const isRecent = lastHour !== undefined && lastHour >= oldestMinute(now) + HOUR_MS;
