@@ -4,7 +4,7 @@ import { ALERT_MESSAGE_CHARS_MAX } from "../settings/limits.ts";
 import type { AlertFacts, DestinationFacts, DiskFacts, SourceFacts } from "./facts.ts";
 
 /** Result of evaluating a rule for one item (`subject`), such as a destination. */
-export interface Condition {
+interface Condition {
   subject: AlertSubject;
   /**
    * Whether the rule's condition holds for the item. Undefined if the facts are not enough to know.

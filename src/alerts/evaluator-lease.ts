@@ -11,8 +11,6 @@ const CHECKS_WITHOUT_RENEWAL_MAX = 4;
  */
 export class EvaluatorLease {
   readonly id = crypto.randomUUID();
-  readonly #alerts: Alerts;
-  readonly #isShared: boolean;
   /**
    * The lease at the last check. `#checksWithoutRenewal` counts the consecutive checks that found
    * the lease not renewed.
@@ -21,13 +19,13 @@ export class EvaluatorLease {
   #checksWithoutRenewal = 0;
 
   /** `isShared` says whether other nodes use the same catalog and compete for the lease. */
-  constructor(alerts: Alerts, isShared: boolean) {
-    this.#alerts = alerts;
-    this.#isShared = isShared;
-  }
+  constructor(
+    private readonly alerts: Alerts,
+    private readonly isShared: boolean,
+  ) {}
 
   get isHeld(): boolean {
-    return this.#alerts.lease()?.holder === this.id;
+    return this.alerts.lease()?.holder === this.id;
   }
 
   /**
@@ -36,9 +34,9 @@ export class EvaluatorLease {
    * does not count as missing renewals of the holder.
    */
   async renewOrTake(): Promise<void> {
-    const lease = this.#alerts.lease();
+    const lease = this.alerts.lease();
     if (lease?.holder === this.id) {
-      if (this.#isShared) await this.#alerts.renewLease(this.id);
+      if (this.isShared) await this.alerts.renewLease(this.id);
       return;
     }
     const isRenewed =
@@ -46,12 +44,12 @@ export class EvaluatorLease {
     this.#checksWithoutRenewal = isRenewed ? 0 : this.#checksWithoutRenewal + 1;
     this.#seen = lease;
     const isDead = this.#checksWithoutRenewal >= CHECKS_WITHOUT_RENEWAL_MAX;
-    if (lease === undefined || !this.#isShared || isDead) {
-      await this.#alerts.takeLease(this.id, lease);
+    if (lease === undefined || !this.isShared || isDead) {
+      await this.alerts.takeLease(this.id, lease);
     }
   }
 
   async release(): Promise<void> {
-    if (this.isHeld) await this.#alerts.releaseLease(this.id);
+    if (this.isHeld) await this.alerts.releaseLease(this.id);
   }
 }

@@ -60,7 +60,6 @@ interface Settled {
  * notification again.
  */
 export class NotificationSender {
-  readonly #parts: SenderContext;
   readonly #budget: TokenBuckets;
   /**
    * Earliest time of the next attempt to send a notification, by the notification's key. The clock
@@ -71,8 +70,7 @@ export class NotificationSender {
   readonly #unstored = new Map<string, Settled>();
   readonly #busy = new Map<string, Promise<void>>();
 
-  constructor(parts: SenderContext) {
-    this.#parts = parts;
+  constructor(private readonly parts: SenderContext) {
     // The limit per hour is the size of the bucket and the tokens added within the hour together.
     const half = ALERT_NOTIFICATIONS_PER_HOUR_MAX / 2;
     this.#budget = new TokenBuckets({
@@ -111,14 +109,14 @@ export class NotificationSender {
   ): Promise<void> {
     // A time that has passed no longer delays an attempt.
     for (const [key, at] of this.#retryAt)
-      if (at <= this.#parts.elapsed()) this.#retryAt.delete(key);
+      if (at <= this.parts.elapsed()) this.#retryAt.delete(key);
     while (!closing.aborted) {
       await this.#storeResults(holder);
       const { due, dropped } = this.#due(workspaceId);
-      if (dropped.length > 0) await this.#parts.alerts.settle(holder, dropped);
+      if (dropped.length > 0) await this.parts.alerts.settle(holder, dropped);
       if (due.length === 0) return;
       const keys = due.map(({ key }) => key);
-      const claimed = new Set((await this.#parts.alerts.claim(holder, keys)).map(textOf));
+      const claimed = new Set((await this.parts.alerts.claim(holder, keys)).map(textOf));
       const sent = due.filter(({ key }) => claimed.has(textOf(key)));
       await Promise.all(sent.map((it) => this.#send(it, cutting)));
       await this.#storeResults(holder);
@@ -126,7 +124,7 @@ export class NotificationSender {
   }
 
   async #send({ key, alert, notification, receiver }: Due, signal: AbortSignal): Promise<void> {
-    const { send, workspaceName, consoleUrl, onAttempt, elapsed } = this.#parts;
+    const { send, workspaceName, consoleUrl, onAttempt, elapsed } = this.parts;
     const { workspaceId } = alert;
     const message = alertMessage(alert, {
       phase: key.phase,
@@ -154,7 +152,7 @@ export class NotificationSender {
   async #storeResults(holder: string): Promise<void> {
     const results = [...this.#unstored.values()];
     if (results.length === 0) return;
-    await this.#parts.alerts.settle(holder, results);
+    await this.parts.alerts.settle(holder, results);
     for (const { key } of results) this.#unstored.delete(textOf(key));
   }
 
@@ -164,7 +162,7 @@ export class NotificationSender {
    * retries to a failing receiver do not use up the workspace's hourly budget.
    */
   #due(workspaceId: string): { due: Due[]; dropped: Settled[] } {
-    const { alerts } = this.#parts;
+    const { alerts } = this.parts;
     const receivers = new Map(
       alerts.receivers.list(workspaceId, 1).items.map((it) => [it.id, it] as const),
     );
@@ -196,7 +194,7 @@ export class NotificationSender {
   }
 
   #isDue({ alert, key, receiver }: Due, quietHours: QuietHours | undefined): boolean {
-    const { elapsed, now } = this.#parts;
+    const { elapsed, now } = this.parts;
     if ((this.#retryAt.get(textOf(key)) ?? 0) > elapsed()) return false;
     const isEnd = key.phase === "end";
     const isBeginPending = beginningOf(alert, receiver.id)?.state === "pending";

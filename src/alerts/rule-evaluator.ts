@@ -1,12 +1,7 @@
 import type { Alerts } from "../catalog/alerts/alerts.ts";
-import {
-  type Alert,
-  type AlertChange,
-  type AlertRule,
-  isServerAlertKind,
-} from "../catalog/alerts/model.ts";
+import { type AlertChange, isServerAlertKind } from "../catalog/alerts/model.ts";
 import { ALERT_EVALUATION_MS } from "../settings/limits.ts";
-import { type Condition, evaluateRule } from "./conditions.ts";
+import { evaluateRule } from "./conditions.ts";
 import type { AlertFacts } from "./facts.ts";
 
 /**
@@ -15,14 +10,12 @@ import type { AlertFacts } from "./facts.ts";
  * the condition held during the pause.
  */
 export class Holds {
-  readonly #stepMsMax: number;
-  readonly #elapsed: () => number;
   readonly #held = new Map<string, { ms: number; at: number }>();
 
-  constructor(stepMsMax: number, elapsed: () => number) {
-    this.#stepMsMax = stepMsMax;
-    this.#elapsed = elapsed;
-  }
+  constructor(
+    private readonly stepMsMax: number,
+    private readonly elapsed: () => number,
+  ) {}
 
   /**
    * Records one check of a condition: it holds, or `holds` is undefined because this is not known.
@@ -30,13 +23,13 @@ export class Holds {
    * unknown result, returns false, and the time since the previous check does not count.
    */
   hasHeld(key: string, holds: true | undefined, ms: number): boolean {
-    const at = this.#elapsed();
+    const at = this.elapsed();
     const before = this.#held.get(key);
     if (holds === undefined) {
       if (before !== undefined) before.at = at;
       return false;
     }
-    const step = before === undefined ? 0 : Math.min(at - before.at, this.#stepMsMax);
+    const step = before === undefined ? 0 : Math.min(at - before.at, this.stepMsMax);
     const held = { ms: (before?.ms ?? 0) + step, at };
     this.#held.set(key, held);
     return held.ms >= ms;
@@ -56,8 +49,6 @@ const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
  * measurement begins at 0 again after a restart, and after another process has held the lease.
  */
 export class RuleEvaluator {
-  readonly #alerts: Alerts;
-  readonly #elapsed: () => number;
   /**
    * How long each condition of a workspace has held, by workspace id. Each workspace has its own
    * object, so that an evaluation reads nothing of other workspaces.
@@ -69,29 +60,51 @@ export class RuleEvaluator {
    */
   readonly #counts = new Map<string, ReadonlyMap<string, number>>();
 
-  constructor(alerts: Alerts, elapsed: () => number) {
-    this.#alerts = alerts;
-    this.#elapsed = elapsed;
-  }
+  constructor(
+    private readonly alerts: Alerts,
+    private readonly elapsed: () => number,
+  ) {}
 
   /**
    * Evaluates a workspace's rules. Returns the alerts that begin or end, and the marks (values that
    * rules store about items) to change.
    */
   evaluate(workspaceId: string, facts: AlertFacts): AlertChange {
-    const rules = this.#alerts.rules.list(workspaceId, 1).items.filter(({ enabled }) => enabled);
-    const open = Map.groupBy(this.#alerts.open(workspaceId), ({ ruleId }) => ruleId);
+    const rules = this.alerts.rules.list(workspaceId, 1).items.filter(({ enabled }) => enabled);
+    const open = Map.groupBy(this.alerts.open(workspaceId), ({ ruleId }) => ruleId);
     const change: AlertChange = { begun: [], ended: [], marks: [] };
     const seen = new Set<string>();
-    const durations = this.#durationsOf(workspaceId);
+    const durations = this.#holds.getOrInsertComputed(
+      workspaceId,
+      () => new Holds(STEP_MS_MAX, this.elapsed),
+    );
     for (const rule of rules) {
       if (isServerAlertKind(rule.kind) && facts.server === undefined) continue;
-      const ofRule = open.get(rule.id) ?? [];
-      const { conditions, marks } = this.#evaluate(rule, facts, ofRule);
-      change.marks.push(...marks);
-      const { isComplete } = facts;
-      this.#decide(rule, conditions, { open: ofRule, change, seen, durations, isComplete });
+      const alerts = new Map(open.get(rule.id)?.map((it) => [it.subject.id, it] as const));
       open.delete(rule.id);
+      const { conditions, marks } = evaluateRule(rule, facts, {
+        marks: this.alerts.marks(workspaceId, rule.id),
+        open: new Set(alerts.keys()),
+        lastCounts: this.#counts.get(workspaceId) ?? new Map(),
+      });
+      change.marks.push(...marks);
+      for (const { subject, holds, message } of conditions) {
+        const alert = alerts.get(subject.id);
+        alerts.delete(subject.id);
+        // An open alert ends once the condition has not held for a time.
+        const wanted = alert === undefined || holds === undefined ? holds : !holds;
+        // Most conditions do not hold, and cost nothing. `keepOnly` forgets that they held.
+        if (wanted === false) continue;
+        const phase = alert === undefined ? "begin" : "end";
+        const key = `${rule.id} ${phase} ${subject.id}`;
+        seen.add(key);
+        const seconds = alert === undefined ? rule.forSeconds : rule.clearSeconds;
+        if (!durations.hasHeld(key, wanted, seconds * 1_000)) continue;
+        if (alert !== undefined) change.ended.push(alert.id);
+        else change.begun.push({ ruleId: rule.id, subject, message });
+      }
+      // Complete facts that do not name an item of an alert show that the item was removed.
+      if (facts.isComplete) for (const { id } of alerts.values()) change.ended.push(id);
     }
     // These alerts are no longer evaluated: their rules are disabled or removed.
     for (const alert of [...open.values()].flat()) change.ended.push(alert.id);
@@ -111,56 +124,6 @@ export class RuleEvaluator {
       for (const id of map.keys()) if (!kept.has(id)) map.delete(id);
     }
   }
-
-  #durationsOf(workspaceId: string): Holds {
-    return this.#holds.getOrInsertComputed(
-      workspaceId,
-      () => new Holds(STEP_MS_MAX, this.#elapsed),
-    );
-  }
-
-  #evaluate(rule: AlertRule, facts: AlertFacts, open: readonly Alert[]) {
-    return evaluateRule(rule, facts, {
-      marks: this.#alerts.marks(rule.workspaceId, rule.id),
-      open: new Set(open.map(({ subject }) => subject.id)),
-      lastCounts: this.#counts.get(rule.workspaceId) ?? new Map(),
-    });
-  }
-
-  #decide(
-    rule: AlertRule,
-    conditions: readonly Condition[],
-    { open, change, seen, durations, isComplete }: Decision,
-  ): void {
-    const alerts = new Map(open.map((alert) => [alert.subject.id, alert]));
-    for (const { subject, holds, message } of conditions) {
-      const alert = alerts.get(subject.id);
-      alerts.delete(subject.id);
-      // An open alert ends once the condition has not held for a time.
-      const wanted = alert === undefined || holds === undefined ? holds : !holds;
-      // Most conditions do not hold, and cost nothing. `keepOnly` forgets that they held.
-      if (wanted === false) continue;
-      const phase = alert === undefined ? "begin" : "end";
-      const key = `${rule.id} ${phase} ${subject.id}`;
-      seen.add(key);
-      const seconds = alert === undefined ? rule.forSeconds : rule.clearSeconds;
-      if (!durations.hasHeld(key, wanted, seconds * 1_000)) continue;
-      if (alert !== undefined) change.ended.push(alert.id);
-      else change.begun.push({ ruleId: rule.id, subject, message });
-    }
-    // The facts no longer name these items, because they were removed.
-    if (!isComplete) return;
-    for (const alert of alerts.values()) change.ended.push(alert.id);
-  }
-}
-
-/** The alerts of a rule before a decision about them, and what the decision changes. */
-interface Decision {
-  open: readonly Alert[];
-  change: AlertChange;
-  seen: Set<string>;
-  durations: Holds;
-  isComplete: boolean;
 }
 
 /** Whether an evaluation changed nothing: no alert begins or ends, and no mark changes. */

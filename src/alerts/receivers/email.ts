@@ -44,7 +44,7 @@ export async function sendByEmail(
       subject: message.title,
       text: `${message.text}\n\n${message.url}\n`,
       messageId: id(message.id),
-      ...(message.phase === "end" && { references: id(beginningOf(message)) }),
+      ...(message.phase === "end" && { references: id(message.id.replace("-end-", "-begin-")) }),
       headers: { "Auto-Submitted": "auto-generated" },
     });
     if ((answer.rejected ?? []).length === 0) return undefined;
@@ -136,10 +136,6 @@ async function withTransport(
     late.removeEventListener("abort", stop);
     socket?.destroy();
   }
-}
-
-function beginningOf({ id }: AlertMessage): string {
-  return id.replace("-end-", "-begin-");
 }
 
 /**
