@@ -5,23 +5,21 @@ export type CounterIndex = number;
  * Ring buffer of counters over time slots of equal length. The newest slot overwrites the oldest.
  */
 export class CounterRing {
-  readonly #count: number;
-  readonly #ms: number;
-  readonly #width: number;
   readonly #counts: Uint32Array;
   /** Number of the newest slot, counted in slot lengths since the Unix epoch. */
   #newest = 0;
 
-  constructor(count: number, ms: number, width: number) {
-    this.#count = count;
-    this.#ms = ms;
-    this.#width = width;
+  constructor(
+    private readonly count: number,
+    private readonly ms: number,
+    private readonly width: number,
+  ) {
     this.#counts = new Uint32Array(count * width);
   }
 
   add(now: number, index: CounterIndex, by = 1): void {
     this.#advance(now);
-    const at = (this.#newest % this.#count) * this.#width + index;
+    const at = (this.#newest % this.count) * this.width + index;
     this.#counts[at]! += by;
   }
 
@@ -31,9 +29,9 @@ export class CounterRing {
    */
   *rows(now: number): Generator<{ at: number; counts: Uint32Array }> {
     this.#advance(now);
-    for (let number = this.#newest - this.#count + 1; number <= this.#newest; number += 1) {
-      const start = (number % this.#count) * this.#width;
-      yield { at: number * this.#ms, counts: this.#counts.subarray(start, start + this.#width) };
+    for (let number = this.#newest - this.count + 1; number <= this.#newest; number += 1) {
+      const start = (number % this.count) * this.width;
+      yield { at: number * this.ms, counts: this.#counts.subarray(start, start + this.width) };
     }
   }
 
@@ -42,10 +40,10 @@ export class CounterRing {
    * was overwritten, lies ahead of the newest slot, or counted nothing.
    */
   slot(at: number): Uint32Array | undefined {
-    const number = Math.floor(at / this.#ms);
-    if (number > this.#newest || number <= this.#newest - this.#count) return undefined;
-    const start = (number % this.#count) * this.#width;
-    const counts = this.#counts.subarray(start, start + this.#width);
+    const number = Math.floor(at / this.ms);
+    if (number > this.#newest || number <= this.#newest - this.count) return undefined;
+    const start = (number % this.count) * this.width;
+    const counts = this.#counts.subarray(start, start + this.width);
     return counts.some((count) => count > 0) ? counts : undefined;
   }
 
@@ -53,7 +51,7 @@ export class CounterRing {
    * Sums each counter over all slots. `ms` is the time from the start of the oldest slot to `now`.
    */
   total(now: number): { sums: number[]; ms: number } {
-    const sums = new Array<number>(this.#width).fill(0);
+    const sums = new Array<number>(this.width).fill(0);
     let start = now;
     for (const { at, counts } of this.rows(now)) {
       start = Math.min(start, at);
@@ -68,14 +66,14 @@ export class CounterRing {
    * stays the same. If it was set back further, clears all slots.
    */
   #advance(now: number): void {
-    const number = Math.floor(now / this.#ms);
+    const number = Math.floor(now / this.ms);
     const passed = number - this.#newest;
-    if (passed <= 0 && passed > -this.#count) return;
-    if (passed < 0 || passed >= this.#count) this.#counts.fill(0);
+    if (passed <= 0 && passed > -this.count) return;
+    if (passed < 0 || passed >= this.count) this.#counts.fill(0);
     else {
       for (let next = this.#newest + 1; next <= number; next += 1) {
-        const start = (next % this.#count) * this.#width;
-        this.#counts.fill(0, start, start + this.#width);
+        const start = (next % this.count) * this.width;
+        this.#counts.fill(0, start, start + this.width);
       }
     }
     this.#newest = number;

@@ -47,7 +47,6 @@ interface FigureRecorderParts {
  * loses the figures of the current minute, and of the previous minute if they were not stored yet.
  */
 export class FigureRecorder {
-  readonly #parts: FigureRecorderParts;
   /** Random id of this process. It marks the rows that the process stores. */
   readonly recorder = crypto.randomUUID().slice(0, 8);
   /** Start of the oldest minute whose counts were not moved to `#waiting` yet. */
@@ -65,9 +64,8 @@ export class FigureRecorder {
   /** Returns the tables of figures; undefined while a cluster node cannot open their store. */
   readonly tables: () => FigureTables | undefined;
 
-  constructor(parts: FigureRecorderParts) {
+  constructor(private readonly parts: FigureRecorderParts) {
     this.tables = parts.tables;
-    this.#parts = parts;
     this.#startedAt = parts.now();
     this.#next = minuteOf(this.#startedAt);
   }
@@ -89,7 +87,7 @@ export class FigureRecorder {
   }
 
   #untilStoringMs(): number {
-    const now = this.#parts.now();
+    const now = this.parts.now();
     // Nodes store at different times, so that their transactions do not conflict.
     return minuteOf(now) + MINUTE_MS - now + Math.random() * SPREAD_MS;
   }
@@ -99,19 +97,19 @@ export class FigureRecorder {
    * the store, and never rejects.
    */
   async step(): Promise<void> {
-    const now = this.#parts.now();
+    const now = this.parts.now();
     try {
-      this.#lag = await this.#parts.collectLag();
+      this.#lag = await this.parts.collectLag();
       this.#collectUntil(minuteOf(now), now);
-      const tables = this.#parts.tables();
+      const tables = this.parts.tables();
       if (tables === undefined) return;
       await this.#store(tables);
-      await tables.tidy(this.#parts.earliestNow());
-      if (this.#isFailing) this.#parts.logger.info("figures are stored again");
+      await tables.tidy(this.parts.earliestNow());
+      if (this.#isFailing) this.parts.logger.info("figures are stored again");
       this.#isFailing = false;
     } catch (error) {
       if (!this.#isFailing) {
-        this.#parts.logger.warn({ reason: messageOf(error) }, "figures are not stored; retrying");
+        this.parts.logger.warn({ reason: messageOf(error) }, "figures are not stored; retrying");
       }
       this.#isFailing = true;
     } finally {
@@ -125,7 +123,7 @@ export class FigureRecorder {
    * recorded.
    */
   unwritten(series: readonly Series[]): NodeRow[] {
-    const now = this.#parts.now();
+    const now = this.parts.now();
     const wanted = new Set([...series, RECORDED]);
     if (this.#collected === undefined || Math.abs(now - this.#collected.at) >= COLLECTED_MS) {
       const rows: NodeRow[] = [];
@@ -142,12 +140,12 @@ export class FigureRecorder {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#running;
-    const now = this.#parts.now();
-    const tables = this.#parts.tables();
+    const now = this.parts.now();
+    const tables = this.parts.tables();
     this.#collectUntil(now, now);
     if (tables === undefined) return;
     await this.#store(tables).catch((error) => {
-      this.#parts.logger.warn(
+      this.parts.logger.warn(
         { reason: messageOf(error) },
         "figures of the last minute not stored at the stop",
       );
@@ -170,7 +168,7 @@ export class FigureRecorder {
   }
 
   #rows(at: number, now: number): NodeRow[] {
-    const { collect, share } = this.#parts;
+    const { collect, share } = this.parts;
     const rows = new Map(collect(at));
     // The current lag belongs to the last minute that is stored, and to the current one.
     if (now - at < 2 * MINUTE_MS) {

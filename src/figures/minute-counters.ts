@@ -20,12 +20,9 @@ export function minuteRing(counters = COUNTERS): CounterRing {
  */
 export class MinuteCounters {
   readonly #rings = new Map<string, { ring: CounterRing; at: number }>();
-  readonly #countMax: number;
   #sweptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(countMax: number) {
-    this.#countMax = countMax;
-  }
+  constructor(private readonly countMax: number) {}
 
   /**
    * Adds `by` to one counter of an id. `counter` is the counter's index in the list that `rowOf`
@@ -34,8 +31,8 @@ export class MinuteCounters {
   add(id: string, now: number, counter: number, by: number): void {
     let counted = this.#rings.get(id);
     if (counted === undefined) {
-      if (this.#rings.size >= this.#countMax) this.#sweep(now);
-      if (this.#rings.size >= this.#countMax) return;
+      if (this.#rings.size >= this.countMax) this.#sweep(now);
+      if (this.#rings.size >= this.countMax) return;
       counted = { ring: minuteRing(), at: now };
       this.#rings.set(id, counted);
     }

@@ -6,8 +6,6 @@ import { plain } from "../terminal/text.ts";
  * State of an import from RudderStack: the number of copied items, failures, and ids of the copies.
  */
 export class ImportRun {
-  readonly #output: CommandOutput;
-  readonly isDry: boolean;
   /** Number of copied items. In a dry run, the number of items that an import would copy. */
   copied = 0;
   /** Whether the server has refused an item, or a step of the import. */
@@ -15,10 +13,10 @@ export class ImportRun {
   /** Ids of the copies, by id in RudderStack. A dry run has only copies that earlier runs made. */
   readonly ids = new Map<string, string>();
 
-  constructor(output: CommandOutput, isDry: boolean) {
-    this.#output = output;
-    this.isDry = isDry;
-  }
+  constructor(
+    private readonly output: CommandOutput,
+    readonly isDry: boolean,
+  ) {}
 
   /**
    * Copies an item with `create`, unless an earlier run copied it or this is a dry run. Returns
@@ -34,18 +32,18 @@ export class ImportRun {
     const id = known.get(remoteId);
     if (id !== undefined) {
       this.ids.set(remoteId, id);
-      this.#output.print(`${plain(title)}: here already`);
+      this.output.print(`${plain(title)}: here already`);
       return false;
     }
     if (this.isDry) {
       this.copied += 1;
-      this.#output.print(`${plain(title)}: new`);
+      this.output.print(`${plain(title)}: new`);
       return false;
     }
     return await this.attempt(title, async () => {
       this.ids.set(remoteId, await create());
       this.copied += 1;
-      this.#output.print(`${plain(title)}: copied`);
+      this.output.print(`${plain(title)}: copied`);
     });
   }
 
@@ -66,6 +64,6 @@ export class ImportRun {
 
   fail(title: string, reason: string): void {
     this.hasFailed = true;
-    this.#output.note(`pixelmill: ${plain(title)}: ${plain(reason)}`);
+    this.output.note(`pixelmill: ${plain(title)}: ${plain(reason)}`);
   }
 }
