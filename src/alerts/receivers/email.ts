@@ -1,7 +1,7 @@
-import type { Socket } from "node:net";
 import { domainToASCII } from "node:url";
 import type { Transporter } from "nodemailer";
 import type { AlertReceiver, NotificationResult } from "../../catalog/alerts/model.ts";
+import { unlessAborted } from "../../concurrency/unless-aborted.ts";
 import { type Egress, networkReason } from "../../egress/egress.ts";
 import { failureText } from "../../errors.ts";
 import { ALERT_SEND_MS_MAX } from "../../settings/limits.ts";
@@ -97,13 +97,8 @@ async function withTransport(
 ): Promise<string | undefined> {
   const { host, port, tls, user, password, ca } = server;
   const late = AbortSignal.any([signal, AbortSignal.timeout(ALERT_SEND_MS_MAX)]);
-  let socket: Socket | undefined;
-  const stopped = Promise.withResolvers<never>();
-  stopped.promise.catch(() => {});
-  const stop = () => stopped.reject(late.reason);
-  late.addEventListener("abort", stop);
-  if (late.aborted) stop();
   try {
+    using stack = new DisposableStack();
     const connection = await egress.connect({
       workspaceId,
       host,
@@ -112,7 +107,7 @@ async function withTransport(
       timeoutMs: ALERT_SEND_MS_MAX,
       signal: late,
     });
-    socket = connection;
+    stack.defer(() => connection.destroy());
     const { createTransport } = await import("nodemailer");
     const transport = createTransport({
       host,
@@ -128,13 +123,11 @@ async function withTransport(
       greetingTimeout: ALERT_SEND_MS_MAX,
       socketTimeout: ALERT_SEND_MS_MAX,
     });
+    late.throwIfAborted();
     // The library notices a socket that is closed early only after `greetingTimeout`.
-    return await Promise.race([stopped.promise, work(transport)]);
+    return await unlessAborted(work(transport), late);
   } catch (error) {
     return mailReason(error, late);
-  } finally {
-    late.removeEventListener("abort", stop);
-    socket?.destroy();
   }
 }
 
