@@ -36,54 +36,28 @@ export interface RemoteCode {
   destinations: string[];
 }
 
-export interface RemoteItem {
-  id: string;
-  name: string;
-  type: string;
-  enabled: boolean;
-  config: Json;
-}
-
-export interface RemoteConnection {
-  id: string;
-  sourceId: string;
-  destinationId: string;
-  enabled: boolean;
-}
+/** A source or destination in RudderStack. */
+export type RemoteItem = ReturnType<typeof itemOf>;
+export type RemoteConnection = ReturnType<typeof connectionOf>;
 
 /** Reads sources, destinations, connections and code over RudderStack's API. Changes nothing. */
 export class RudderStackApi {
-  readonly #url: string;
-  readonly #token: string;
-  readonly #note: (text: string) => void;
-
   /**
    * Opens the API at `url`. Before each pause that precedes a repeated request, calls `note` with a
    * sentence about it.
    */
-  constructor(url: string, token: string, note: (text: string) => void) {
-    this.#url = url.replace(/\/+$/, "");
-    this.#token = token;
-    this.#note = note;
-  }
+  constructor(
+    private readonly url: string,
+    private readonly token: string,
+    private readonly note: (text: string) => void,
+  ) {}
 
   async items(kind: "sources" | "destinations"): Promise<RemoteItem[]> {
-    return (await this.#pages(`/v2/${kind}`, kind)).map((it) => ({
-      id: textOf(it, "id"),
-      name: textOf(it, "name"),
-      type: textOf(it, "type"),
-      enabled: isEnabled(it),
-      config: isObject(it.config) ? it.config : {},
-    }));
+    return (await this.#pages(kind)).map(itemOf);
   }
 
   async connections(): Promise<RemoteConnection[]> {
-    return (await this.#pages("/v2/connections", "connections")).map((it) => ({
-      id: textOf(it, "id"),
-      sourceId: textOf(it, "sourceId"),
-      destinationId: textOf(it, "destinationId"),
-      enabled: isEnabled(it),
-    }));
+    return (await this.#pages("connections")).map(connectionOf);
   }
 
   async code(kind: "transformation" | "library"): Promise<RemoteCode[]> {
@@ -110,13 +84,13 @@ export class RudderStackApi {
     return found;
   }
 
-  async #pages(path: string, key: string): Promise<Json[]> {
+  async #pages(list: string): Promise<Json[]> {
     // Items by id, because an item may move to the next page while pages are read.
     const all = new Map<string, Json>();
     for (let page = 1; page <= PAGES_MAX; page++) {
-      const answer = await this.#get(`${path}?page=${page}`);
+      const answer = await this.#get(`/v2/${list}?page=${page}`);
       const before = all.size;
-      for (const item of listIn(answer, key)) all.set(textOf(item, "id"), item);
+      for (const item of listIn(answer, list)) all.set(textOf(item, "id"), item);
       const { paging } = answer;
       if (all.size === before || !isObject(paging) || !paging.next) break;
     }
@@ -124,7 +98,7 @@ export class RudderStackApi {
   }
 
   async #get(path: string): Promise<Json> {
-    const place = `${this.#url}${path}`;
+    const place = `${this.url.replace(/\/+$/, "")}${path}`;
     let text: string;
     try {
       const answer = await this.#answered(place, path);
@@ -147,7 +121,7 @@ export class RudderStackApi {
   async #answered(place: string, path: string): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const answer = await fetch(place, {
-        headers: { authorization: `Bearer ${this.#token}` },
+        headers: { authorization: `Bearer ${this.token}` },
         redirect: "error",
         signal: AbortSignal.timeout(ANSWER_MS_MAX),
       });
@@ -155,7 +129,7 @@ export class RudderStackApi {
       if (!isPassing || attempt === ATTEMPTS_MAX) return answer;
       await answer.body?.cancel();
       const seconds = waitSeconds(answer, attempt);
-      this.#note(`RudderStack answered ${answer.status} to ${path}; again in ${seconds} s`);
+      this.note(`RudderStack answered ${answer.status} to ${path}; again in ${seconds} s`);
       await Bun.sleep(1_000 * seconds);
     }
   }
@@ -195,6 +169,25 @@ function listIn(answer: Json, key: string): Json[] {
   const list = answer[key];
   if (Array.isArray(list) && list.every(isObject)) return list;
   throw new StartError(`Expected a list of ${key} from RudderStack, got something else`);
+}
+
+function itemOf(item: Json) {
+  return {
+    id: textOf(item, "id"),
+    name: textOf(item, "name"),
+    type: textOf(item, "type"),
+    enabled: isEnabled(item),
+    config: isObject(item.config) ? item.config : {},
+  };
+}
+
+function connectionOf(item: Json) {
+  return {
+    id: textOf(item, "id"),
+    sourceId: textOf(item, "sourceId"),
+    destinationId: textOf(item, "destinationId"),
+    enabled: isEnabled(item),
+  };
 }
 
 function versionOf(item: Json) {
