@@ -5,6 +5,7 @@ import { nearestName } from "../settings/nearest-name.ts";
 import { booleanFlags, configFlags } from "../settings/reader.ts";
 import { version } from "../version.ts";
 import { backup, release, restore } from "./backup.ts";
+import { token, workspace } from "./catalog.ts";
 import { check } from "./check.ts";
 import { cluster } from "./cluster.ts";
 import { compact } from "./compact.ts";
@@ -13,8 +14,6 @@ import { type CommandNode, commandTree } from "./manual/command-tree.ts";
 import { reload } from "./reload.ts";
 import { serve } from "./serve.ts";
 import { fitUsage } from "./terminal/usage.ts";
-import { token } from "./token.ts";
-import { workspace } from "./workspace.ts";
 
 const serverCommands = {
   serve,

@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ArgsDef, CommandDef } from "citty";
 import { backup, release, restore } from "../../src/cli/backup.ts";
+import { token, workspace } from "../../src/cli/catalog.ts";
 import { check } from "../../src/cli/check.ts";
 import { clientCommands } from "../../src/cli/client/commands.ts";
 import { cluster } from "../../src/cli/cluster.ts";
@@ -11,8 +12,6 @@ import { config } from "../../src/cli/config.ts";
 import { print } from "../../src/cli/print/print.ts";
 import { reload } from "../../src/cli/reload.ts";
 import { serve } from "../../src/cli/serve.ts";
-import { token } from "../../src/cli/token.ts";
-import { workspace } from "../../src/cli/workspace.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 import { start } from "./in-process.ts";
 
