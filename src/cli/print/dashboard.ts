@@ -1,9 +1,7 @@
-interface Panel {
-  title: string;
-  unit: string;
-  /** Prometheus expressions, each with the label of the line that it draws in the panel. */
-  lines: [expression: string, legend: string][];
-}
+/** A Prometheus expression, and the label of each line that it draws in a panel. */
+type Line = [expression: string, legend: string];
+/** A panel. The unit is one of Grafana's names of units. */
+type Panel = [title: string, unit: string, ...lines: Line[]];
 
 /** Range for computing a rate. Grafana makes it at least four scrape intervals long. */
 const RATE = "[$__rate_interval]";
@@ -11,80 +9,48 @@ const rate = (metric: string, by: string) => `sum by (${by}) (rate(${metric}${RA
 const quantile = (share: number, metric: string) =>
   `histogram_quantile(${share}, sum by (le) (rate(${metric}_bucket${RATE})))`;
 
-const medianAnd99th = (metric: string): Panel["lines"] => [
+const medianAnd99th = (metric: string): Line[] => [
   [quantile(0.5, metric), "median"],
   [quantile(0.99, metric), "99 %"],
 ];
 
 /** Panels of the Grafana dashboard, in the order in which they are shown. */
-export const panels: readonly Panel[] = [
-  {
-    title: "Pixels",
-    unit: "reqps",
-    lines: [[rate("pixelmill_pixel_requests_total", "status"), "{{status}}"]],
-  },
-  {
-    title: "Requests of SDKs",
-    unit: "reqps",
-    lines: [[rate("pixelmill_sdk_requests_total", "status"), "{{status}}"]],
-  },
-  {
-    title: "Until events are on disk",
-    unit: "s",
-    lines: medianAnd99th("pixelmill_log_flush_seconds"),
-  },
-  {
-    title: "Events by outcome",
-    unit: "cps",
-    lines: [[rate("pixelmill_lane_events_total", "outcome"), "{{outcome}}"]],
-  },
-  {
-    title: "Delivery attempts by verdict",
-    unit: "cps",
-    lines: [[rate("pixelmill_delivery_attempts_total", "kind, verdict"), "{{kind}} {{verdict}}"]],
-  },
-  {
-    title: "Time of a delivery",
-    unit: "s",
-    lines: medianAnd99th("pixelmill_delivery_seconds"),
-  },
-  {
-    title: "Oldest undelivered event",
-    unit: "s",
-    lines: [["max by (kind, name) (pixelmill_lane_lag_seconds)", "{{kind}} {{name}}"]],
-  },
-  {
-    title: "Events that wait for delivery",
-    unit: "short",
-    lines: [["sum by (kind, name) (pixelmill_lane_lag_events)", "{{kind}} {{name}}"]],
-  },
-  {
-    title: "Dead letters",
-    unit: "short",
-    lines: [["sum by (instance) (pixelmill_dead_letters)", "{{instance}}"]],
-  },
-  {
-    title: "Time of a batch in user code",
-    unit: "s",
-    lines: medianAnd99th("pixelmill_program_run_seconds"),
-  },
-  {
-    title: "Guests",
-    unit: "short",
-    lines: [
-      ["sum by (instance) (pixelmill_guests)", "{{instance}} alive"],
-      ["sum by (instance) (pixelmill_guests_awaited)", "{{instance}} awaited"],
-      ["sum by (instance) (pixelmill_programs_suspended)", "{{instance}} suspended"],
-    ],
-  },
-  {
-    title: "Disk",
-    unit: "bytes",
-    lines: [
-      ["sum by (instance, part) (pixelmill_disk_used_bytes)", "{{instance}} {{part}}"],
-      ["min by (instance) (pixelmill_disk_free_bytes)", "{{instance}} free"],
-    ],
-  },
+const panels: readonly Panel[] = [
+  ["Pixels", "reqps", [rate("pixelmill_pixel_requests_total", "status"), "{{status}}"]],
+  ["Requests of SDKs", "reqps", [rate("pixelmill_sdk_requests_total", "status"), "{{status}}"]],
+  ["Until events are on disk", "s", ...medianAnd99th("pixelmill_log_flush_seconds")],
+  ["Events by outcome", "cps", [rate("pixelmill_lane_events_total", "outcome"), "{{outcome}}"]],
+  [
+    "Delivery attempts by verdict",
+    "cps",
+    [rate("pixelmill_delivery_attempts_total", "kind, verdict"), "{{kind}} {{verdict}}"],
+  ],
+  ["Time of a delivery", "s", ...medianAnd99th("pixelmill_delivery_seconds")],
+  [
+    "Oldest undelivered event",
+    "s",
+    ["max by (kind, name) (pixelmill_lane_lag_seconds)", "{{kind}} {{name}}"],
+  ],
+  [
+    "Events that wait for delivery",
+    "short",
+    ["sum by (kind, name) (pixelmill_lane_lag_events)", "{{kind}} {{name}}"],
+  ],
+  ["Dead letters", "short", ["sum by (instance) (pixelmill_dead_letters)", "{{instance}}"]],
+  ["Time of a batch in user code", "s", ...medianAnd99th("pixelmill_program_run_seconds")],
+  [
+    "Guests",
+    "short",
+    ["sum by (instance) (pixelmill_guests)", "{{instance}} alive"],
+    ["sum by (instance) (pixelmill_guests_awaited)", "{{instance}} awaited"],
+    ["sum by (instance) (pixelmill_programs_suspended)", "{{instance}} suspended"],
+  ],
+  [
+    "Disk",
+    "bytes",
+    ["sum by (instance, part) (pixelmill_disk_used_bytes)", "{{instance}} {{part}}"],
+    ["min by (instance) (pixelmill_disk_free_bytes)", "{{instance}} free"],
+  ],
 ];
 
 const WIDTH = 12;
@@ -103,17 +69,12 @@ export function dashboardText(): string {
     templating: {
       list: [{ name: "datasource", label: "Prometheus", type: "datasource", query: "prometheus" }],
     },
-    panels: panels.map(({ title, unit, lines }, at) => ({
+    panels: panels.map(([title, unit, ...lines], at) => ({
       id: at + 1,
       type: "timeseries",
       title,
       datasource,
-      gridPos: {
-        x: (at % 2) * WIDTH,
-        y: Math.floor(at / 2) * HEIGHT,
-        w: WIDTH,
-        h: HEIGHT,
-      },
+      gridPos: { x: (at % 2) * WIDTH, y: Math.floor(at / 2) * HEIGHT, w: WIDTH, h: HEIGHT },
       fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
       targets: lines.map(([expr, legendFormat], line) => ({
         refId: String.fromCharCode(65 + line),
