@@ -1,14 +1,10 @@
 import type { Config } from "../settings/keys.ts";
 import { nonDefaultSettings } from "../settings/report.ts";
-import { checkBrokers } from "./brokers.ts";
-import { checkCertificates } from "./certificates.ts";
 import type { CheckResult } from "./check-result.ts";
+import { checkBrokers, checkMailServer, checkUserCode } from "./counterparts.ts";
 import { checkDisk } from "./disk.ts";
-import { checkMailServer } from "./mail-server.ts";
-import { checkPorts } from "./ports.ts";
-import { checkSettings } from "./settings.ts";
-import { checkSystem } from "./system.ts";
-import { checkUserCode } from "./user-code.ts";
+import { checkPorts, checkSystem } from "./machine.ts";
+import { checkCertificates, checkSettings } from "./settings.ts";
 
 /**
  * Checks everything that a server with these settings needs, such as the disk, ports and Kafka

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { checkBrokers } from "../../src/check/brokers.ts";
+import { checkBrokers } from "../../src/check/counterparts.ts";
 import type { Config } from "../../src/settings/keys.ts";
 import { brokersMissing } from "../cluster/brokers.ts";
 import { withBrokers } from "../cluster/support.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkCertificates } from "../../src/check/certificates.ts";
+import { checkCertificates } from "../../src/check/settings.ts";
 import { loadConfig } from "../../src/settings/reader.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";

@@ -1,9 +1,7 @@
 import { afterEach, expect, mock, spyOn, test } from "bun:test";
 import * as email from "../../src/alerts/receivers/email.ts";
-import { checkBrokers } from "../../src/check/brokers.ts";
 import type { CheckResult } from "../../src/check/check-result.ts";
-import { checkMailServer } from "../../src/check/mail-server.ts";
-import { checkUserCode } from "../../src/check/user-code.ts";
+import { checkBrokers, checkMailServer, checkUserCode } from "../../src/check/counterparts.ts";
 import * as kafka from "../../src/kafka/client.ts";
 import * as guestSandbox from "../../src/sandbox/guest-sandbox.ts";
 import { selfCommand } from "../../src/self-command.ts";

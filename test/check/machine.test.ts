@@ -3,8 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { checkDisk, fileSystemOf } from "../../src/check/disk.ts";
-import { checkPorts } from "../../src/check/ports.ts";
-import { checkSystem } from "../../src/check/system.ts";
+import { checkPorts, checkSystem } from "../../src/check/machine.ts";
 import { formatFile, prepareDataDirectory } from "../../src/first-start/data-directory.ts";
 import type { Config } from "../../src/settings/keys.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkMailServer } from "../../src/check/counterparts.ts";
 import { checkDisk } from "../../src/check/disk.ts";
-import { checkMailServer } from "../../src/check/mail-server.ts";
 import { checkSettings } from "../../src/check/settings.ts";
 import { prepareDataDirectory, topicIds } from "../../src/first-start/data-directory.ts";
 import { environmentName } from "../../src/settings/keys.ts";
