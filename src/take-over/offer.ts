@@ -26,13 +26,7 @@ export interface OfferOptions extends Pick<TakeOverOptions, "path" | "version" |
  * The offer of a running server to hand its listening sockets over to its successor, a new server
  * process.
  */
-export interface Offer {
-  /**
-   * Resolves when the sockets were sent to a successor. Only the first server that asks gets them.
-   */
-  asked: Promise<Successor>;
-  close(): void;
-}
+export type Offer = ReturnType<typeof offerSockets>;
 
 /** The successor: the new server process that takes the sockets over. */
 export interface Successor {
@@ -54,7 +48,7 @@ interface Client {
  * Offers the listening sockets on a Unix socket, to a process of the same user. If this server
  * cannot listen on the Unix socket, it logs a warning and serves without the offer.
  */
-export function offerSockets(options: OfferOptions): Offer {
+export function offerSockets(options: OfferOptions) {
   const { path, logger } = options;
   const asked = Promise.withResolvers<Successor>();
   let listener: UnixSocketListener<Client> | undefined;
@@ -109,7 +103,14 @@ export function offerSockets(options: OfferOptions): Offer {
   } finally {
     process.umask(mask);
   }
-  return { asked: asked.promise, close };
+  return {
+    /**
+     * Resolves when the sockets were sent to a successor. Only the first server that asks gets
+     * them.
+     */
+    asked: asked.promise,
+    close,
+  };
 }
 
 function sendSockets(socket: Socket<Client>, options: OfferOptions): void {

@@ -32,19 +32,7 @@ export interface TakeOverOptions {
 }
 
 /** Listening sockets that were taken over from a running server. */
-export interface TakeOver {
-  /**
-   * Received sockets by plane. Contains only those whose address is the same in the settings of
-   * both servers.
-   */
-  sockets: PlaneSockets;
-  /** Version of pixelmill that the running server has. */
-  version: string;
-  /** Resolves when the running server has closed its stores, or has ended. */
-  released(): Promise<void>;
-  /** Tells the running server that this server accepts requests. The running server then exits. */
-  serving(): void;
-}
+export type TakeOver = NonNullable<Awaited<ReturnType<typeof takeOver>>>;
 
 /**
  * Takes the listening sockets over from the server that runs on the same data directory. Resolves
@@ -52,7 +40,7 @@ export interface TakeOver {
  * hand its sockets over. Until `serving` is called, the running server continues if this process
  * ends.
  */
-export async function takeOver(options: TakeOverOptions): Promise<TakeOver | undefined> {
+export async function takeOver(options: TakeOverOptions) {
   const channel = openChannel(options.path);
   if (channel === undefined) return undefined;
   try {
@@ -69,11 +57,18 @@ export async function takeOver(options: TakeOverOptions): Promise<TakeOver | und
     }
     if (answer.type !== "sockets") throw new Error(`Expected sockets, got ${answer.type}`);
     return {
+      /**
+       * Received sockets by plane. Contains only those whose address is the same in the settings of
+       * both servers.
+       */
       sockets: socketsOf(answer, channel.descriptors, options.settings),
+      /** Version of pixelmill that the running server has. */
       version: answer.version,
+      /** Resolves when the running server has closed its stores, or has ended. */
       async released() {
         await channel.receive(Number.POSITIVE_INFINITY);
       },
+      /** Tells the running server that this server accepts requests. That server then exits. */
       serving() {
         try {
           channel.send({ type: "serving" });

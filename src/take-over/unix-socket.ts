@@ -28,12 +28,6 @@ const RECEIVED_BYTES_MAX = 4_096;
 /** Largest number of file descriptors in one message. */
 const DESCRIPTORS_MAX = 8;
 
-/** A received message: its bytes, and the file descriptors that came with it. */
-export interface Received {
-  bytes: Buffer;
-  descriptors: number[];
-}
-
 /**
  * Connects to the Unix socket at `path`. A path that begins with `@` is a name in the abstract
  * namespace. Returns the file descriptor, which the caller must close. Throws the system's error.
@@ -62,8 +56,8 @@ export function connectUnix(path: string, type: "stream" | "datagram"): number {
  */
 export function sendOn(fd: number, bytes: Buffer, descriptors: readonly number[] = []): void {
   const size = descriptors.length * FD_BYTES;
-  const message = new Message(bytes, size > 0 ? CMSGHDR_BYTES + 8 * Math.ceil(size / 8) : 0);
-  const { control } = message;
+  const controlBytes = size > 0 ? CMSGHDR_BYTES + 8 * Math.ceil(size / 8) : 0;
+  const { memory, control } = messageHeader(bytes, controlBytes);
   if (size > 0) {
     control.writeBigUInt64LE(BigInt(CMSGHDR_BYTES + size), 0);
     control.writeInt32LE(SOL_SOCKET, 8);
@@ -72,20 +66,21 @@ export function sendOn(fd: number, bytes: Buffer, descriptors: readonly number[]
   for (const [at, it] of descriptors.entries()) {
     control.writeInt32LE(it, CMSGHDR_BYTES + at * FD_BYTES);
   }
-  const sent = Number(open().sendmsg(fd, ptr(message.memory), MSG_NOSIGNAL | MSG_DONTWAIT));
+  const sent = Number(open().sendmsg(fd, ptr(memory), MSG_NOSIGNAL | MSG_DONTWAIT));
   if (sent < 0) throw systemError("send to a socket");
   if (sent < bytes.length) throw new Error("A socket took part of a message");
 }
 
 /**
- * Receives what has arrived on a Unix socket, without waiting. Returns undefined when nothing has
- * arrived. The `bytes` in the result are empty when the other end has closed the connection. The
- * caller must close the received file descriptors.
+ * Receives what has arrived on a Unix socket, without waiting: bytes, and the file descriptors that
+ * came with them. Returns undefined when nothing has arrived. The `bytes` in the result are empty
+ * when the other end has closed the connection. The caller must close the received file
+ * descriptors.
  */
-export function receiveOn(fd: number): Received | undefined {
+export function receiveOn(fd: number) {
   const bytes = Buffer.alloc(RECEIVED_BYTES_MAX);
-  const message = new Message(bytes, CMSGHDR_BYTES + DESCRIPTORS_MAX * FD_BYTES);
-  const { memory, control } = message;
+  const controlBytes = CMSGHDR_BYTES + DESCRIPTORS_MAX * FD_BYTES;
+  const { memory, control } = messageHeader(bytes, controlBytes);
   const size = Number(open().recvmsg(fd, ptr(memory), MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
   if (size < 0) {
     const error = systemError("receive from a socket");
@@ -94,7 +89,8 @@ export function receiveOn(fd: number): Received | undefined {
     throw error;
   }
   const descriptors: number[] = [];
-  if (message.controlBytes() >= CMSGHDR_BYTES && control.readInt32LE(12) === SCM_RIGHTS) {
+  const receivedControlBytes = Number(memory.readBigUInt64LE(CONTROL_BYTES_AT));
+  if (receivedControlBytes >= CMSGHDR_BYTES && control.readInt32LE(12) === SCM_RIGHTS) {
     const end = Number(control.readBigUInt64LE(0));
     for (let at = CMSGHDR_BYTES; at + FD_BYTES <= end; at += FD_BYTES) {
       descriptors.push(control.readInt32LE(at));
@@ -116,33 +112,23 @@ export function peerUser(fd: number): number | undefined {
 }
 
 /**
- * A `struct msghdr` of the C library for bytes and control data. The structure has only the address
- * of the control data, which does not keep memory alive, so the control data is in the same buffer
- * as the structure.
+ * Makes a `struct msghdr` of the C library for bytes and control data. The structure has only the
+ * address of the control data, which does not keep memory alive, so the control data is in the same
+ * buffer as the structure.
  */
-class Message {
-  readonly memory: Buffer;
-  readonly control: Buffer;
-
-  constructor(bytes: Buffer, controlBytes: number) {
-    const memory = Buffer.alloc(MSGHDR_BYTES + IOVEC_BYTES + controlBytes);
-    // The address is read after the first `subarray`, which can move the memory of a buffer.
-    this.control = memory.subarray(MSGHDR_BYTES + IOVEC_BYTES);
-    const address = BigInt(ptr(memory));
-    const vector = address + BigInt(MSGHDR_BYTES);
-    memory.writeBigUInt64LE(vector, 16);
-    memory.writeBigUInt64LE(1n, 24);
-    if (controlBytes > 0) memory.writeBigUInt64LE(vector + BigInt(IOVEC_BYTES), 32);
-    memory.writeBigUInt64LE(BigInt(controlBytes), CONTROL_BYTES_AT);
-    memory.writeBigUInt64LE(BigInt(ptr(bytes)), MSGHDR_BYTES);
-    memory.writeBigUInt64LE(BigInt(bytes.length), MSGHDR_BYTES + 8);
-    this.memory = memory;
-  }
-
-  /** Returns the number of bytes of control data that were received. */
-  controlBytes(): number {
-    return Number(this.memory.readBigUInt64LE(CONTROL_BYTES_AT));
-  }
+function messageHeader(bytes: Buffer, controlBytes: number) {
+  const memory = Buffer.alloc(MSGHDR_BYTES + IOVEC_BYTES + controlBytes);
+  // The address is read after the first `subarray`, which can move the memory of a buffer.
+  const control = memory.subarray(MSGHDR_BYTES + IOVEC_BYTES);
+  const address = BigInt(ptr(memory));
+  const vector = address + BigInt(MSGHDR_BYTES);
+  memory.writeBigUInt64LE(vector, 16);
+  memory.writeBigUInt64LE(1n, 24);
+  if (controlBytes > 0) memory.writeBigUInt64LE(vector + BigInt(IOVEC_BYTES), 32);
+  memory.writeBigUInt64LE(BigInt(controlBytes), CONTROL_BYTES_AT);
+  memory.writeBigUInt64LE(BigInt(ptr(bytes)), MSGHDR_BYTES);
+  memory.writeBigUInt64LE(BigInt(bytes.length), MSGHDR_BYTES + 8);
+  return { memory, control };
 }
 
 function systemError(action: string): Error & { code: string } {
