@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { temporaryDirectory } from "../disk/temporary-directory.ts";
 import { StartError } from "../errors.ts";
 import type { Config } from "../settings/keys.ts";
-import { backup } from "./backup.ts";
+import { backup, type MadeBackup } from "./backup.ts";
 import { type BackupUrl, backupUrlOf, urlText } from "./bucket/backup-url.ts";
 import { openBucket } from "./bucket/bucket.ts";
 import { upload } from "./bucket/upload.ts";
-import type { BackupContents } from "./verify.ts";
 
 /**
  * Pattern of the name of a temporary directory for a backup before its upload. The group is the id
@@ -20,10 +19,7 @@ const STAGING = /^pixelmill-backup-(\d+)-\w+$/;
  * Copies a data directory to the place that a command's argument names: a file, or
  * `s3://BUCKET/KEY`.
  */
-export async function backUpTo(
-  config: Config,
-  argument: string,
-): Promise<BackupContents & { bytes: number }> {
+export async function backUpTo(config: Config, argument: string): Promise<MadeBackup> {
   const url = backupUrlOf(argument);
   return url === undefined ? backup(config, argument) : backUpToBucket(config, url);
 }
@@ -32,10 +28,7 @@ export async function backUpTo(
  * Copies a data directory into an object in a bucket: makes a backup file in the temporary
  * directory, reads it again as a check, and uploads it.
  */
-async function backUpToBucket(
-  config: Config,
-  url: BackupUrl,
-): Promise<BackupContents & { bytes: number }> {
+async function backUpToBucket(config: Config, url: BackupUrl): Promise<MadeBackup> {
   if (url.key === "" || url.key.endsWith("/")) {
     throw new StartError(
       `Expected the key of a new object, as s3://BUCKET/KEY, got ${urlText(url)}`,

@@ -21,16 +21,16 @@ import { type BackupContents, verify } from "./verify.ts";
  */
 const TRIMMING_MS_MAX = 60_000;
 
+/** Contents of a new backup, and the size of its file. */
+export type MadeBackup = BackupContents & { bytes: number };
+
 /**
  * Copies a data directory into one file, even while a server uses it, and reads the whole file
  * again as a check. First copies the delivery positions, then the catalog, and last the event logs,
  * so that these contain every event to which the others refer. Meanwhile, no segment of a log is
  * deleted.
  */
-export async function backup(
-  config: Config,
-  path: string,
-): Promise<BackupContents & { bytes: number }> {
+export async function backup(config: Config, path: string): Promise<MadeBackup> {
   const target = resolve(path);
   if (existsSync(target)) throw new StartError(`Expected a new file, but ${target} exists`);
   const staging = join(dirname(target), `.${basename(target)}.${process.pid}`);
