@@ -1,19 +1,33 @@
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
+import { syncPath } from "../disk/sync.ts";
 import { temporaryDirectory } from "../disk/temporary-directory.ts";
-import { StartError } from "../errors.ts";
+import { messageOf, StartError } from "../errors.ts";
+import {
+  catalogDirectory,
+  deliveryDirectory,
+  eventsDirectory,
+  formatFile,
+} from "../first-start/data-directory.ts";
+import { withoutTrimming } from "../log/lock.ts";
 import type { Config } from "../settings/keys.ts";
-import { backup, type MadeBackup } from "./backup.ts";
+import { openEnvironment } from "../store/lmdb/environment.ts";
+import { fileEntry, logEntries, pack } from "./archive.ts";
+import { fileSource } from "./archive-source.ts";
 import { type BackupUrl, backupUrlOf, urlText } from "./bucket/backup-url.ts";
 import { openBucket } from "./bucket/bucket.ts";
 import { upload } from "./bucket/upload.ts";
+import { type BackupContents, verify } from "./verify.ts";
 
 /**
  * Pattern of the name of a temporary directory for a backup before its upload. The group is the id
  * of the process that makes the backup.
  */
 const STAGING = /^pixelmill-backup-(\d+)-\w+$/;
+
+/** Contents of a new backup, and the size of its file. */
+type MadeBackup = BackupContents & { bytes: number };
 
 /**
  * Copies a data directory to the place that a command's argument names: a file, or
@@ -60,4 +74,70 @@ function removeStaging(): void {
       // The directory belongs to another user.
     }
   }
+}
+
+/**
+ * Maximum milliseconds that a backup waits while the server is deleting old segments (files) of a
+ * log.
+ */
+const TRIMMING_MS_MAX = 60_000;
+
+/**
+ * Copies a data directory into one file, even while a server uses it, and reads the whole file
+ * again as a check. First copies the delivery positions, then the catalog, and last the event logs,
+ * so that these contain every event to which the others refer. Meanwhile, no segment of a log is
+ * deleted.
+ */
+async function backup(config: Config, path: string): Promise<MadeBackup> {
+  const target = resolve(path);
+  if (existsSync(target)) throw new StartError(`Expected a new file, but ${target} exists`);
+  const staging = join(dirname(target), `.${basename(target)}.${process.pid}`);
+  const partial = join(staging, "archive");
+  try {
+    mkdirSync(staging, { mode: 0o700 });
+    await copy(config, staging, partial);
+    const contents = await verify(fileSource(partial), join(staging, "verified"));
+    renameSync(partial, target);
+    syncPath(dirname(target));
+    return { ...contents, bytes: statSync(target).size };
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    throw new StartError(`Cannot make the backup ${target}: ${messageOf(error)}`);
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+async function copy(config: Config, staging: string, archive: string): Promise<void> {
+  const logs = logsOf(eventsDirectory(config));
+  await using held = new AsyncDisposableStack();
+  for (const { directory } of logs) {
+    held.defer(await withoutTrimming(directory, TRIMMING_MS_MAX));
+  }
+  const delivery = join(staging, "delivery");
+  mkdirSync(delivery);
+  await snapshot(deliveryDirectory(config), delivery);
+  const catalog = join(staging, "catalog.mdb");
+  await snapshot(join(catalogDirectory(config), "catalog.mdb"), catalog);
+  await pack(archive, [
+    fileEntry(formatFile(config), "format"),
+    fileEntry(catalog, "catalog/catalog.mdb"),
+    fileEntry(join(delivery, "data.mdb"), "delivery/data.mdb"),
+    ...logs.flatMap(({ name, directory }) => logEntries(directory, name)),
+  ]);
+}
+
+/** Copies an LMDB environment as it is at one moment, and leaves out its unused pages. */
+async function snapshot(path: string, target: string): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const { root } = openEnvironment(path, []);
+  stack.defer(() => root.close());
+  await root.backup(target, true);
+}
+
+function logsOf(directory: string): { name: string; directory: string }[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory)
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => ({ name, directory: join(directory, name) }));
 }
