@@ -1,8 +1,6 @@
 import { importCommand } from "../import/rudderstack.ts";
+import { diff, pull, push } from "./code-commands.ts";
 import { deadLetters } from "./dead-letters.ts";
-import { diff } from "./diff.ts";
-import { pull } from "./pull.ts";
-import { push } from "./push.ts";
 import { replay } from "./replay.ts";
 import { status } from "./status.ts";
 import { tail } from "./tail.ts";
