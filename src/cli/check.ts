@@ -5,7 +5,7 @@ import { temporaryDirectory } from "../disk/temporary-directory.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Config } from "../settings/keys.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
-import { archiveArgument, inWords } from "./backup.ts";
+import { archiveArgument, inWords } from "./data-commands.ts";
 import { askServer } from "./running-server.ts";
 import { textFlag } from "./terminal/flags.ts";
 

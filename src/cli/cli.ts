@@ -4,14 +4,11 @@ import { ApiError, messageOf, StartError } from "../errors.ts";
 import { nearestName } from "../settings/nearest-name.ts";
 import { booleanFlags, configFlags } from "../settings/reader.ts";
 import { version } from "../version.ts";
-import { backup, release, restore } from "./backup.ts";
 import { token, workspace } from "./catalog.ts";
 import { check } from "./check.ts";
-import { cluster } from "./cluster.ts";
-import { compact } from "./compact.ts";
-import { config } from "./config.ts";
+import { backup, cluster, compact, release, restore } from "./data-commands.ts";
 import { type CommandNode, commandTree } from "./manual/command-tree.ts";
-import { reload } from "./reload.ts";
+import { config, reload } from "./running-server.ts";
 import { serve } from "./serve.ts";
 import { fitUsage } from "./terminal/usage.ts";
 

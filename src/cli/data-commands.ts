@@ -1,6 +1,14 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { defineCommand } from "citty";
 import type { BackupContents } from "../backup/verify.ts";
-import { expectDataDirectory, expectStandaloneData } from "../first-start/data-directory.ts";
+import {
+  catalogDirectory,
+  deliveryDirectory,
+  expectDataDirectory,
+  expectStandaloneData,
+} from "../first-start/data-directory.ts";
+import { createLogger } from "../observe/log.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 
 /** Argument that names a backup to read. */
@@ -78,3 +86,54 @@ function printWarnings({ warnings }: BackupContents): void {
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
+
+export const compact = defineCommand({
+  meta: {
+    name: "compact",
+    description: "Give the free space of a data directory that is not served back to the disk",
+  },
+  args: configFlags,
+  async run({ args }) {
+    const config = loadConfig(args);
+    expectDataDirectory(config);
+    expectStandaloneData(config);
+    // Imported only when the command runs: LMDB unpacks a library, which `--help` must not do.
+    const { compactStore } = await import("../store/lmdb/compact.ts");
+    const stores = {
+      catalog: join(catalogDirectory(config), "catalog.mdb"),
+      delivery: deliveryDirectory(config),
+    };
+    for (const [name, path] of Object.entries(stores)) {
+      if (!existsSync(path)) continue;
+      const { before, after } = await compactStore(path);
+      process.stdout.write(`${name}: ${mebibytes(before)}, now ${mebibytes(after)}\n`);
+    }
+  },
+});
+
+const mebibytes = (bytes: number) => `${(bytes / (1 << 20)).toFixed(1)} MiB`;
+
+/** Creates a command that copies data between a standalone server and a cluster. */
+function migrationCommand(name: "import" | "export", description: string) {
+  return defineCommand({
+    meta: { name: `cluster ${name}`, description },
+    args: configFlags,
+    async run({ args }) {
+      const config = loadConfig(args);
+      // Imported only when the command runs, so that other commands do not load the Kafka client.
+      const { importStandalone, exportStandalone } = await import("../backup/migration.ts");
+      const migrate = name === "import" ? importStandalone : exportStandalone;
+      const { workspaces, events, deadLetters } = await migrate(config, createLogger("warn"));
+      const counts = `workspaces: ${workspaces}, undelivered events: ${events}, dead letters: ${deadLetters}`;
+      process.stdout.write(`${name}ed ${counts}\n`);
+    },
+  });
+}
+
+export const cluster = defineCommand({
+  meta: { name: "cluster", description: "From one machine to several, and back" },
+  subCommands: {
+    import: migrationCommand("import", "Take the data of a stopped server into a new cluster"),
+    export: migrationCommand("export", "Make a data directory of what a stopped cluster has"),
+  },
+});
