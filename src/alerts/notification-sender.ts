@@ -163,9 +163,7 @@ export class NotificationSender {
    */
   #due(workspaceId: string): { due: Due[]; dropped: Settled[] } {
     const { alerts } = this.parts;
-    const receivers = new Map(
-      alerts.receivers.list(workspaceId, 1).items.map((it) => [it.id, it] as const),
-    );
+    const receivers = byId(alerts.receivers.list(workspaceId, 1).items);
     const waiting: Due[] = [];
     const dropped: Settled[] = [];
     for (const alert of alerts.pending(workspaceId)) {
@@ -182,15 +180,12 @@ export class NotificationSender {
       }
     }
     waiting.sort((one, other) => one.notification.attempts - other.notification.attempts);
-    const rules = new Map(
-      alerts.rules.list(workspaceId, 1).items.map((it) => [it.id, it] as const),
-    );
-    const due: Due[] = [];
-    for (const it of waiting) {
-      const quietHours = rules.get(it.alert.ruleId)?.quietHours;
-      if (due.length < BATCH_MAX && this.#isDue(it, quietHours)) due.push(it);
-    }
-    return { due, dropped };
+    const rules = byId(alerts.rules.list(workspaceId, 1).items);
+    const due = waiting
+      .values()
+      .filter((it) => this.#isDue(it, rules.get(it.alert.ruleId)?.quietHours))
+      .take(BATCH_MAX);
+    return { due: [...due], dropped };
   }
 
   #isDue({ alert, key, receiver }: Due, quietHours: QuietHours | undefined): boolean {
@@ -218,6 +213,9 @@ function dropReason(
   const isMissed = begin === "failed" || begin === "dropped";
   return isMissed ? "The receiver did not get the beginning" : undefined;
 }
+
+const byId = <T extends { id: string }>(items: readonly T[]) =>
+  new Map(items.map((it) => [it.id, it]));
 
 const beginningOf = ({ notifications }: Alert, receiverId: string) =>
   notifications.find((it) => it.phase === "begin" && it.receiverId === receiverId);

@@ -17,8 +17,6 @@ interface RuleKind {
   clearSeconds: number;
   /** Unit, default and bounds of a rule's threshold. Absent for kinds without a threshold. */
   threshold?: { unit: string; fallback: number; min: number; max: number };
-  /** Whether a rule of this kind is created together with a workspace's first receiver. */
-  isFirstRule: boolean;
   /** Severity of the alerts in PagerDuty. */
   severity: "critical" | "error" | "warning";
 }
@@ -30,15 +28,12 @@ export const ruleKinds: Readonly<Record<AlertKind, RuleKind>> = {
     name: "Destination down",
     forSeconds: 60,
     clearSeconds: 60,
-    // Covered by `destination-failing`: with both, one outage would cause two alerts.
-    isFirstRule: false,
     severity: "critical",
   },
   "destination-failing": {
     name: "Destination failing or down",
     forSeconds: 120,
     clearSeconds: 120,
-    isFirstRule: true,
     severity: "error",
   },
   "dead-letters": {
@@ -46,7 +41,6 @@ export const ruleKinds: Readonly<Record<AlertKind, RuleKind>> = {
     forSeconds: 0,
     clearSeconds: 900,
     threshold: { unit: "dead letters", fallback: 10, min: 1, max: 1_000_000_000 },
-    isFirstRule: true,
     severity: "error",
   },
   lag: {
@@ -54,7 +48,6 @@ export const ruleKinds: Readonly<Record<AlertKind, RuleKind>> = {
     forSeconds: 60,
     clearSeconds: 300,
     threshold: { unit: "seconds", fallback: 900, min: 1, max: 30 * DAY_SECONDS },
-    isFirstRule: true,
     severity: "warning",
   },
   "code-suspended": {
@@ -62,28 +55,24 @@ export const ruleKinds: Readonly<Record<AlertKind, RuleKind>> = {
     forSeconds: 30,
     // Suspended code is retried repeatedly, and is briefly not suspended then.
     clearSeconds: 600,
-    isFirstRule: true,
     severity: "error",
   },
   "source-silent": {
     name: "Source silent",
     forSeconds: 3_600,
     clearSeconds: 0,
-    isFirstRule: true,
     severity: "warning",
   },
   "server-not-ready": {
     name: "Server not ready",
     forSeconds: 30,
     clearSeconds: 60,
-    isFirstRule: true,
     severity: "critical",
   },
   "server-warning": {
     name: "Server warnings",
     forSeconds: 300,
     clearSeconds: 300,
-    isFirstRule: true,
     severity: "warning",
   },
   "nodes-missing": {
@@ -91,7 +80,6 @@ export const ruleKinds: Readonly<Record<AlertKind, RuleKind>> = {
     forSeconds: 60,
     clearSeconds: 60,
     threshold: { unit: "nodes", fallback: 2, min: 2, max: 1_000 },
-    isFirstRule: true,
     severity: "error",
   },
   disk: {
@@ -99,7 +87,6 @@ export const ruleKinds: Readonly<Record<AlertKind, RuleKind>> = {
     forSeconds: 60,
     clearSeconds: 300,
     threshold: { unit: "percent free", fallback: 10, min: 1, max: 99 },
-    isFirstRule: true,
     severity: "error",
   },
 };
@@ -125,8 +112,9 @@ export function defaultRule(kind: AlertKind): AlertRuleInput {
  * one node, no rule about missing nodes is created.
  */
 export function firstRules(isOperators: boolean, nodes: number): AlertRuleInput[] {
+  // `destination-failing` covers `destination-down`: with both, one outage would cause two alerts.
   return alertKinds
-    .filter((kind) => ruleKinds[kind].isFirstRule && (isOperators || !isServerAlertKind(kind)))
+    .filter((kind) => kind !== "destination-down" && (isOperators || !isServerAlertKind(kind)))
     .filter((kind) => kind !== "nodes-missing" || nodes > 1)
     .map((kind) =>
       kind === "nodes-missing" ? { ...defaultRule(kind), threshold: nodes } : defaultRule(kind),
