@@ -39,11 +39,8 @@ export async function addUnsettledKeys(
 ): Promise<void> {
   for (const { destination, connections } of live.lanes()) {
     const owed = unsettled.getOrInsertComputed(destination.id, () => new Set());
-    const reader = new LaneReader(
-      logs,
-      createRoutes(destination, connections),
-      lane(destination.id),
-    );
+    const routes = createRoutes(destination, connections);
+    const reader = new LaneReader(logs, routes, lane(destination.id));
     for (;;) {
       const items = await reader.take(TAKE_EVENTS, TAKE_BYTES);
       if (items.length === 0) break;

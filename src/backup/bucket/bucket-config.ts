@@ -1,11 +1,12 @@
+import { defined } from "../../defined.ts";
 import { type S3Config, s3Faults } from "../../destinations/s3/config.ts";
 import { StartError } from "../../errors.ts";
 import { readSmallFile } from "../../settings/files/small-file.ts";
-import type { Config } from "../../settings/keys.ts";
+import type { Config, Key } from "../../settings/keys.ts";
 import { BACKUP_REQUEST_MS_MAX, TLS_FILE_BYTES_MAX } from "../../settings/limits.ts";
 
 /** Name of the setting that determines each key of the S3 config. */
-const settingOf: Record<string, string> = {
+const settingOf: Record<string, Key> = {
   bucket: "backup.s3.bucket",
   endpoint: "backup.s3.endpoint",
   prefix: "backup.s3.prefix",
@@ -19,19 +20,13 @@ const settingOf: Record<string, string> = {
  * a `StartError` with the setting's name if a setting is missing or invalid.
  */
 export function bucketConfig(config: Config, bucket: string): S3Config {
-  const values = {
+  const settings = Object.entries(settingOf).map(([key, name]) => [key, config[name]]);
+  const given: Record<string, unknown> = defined({
+    ...Object.fromEntries(settings),
     bucket,
-    endpoint: config["backup.s3.endpoint"],
     region: config["backup.s3.region"],
-    prefix: config["backup.s3.prefix"],
-    pathStyle: config["backup.s3.path.style"],
-    accessKeyId: config["backup.s3.access.key"],
-    secretAccessKey: config["backup.s3.secret.key"],
     timeoutMs: BACKUP_REQUEST_MS_MAX,
-  };
-  const given = Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  );
+  });
   for (const key of ["accessKeyId", "secretAccessKey"]) {
     if (given[key] === undefined) {
       throw new StartError(`Expected the setting ${settingOf[key]} for the bucket ${bucket}`);
