@@ -42,12 +42,10 @@ export function activatedSockets(environment: Record<string, string | undefined>
 export function notifySystemd(state: "READY=1" | "STOPPING=1", path: string | undefined): void {
   if (path === undefined || path === "") return;
   try {
+    using stack = new DisposableStack();
     const fd = connectUnix(path, "datagram");
-    try {
-      sendOn(fd, Buffer.from(state));
-    } finally {
-      closeSync(fd);
-    }
+    stack.defer(() => closeSync(fd));
+    sendOn(fd, Buffer.from(state));
   } catch {
     // The service manager has ended, so it needs no message.
   }

@@ -89,10 +89,8 @@ function readTestCase(file: string): CaseContent {
   expectThat(typeof name === "string" && name !== "", file, "name", "text");
   expectThat(description === undefined || typeof description === "string", file, "description");
   expectThat(isEvents(input), file, "input", "list of events");
-  expectThat(
-    expectedOutput === undefined || isEvents(expectedOutput),
-    ...([file, "expectedOutput", "list of events"] as const),
-  );
+  const isExpected = expectedOutput === undefined || isEvents(expectedOutput);
+  expectThat(isExpected, file, "expectedOutput", "list of events");
   return { name, description, input, expectedOutput } as CaseContent;
 }
 

@@ -5,7 +5,7 @@ import { SHUTDOWN_MS_MAX } from "../../settings/limits.ts";
 import type { LiveSettings } from "../../settings/live-settings.ts";
 import { systemdEnvironment } from "../../settings/reader.ts";
 import { closeSockets, type PlaneSockets } from "../../take-over/messages.ts";
-import { type Offer, offerSockets, type Successor } from "../../take-over/offer.ts";
+import { offerSockets, type Successor } from "../../take-over/offer.ts";
 import { notifySystemd } from "../../take-over/systemd.ts";
 import type { TakeOver } from "../../take-over/take-over.ts";
 import { version } from "../../version.ts";
@@ -30,7 +30,7 @@ interface RunOptions {
  * taken over its sockets. Resolves with the exit code.
  */
 export async function runServer(options: RunOptions): Promise<number> {
-  const { logger, stop, taken } = options;
+  const { logger, stop, taken, isActivated } = options;
   if (taken !== undefined) {
     const isStopped = stop.first.then(() => "stopped" as const);
     if ((await Promise.race([taken.released(), isStopped])) === "stopped") return 0;
@@ -42,8 +42,21 @@ export async function runServer(options: RunOptions): Promise<number> {
     Bun.gc(true);
     announce(app, options);
     const held = app.sockets();
-    const offer = openOffer(options, held);
-    const why = await reasonToEnd(app, offer, stop);
+    const offer = offerSockets({
+      path: takeOverSocket(options.settings.config),
+      version,
+      sockets: held,
+      settings: planeAddresses(options.settings.config),
+      refusal: isActivated
+        ? "systemd holds them, so `systemctl restart` replaces the server without refusing requests"
+        : undefined,
+      logger,
+    });
+    const why = await Promise.race([
+      stop.first.then((signal) => ({ signal })),
+      app.broken.then((reason) => ({ reason })),
+      offer.asked.then((successor) => ({ successor })),
+    ]);
     offer.close();
     if (!("successor" in why)) {
       // Closed first, because the kernel queues connections as long as a duplicate is open.
@@ -51,7 +64,8 @@ export async function runServer(options: RunOptions): Promise<number> {
       return await end(app, options, why);
     }
     if (!(await handOver(app, why.successor, options))) return 1;
-    if (await hasSuccessor(why.successor, stop)) {
+    // A signal ends this server as well, without waiting for the successor to be ready.
+    if (await Promise.race([why.successor.isServing, stop.first.then(() => true)])) {
       closeSockets(held);
       logger.info("stopped, another server has taken over");
       return 0;
@@ -72,35 +86,7 @@ function announce(app: App, { logger, taken }: RunOptions): void {
   notifySystemd("READY=1", systemdEnvironment().NOTIFY_SOCKET);
 }
 
-function openOffer(
-  { settings: { config }, logger, isActivated }: RunOptions,
-  sockets: PlaneSockets,
-): Offer {
-  return offerSockets({
-    path: takeOverSocket(config),
-    version,
-    sockets,
-    settings: planeAddresses(config),
-    refusal: isActivated
-      ? "systemd holds them, so `systemctl restart` replaces the server without refusing requests"
-      : undefined,
-    logger,
-  });
-}
-
 type End = { signal: string } | { reason: string };
-
-function reasonToEnd(
-  app: App,
-  offer: Offer,
-  stop: StopSignal,
-): Promise<End | { successor: Successor }> {
-  return Promise.race([
-    stop.first.then((signal) => ({ signal })),
-    app.broken.then((reason) => ({ reason })),
-    offer.asked.then((successor) => ({ successor })),
-  ]);
-}
 
 async function end(app: App, { logger, stop, isActivated }: RunOptions, why: End): Promise<number> {
   if ("reason" in why) logger.error(why, "stopping, since the server cannot continue");
@@ -125,14 +111,6 @@ async function handOver(
   if (late === undefined) successor.release();
   else logger.error({ reason: late }, "handed over before everything in flight ended");
   return late === undefined;
-}
-
-/**
- * Waits until the successor is ready, the successor has ended, or a signal arrives. Resolves with
- * false if the successor has ended, otherwise with true.
- */
-function hasSuccessor(successor: Successor, stop: StopSignal): Promise<boolean> {
-  return Promise.race([successor.isServing, stop.first.then(() => true)]);
 }
 
 /**
