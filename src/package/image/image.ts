@@ -16,12 +16,6 @@ interface Descriptor {
   size: number;
 }
 
-interface Layer {
-  descriptor: Descriptor;
-  /** Digest of the layer's archive before it is compressed. */
-  diffId: string;
-}
-
 /**
  * Returns the files of the OCI layout. `base` is the content of the first layer, below the
  * executable. `revision` is the commit that the image is built from.
@@ -37,7 +31,8 @@ export async function imageLayout(
     blobs.push(textFile(`blobs/sha256/${digest}`, content));
     return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(content) };
   };
-  const layer = async (entries: PackedEntry[]): Promise<Layer> => {
+  /** `diffId` is the digest of the layer's archive before it is compressed. */
+  const layer = async (entries: PackedEntry[]) => {
     const archive = await tarOf(entries, product.time);
     const mediaType = "application/vnd.oci.image.layer.v1.tar+gzip";
     return { descriptor: add(mediaType, compressed(archive)), diffId: `sha256:${sha256(archive)}` };
@@ -87,7 +82,7 @@ const index = ({ version, architecture }: Product, manifest: Descriptor) => ({
   ],
 });
 
-function configuration(product: Product, revision: string, layers: Layer[]) {
+function configuration(product: Product, revision: string, layers: { diffId: string }[]) {
   const { version, architecture, time } = product;
   const created = new Date(time * 1000).toISOString();
   return {
