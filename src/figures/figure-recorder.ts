@@ -145,10 +145,8 @@ export class FigureRecorder {
     this.#collectUntil(now, now);
     if (tables === undefined) return;
     await this.#store(tables).catch((error) => {
-      this.parts.logger.warn(
-        { reason: messageOf(error) },
-        "figures of the last minute not stored at the stop",
-      );
+      const reason = messageOf(error);
+      this.parts.logger.warn({ reason }, "figures of the last minute not stored at the stop");
     });
   }
 

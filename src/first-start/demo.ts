@@ -24,20 +24,6 @@ export function transformEvent(event, metadata) {
 }
 `;
 
-interface Demo {
-  writeKey: string;
-  /**
-   * Path of the file that the demo's destination writes, relative to the directory of `file`
-   * destinations.
-   */
-  file: string;
-  /**
-   * Whether the demo has a transformation. False when this system cannot run user code; the events
-   * then arrive unchanged.
-   */
-  withCode: boolean;
-}
-
 export interface DemoDeps {
   catalog: Catalog;
   publishing: Publisher;
@@ -86,10 +72,12 @@ const WITHOUT_CODE =
  * Creates the demo: an HTTP source, a file destination, and a published transformation with a
  * library, all connected. Only the first start creates them. Later starts find the source by its
  * name, and add the code if user code could not run before; code that a user has deleted stays
- * deleted. Resolves with undefined when the workspace already has sources that do not belong to the
- * demo.
+ * deleted. Resolves with the write key of the source, the path of the file that the destination
+ * writes (relative to the directory of `file` destinations), and whether the demo has a
+ * transformation. Without one, because this system cannot run user code, events arrive unchanged.
+ * Resolves with undefined when the workspace already has sources that do not belong to the demo.
  */
-async function addDemo(parts: DemoDeps, workspace: Workspace): Promise<Demo | undefined> {
+async function addDemo(parts: DemoDeps, workspace: Workspace) {
   const { catalog } = parts;
   const path = "demo.jsonl";
   const file = `${workspace.id}/${path}`;
