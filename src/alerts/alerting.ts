@@ -10,7 +10,6 @@ import { ALERT_EVALUATION_MS, ALERT_NOTIFICATIONS_PER_HOUR_MAX } from "../settin
 import { EvaluatorLease } from "./evaluator-lease.ts";
 import type { AlertFacts } from "./facts.ts";
 import { NotificationSender } from "./notification-sender.ts";
-import { alertMessage } from "./receivers/message.ts";
 import type { SendNotification } from "./receivers/send.ts";
 import { isEmpty, RuleEvaluator } from "./rule-evaluator.ts";
 
@@ -57,12 +56,11 @@ export function createAlerting(parts: AlertingParts) {
   const cutting = new AbortController();
   const lease = new EvaluatorLease(alerts, parts.isShared);
   let evaluator = new RuleEvaluator(alerts, elapsed);
-  const workspaceName = (id: string) => catalog.workspaces.get(id)?.name ?? id;
   const attempts = registerMetrics(parts, lease);
   const sender = new NotificationSender({
     alerts,
     send,
-    workspaceName,
+    workspaceName: (id) => catalog.workspaces.get(id)?.name ?? id,
     consoleUrl,
     onAttempt: ({ kind }) => attempts.inc({ result: kind === "sent" ? "sent" : "failed" }),
     elapsed,
@@ -137,14 +135,10 @@ export function createAlerting(parts: AlertingParts) {
         const limit = `${ALERT_NOTIFICATIONS_PER_HOUR_MAX} notifications of a workspace in an hour`;
         throw new ApiError("too-many", `Expected at most ${limit}, tests included, got one more`);
       }
-      const context = {
-        receiverId: receiver.id,
-        consoleUrl: consoleUrl(),
-        workspace: { id: receiver.workspaceId, name: workspaceName(receiver.workspaceId) },
-      };
+      const alert = testAlert(receiver);
       const either = AbortSignal.any([signal, closing.signal]);
       const send = (phase: "test" | "end") =>
-        parts.send(receiver, alertMessage(testAlert(receiver), { ...context, phase }), either);
+        parts.send(receiver, sender.messageOf(alert, phase, receiver.id), either);
       let result = await send("test");
       // A test must not leave an open incident in PagerDuty.
       if (result.kind === "sent" && receiver.type === "pagerduty") result = await send("end");

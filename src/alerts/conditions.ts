@@ -43,30 +43,25 @@ export function evaluateRule(rule: AlertRule, facts: AlertFacts, memory: RuleMem
   const destinations = facts.destinations.filter(isMeant);
   // A reported problem is certain. That there is none is certain only once all nodes have answered.
   const certain = (holds: boolean) => holds || (facts.isComplete ? false : undefined);
+  const ofDestinations = (
+    holds: (it: DestinationFacts) => boolean,
+    message: (it: DestinationFacts) => string,
+  ) => only(destinations.map((it) => ofDestination(it, certain(holds(it)), message(it))));
   const { threshold = 0 } = rule;
   switch (rule.kind) {
     case "destination-down":
     case "destination-failing": {
       const states = rule.kind === "destination-down" ? ["down"] : ["down", "failing"];
-      return only(
-        destinations.map((it) =>
-          ofDestination(
-            it,
-            certain(states.includes(it.state)),
-            `is ${it.state}: ${it.reason ?? "no reason is known"}`,
-          ),
-        ),
+      return ofDestinations(
+        ({ state }) => states.includes(state),
+        ({ state, reason }) => `is ${state}: ${reason ?? "no reason is known"}`,
       );
     }
     case "lag":
-      return only(
-        destinations.map((it) =>
-          ofDestination(
-            it,
-            certain(it.lagSeconds >= threshold),
-            `lags ${duration(it.lagSeconds)} behind: ${counted(it.lagEvents, "event")} not delivered`,
-          ),
-        ),
+      return ofDestinations(
+        ({ lagSeconds }) => lagSeconds >= threshold,
+        ({ lagSeconds, lagEvents }) =>
+          `lags ${duration(lagSeconds)} behind: ${counted(lagEvents, "event")} not delivered`,
       );
     case "dead-letters":
       return evaluateDeadLetters({ ruleId: rule.id, threshold }, destinations, memory);

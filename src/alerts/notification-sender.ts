@@ -12,7 +12,7 @@ import { TokenBuckets } from "../concurrency/rate-limiter.ts";
 import { defined } from "../defined.ts";
 import { ALERT_NOTIFICATIONS_PER_HOUR_MAX, ALERT_RETRY_MS_MAX } from "../settings/limits.ts";
 import { isQuiet } from "./quiet-hours.ts";
-import { alertMessage } from "./receivers/message.ts";
+import { type AlertMessage, alertMessage } from "./receivers/message.ts";
 import type { SendNotification } from "./receivers/send.ts";
 
 const RETRY_MS_MIN = 5_000;
@@ -90,6 +90,14 @@ export class NotificationSender {
     return true;
   }
 
+  /** Returns the content of a notification to a receiver about an alert. */
+  messageOf(alert: Alert, phase: AlertMessage["phase"], receiverId: string): AlertMessage {
+    const { consoleUrl, workspaceName } = this.parts;
+    const { workspaceId: id } = alert;
+    const workspace = { id, name: workspaceName(id) };
+    return alertMessage(alert, { phase, receiverId, consoleUrl: consoleUrl(), workspace });
+  }
+
   /** Sends a workspace's due notifications, or waits for the call that is already doing so. */
   sendDue(workspaceId: string, holder: string, signals: SendSignals): Promise<void> {
     return this.#busy.getOrInsertComputed(workspaceId, () =>
@@ -124,14 +132,8 @@ export class NotificationSender {
   }
 
   async #send({ key, alert, notification, receiver }: Due, signal: AbortSignal): Promise<void> {
-    const { send, workspaceName, consoleUrl, onAttempt, elapsed } = this.parts;
-    const { workspaceId } = alert;
-    const message = alertMessage(alert, {
-      phase: key.phase,
-      receiverId: receiver.id,
-      consoleUrl: consoleUrl(),
-      workspace: { id: workspaceId, name: workspaceName(workspaceId) },
-    });
+    const { send, onAttempt, elapsed } = this.parts;
+    const message = this.messageOf(alert, key.phase, receiver.id);
     const { accepted = [] } = notification;
     const to = receiver.to?.filter((address) => !accepted.includes(address));
     const result: NotificationResult =

@@ -36,8 +36,8 @@ export async function sendByEmail(
   const id = (key: string) => `<${key}@${domain}>`;
   const { to = [] } = receiver;
   let accepted: string[] = [];
-  const connection = { egress, server, workspaceId: receiver.workspaceId, signal };
-  const reason = await withTransport(connection, async (transport) => {
+  const request = { workspaceId: receiver.workspaceId, signal };
+  const reason = await withTransport(egress, server, request, async (transport) => {
     const answer = await transport.sendMail({
       from,
       to: to.map((address) => ({ name: "", address })),
@@ -72,18 +72,11 @@ export async function verifyMailServer(
   egress: Egress,
   server: MailServer,
 ): Promise<string | undefined> {
-  const { signal } = new AbortController();
-  return await withTransport({ egress, server, workspaceId: "", signal }, async (transport) => {
+  const request = { workspaceId: "", signal: new AbortController().signal };
+  return await withTransport(egress, server, request, async (transport) => {
     await transport.verify();
     return undefined;
   });
-}
-
-interface MailConnection {
-  egress: Egress;
-  server: MailServer;
-  workspaceId: string;
-  signal: AbortSignal;
 }
 
 /**
@@ -92,7 +85,9 @@ interface MailConnection {
  * with a sentence about that error.
  */
 async function withTransport(
-  { egress, server, workspaceId, signal }: MailConnection,
+  egress: Egress,
+  server: MailServer,
+  { workspaceId, signal }: { workspaceId: string; signal: AbortSignal },
   work: (transport: Transporter) => Promise<string | undefined>,
 ): Promise<string | undefined> {
   const { host, port, tls, user, password, ca } = server;
