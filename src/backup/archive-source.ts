@@ -27,19 +27,13 @@ export function fileSource(argument: string): ArchiveSource {
 }
 
 async function objectSource(config: Config, url: BackupUrl): Promise<ArchiveSource> {
-  const bucket = openBucket(config, url.bucket);
-  try {
-    const isFolder = url.key === "" || url.key.endsWith("/");
-    const key = isFolder ? await newestKey(bucket, url) : url.key;
-    return {
-      name: urlText({ bucket: url.bucket, key }),
-      read: () => readObject(bucket, key),
-      close: () => bucket.close(),
-    };
-  } catch (error) {
-    bucket.close();
-    throw error;
-  }
+  using stack = new DisposableStack();
+  const bucket = stack.adopt(openBucket(config, url.bucket), (it) => it.close());
+  const isFolder = url.key === "" || url.key.endsWith("/");
+  const key = isFolder ? await newestKey(bucket, url) : url.key;
+  const name = urlText({ bucket: url.bucket, key });
+  const opened = stack.move();
+  return { name, read: () => readObject(bucket, key), close: () => opened.dispose() };
 }
 
 /** Returns the key of the newest backup below `url.key`. Throws `StartError` if there is none. */
