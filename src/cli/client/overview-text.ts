@@ -68,7 +68,6 @@ const mild = new Set(["dead-letters", "warning", "alert-receiver"]);
 const colorOf = (kind: string) => (mild.has(kind) ? "yellow" : "red");
 
 function destinationLines({ destinations, totals }: Overview, output: CommandOutput): string[] {
-  if (destinations.length === 0) return [];
   const rows = destinations.map((it) => [
     it.name,
     it.type,
@@ -79,27 +78,28 @@ function destinationLines({ destinations, totals }: Overview, output: CommandOut
     formatCompact(it.deadLetters),
   ]);
   const head = ["DESTINATION", "KIND", "STATE", "DELIVERED", "PENDING", "OLDEST", "DEAD"];
-  return ["", ...listLines([head, ...rows], totals.destinations, "destination", output)];
+  return listLines([head, ...rows], totals.destinations, "destination", output);
 }
 
 function sourceLines({ sources, totals }: Overview, output: CommandOutput): string[] {
-  if (sources.length === 0) return [];
   const rows = sources.map((it) => [
     it.name,
     it.enabled ? "on" : "off",
     formatRate(it.receivedPerSecond),
   ]);
   const head = ["SOURCE", "STATE", "RECEIVED"];
-  return ["", ...listLines([head, ...rows], totals.sources, "source", output)];
+  return listLines([head, ...rows], totals.sources, "source", output);
 }
 
 /**
- * Formats rows as a table. The first row is the heading. `total` is the number of all items; if the
+ * Formats rows as a table after an empty line. The first row is the heading; returns no lines if
+ * it is the only row. `total` is the number of all items; if the
  * rows show fewer, a line at the end says how many are left out. `what` is the noun for an item.
  */
 function listLines(rows: string[][], total: number, what: string, output: CommandOutput): string[] {
+  if (rows.length === 1) return [];
   const [head = "", ...lines] = table(rows, output.columns);
   const hidden = total - lines.length;
   const more = hidden > 0 ? [`and ${pluralize(hidden, `more ${what}`)}`] : [];
-  return [output.paint("dim", head), ...lines, ...more];
+  return ["", output.paint("dim", head), ...lines, ...more];
 }

@@ -4,11 +4,8 @@ import { folders, pathOf } from "../code/code-item.ts";
 import type { ImportRun } from "./import-run.ts";
 import type { RemoteCode, RemoteVersion } from "./rudderstack-api.ts";
 
-type Kind = "library" | "transformation";
-interface Code {
-  libraries: readonly RemoteCode[];
-  transformations: readonly RemoteCode[];
-}
+type Kind = keyof typeof folders;
+type Code = Record<(typeof folders)[Kind], readonly RemoteCode[]>;
 /**
  * Ids that this server gave to the versions to publish. Each is a copy of a version that is
  * published in RudderStack. Libraries precede the code that imports them.

@@ -19,28 +19,28 @@ export class ImportRun {
   ) {}
 
   /**
-   * Copies an item with `create`, unless an earlier run copied it or this is a dry run. Returns
-   * whether this call copied it. Prints a line about the item. When the server refuses the item,
-   * prints and records the failure and returns false, so that the import continues.
+   * Copies an item with `create`, unless an earlier run copied it or this is a dry run. Prints a
+   * line about the item. When the server refuses the item, prints and records the failure, so that
+   * the import continues.
    */
   async copy(
     title: string,
     remoteId: string,
     known: ReadonlyMap<string, string>,
     create: () => Promise<string>,
-  ): Promise<boolean> {
+  ): Promise<void> {
     const id = known.get(remoteId);
     if (id !== undefined) {
       this.ids.set(remoteId, id);
       this.output.print(`${plain(title)}: here already`);
-      return false;
+      return;
     }
     if (this.isDry) {
       this.copied += 1;
       this.output.print(`${plain(title)}: new`);
-      return false;
+      return;
     }
-    return await this.attempt(title, async () => {
+    await this.attempt(title, async () => {
       this.ids.set(remoteId, await create());
       this.copied += 1;
       this.output.print(`${plain(title)}: copied`);
@@ -48,17 +48,15 @@ export class ImportRun {
   }
 
   /**
-   * Runs a step of the import. Returns whether the step succeeded. When the server refuses a
-   * request of the step, prints and records the failure.
+   * Runs a step of the import. When the server refuses a request of the step, prints and records
+   * the failure.
    */
-  async attempt(title: string, step: () => Promise<void>): Promise<boolean> {
+  async attempt(title: string, step: () => Promise<void>): Promise<void> {
     try {
       await step();
-      return true;
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
       this.fail(title, error.message);
-      return false;
     }
   }
 
