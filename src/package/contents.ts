@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { printedBlocks } from "../cli/print/printed-blocks.ts";
+import { remembered } from "../remembered.ts";
 import { output, type PackedFile, ROOT, textFile } from "./product.ts";
 
 /** Path of the settings file in a package. Once installed, it belongs to `root:pixelmill`. */
@@ -57,15 +58,10 @@ export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
 
 type Manual = "man" | "completion bash" | "completion zsh" | "completion fish";
 
-/** Outputs of the commands that have run, by the words of the command after `pixelmill`. */
-const printed = new Map<string, string>();
-
-function manual(words: string): string {
-  const command = [process.execPath, join(ROOT, "src/main.ts"), ...words.split(" ")];
-  const text = printed.get(words) ?? output(command);
-  printed.set(words, text);
-  return text;
-}
+/** Returns the output of a command, by its words after `pixelmill`. Runs each command once. */
+const manual = remembered(4, (words: string) =>
+  output([process.execPath, join(ROOT, "src/main.ts"), ...words.split(" ")]),
+);
 
 /** Compresses data with gzip. The gzip header contains neither a file name nor a time. */
 export const compressed = (
