@@ -60,31 +60,17 @@ export function* checkPorts(config: Config): Generator<CheckResult> {
   // Each port stays open until all are, since an address such as 0.0.0.0 covers that of another.
   using open = new DisposableStack();
   for (const [index, [subject, host, port]] of listeners.entries()) {
-    const result = checkPort(subject, host, port, open);
-    const other = listeners.slice(0, index).find((it) => port !== 0 && it[2] === port);
-    yield result.state === "warns" && other !== undefined
-      ? { state: "fails", subject, detail: `${host} port ${port} is that of the ${other[0]}` }
-      : result;
-  }
-}
-
-/**
- * Checks that a port is free by listening on it. The port stays open until the caller disposes of
- * `open`, so that a second check of the same port finds it taken.
- */
-function checkPort(
-  subject: string,
-  host: string,
-  port: number,
-  open: DisposableStack,
-): CheckResult {
-  try {
-    const listener = Bun.listen({ hostname: host, port, socket: { data() {} } });
-    open.defer(() => listener.stop(true));
-    return { state: "ok", subject, detail: `${host} port ${port} is free` };
-  } catch (error) {
-    const { message } = listenError({ host, port }, error);
-    const isTaken = (error as { code?: unknown }).code === "EADDRINUSE";
-    return { state: isTaken ? "warns" : "fails", subject, detail: message };
+    try {
+      const listener = Bun.listen({ hostname: host, port, socket: { data() {} } });
+      open.defer(() => listener.stop(true));
+      yield { state: "ok", subject, detail: `${host} port ${port} is free` };
+    } catch (error) {
+      const { message } = listenError({ host, port }, error);
+      const isTaken = (error as { code?: unknown }).code === "EADDRINUSE";
+      const other = listeners.slice(0, index).find((it) => port !== 0 && it[2] === port);
+      yield isTaken && other !== undefined
+        ? { state: "fails", subject, detail: `${host} port ${port} is that of the ${other[0]}` }
+        : { state: isTaken ? "warns" : "fails", subject, detail: message };
+    }
   }
 }
