@@ -38,26 +38,13 @@ import type { unsettledEvents } from "./unsettled.ts";
  */
 export const APPENDED_BYTES_MAX = 4 << 20;
 
-export const ledgerOptions = (logger: Logger) => ({
-  name: "The ledger",
-  logger,
-});
+export const ledgerOptions = (logger: Logger) => ({ name: "The ledger", logger });
 
 export const catalogOptions = (directory: string, logger: Logger) => ({
   path: join(directory, "catalog.mdb"),
   name: "The catalog",
   logger,
 });
-
-/**
- * Decodes a record for another log. Removes its `after`, which contains positions in the old
- * server's logs.
- */
-function recordOf(bytes: Uint8Array): EventRecord {
-  const record = decodeRecord(bytes);
-  record.after = undefined;
-  return record;
-}
 
 /**
  * Appends events, and waits until all are durable. `append` appends a record, and returns the name
@@ -72,7 +59,10 @@ export async function appendAll(
   let waiting: Promise<void>[] = [];
   let waitingBytes = 0;
   for await (const { key, bytes } of events) {
-    const { log, done } = append(recordOf(bytes));
+    const record = decodeRecord(bytes);
+    // It contains positions in the old server's logs.
+    record.after = undefined;
+    const { log, done } = append(record);
     // A rejection before the wait below would end the process.
     done.catch(() => {});
     keys.getOrInsert(log, []).push(key);
