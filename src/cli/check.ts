@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { defineCommand } from "citty";
 import { temporaryDirectory } from "../disk/temporary-directory.ts";
 import { messageOf, StartError } from "../errors.ts";
+import { httpUrl } from "../http/url.ts";
 import type { Config } from "../settings/keys.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 import { archiveArgument, inWords } from "./data-commands.ts";
@@ -60,7 +61,8 @@ const checkHealth = defineCommand({
  */
 async function askDataPlane(config: Config): Promise<void> {
   const scheme = config["tls.certificate"] === undefined ? "http" : "https";
-  const url = `${scheme}://${reachable(config.host)}:${config.port}/health`;
+  const host = loopback.get(config.host) ?? config.host;
+  const url = `${httpUrl(host, config.port, scheme)}/health`;
   try {
     const response = await fetch(url, {
       signal: AbortSignal.timeout(ANSWER_MS_MAX),
@@ -74,15 +76,11 @@ async function askDataPlane(config: Config): Promise<void> {
   }
 }
 
-/**
- * Returns the host for the URL of a listener. For `0.0.0.0` and `::`, which mean all addresses, it
- * is the loopback address. An IPv6 address gets brackets.
- */
-function reachable(host: string): string {
-  if (host === "0.0.0.0") return "127.0.0.1";
-  if (host === "::") return "[::1]";
-  return host.includes(":") ? `[${host}]` : host;
-}
+/** Loopback addresses by the hosts of a listener that mean all addresses. */
+const loopback = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "::1"],
+]);
 
 export const check = defineCommand({
   meta: { name: "check", description: "Look whether a server with these settings would work here" },

@@ -41,11 +41,8 @@ const start = clientCommand(
         ? undefined
         : idOf("source", await namesOf(client, "source"), String(args.source));
     const given = { type: args.type, event: args.event, userId: args.user, text: args.grep };
-    const filter = Object.fromEntries(
-      Object.entries(given).flatMap(([key, value]) =>
-        value === undefined ? [] : [[key, String(value)]],
-      ),
-    );
+    // The values of these flags are texts.
+    const filter = defined(given) as Record<string, string>;
     const { replay } = await client.call("POST /v2/replays", {
       body: {
         destinationId,
