@@ -1,4 +1,4 @@
-import { failureOf, type StoreFailure } from "../../destinations/s3/failures.ts";
+import { failureOf } from "../../destinations/s3/failures.ts";
 import { type ObjectRequest, requestSigner } from "../../destinations/s3/request-signer.ts";
 import { createEgress, type EgressResponse, networkReason } from "../../egress/egress.ts";
 import { StartError } from "../../errors.ts";
@@ -50,7 +50,8 @@ export function openBucket(config: Config, name: string, signal = new AbortContr
         isTemporary: response.status >= 500 || [408, 429].includes(response.status),
       };
     } catch (error) {
-      return { failure: { reason: networkReason(error) }, isTemporary: !signal.aborted };
+      const failure = { reason: networkReason(error), answer: undefined };
+      return { failure, isTemporary: !signal.aborted };
     }
   }
 
@@ -63,20 +64,14 @@ export function openBucket(config: Config, name: string, signal = new AbortContr
       const { response, failure, isTemporary } = await attempt(request);
       if (response !== undefined) return response;
       if (!isTemporary || tries === BACKUP_REQUEST_TRIES_MAX) {
-        throw bucketError(request, failure);
+        const { purpose, permission } = request;
+        const advice = adviceOf(failure.answer?.code, failure.answer?.status, permission);
+        throw new StartError(
+          `Cannot ${purpose} in the bucket ${name} of ${store}: ${failure.reason}; ${advice}`,
+        );
       }
       await Bun.sleep(RETRY_MS * 2 ** (tries - 1));
     }
-  }
-
-  function bucketError(
-    { purpose, permission }: BucketRequest,
-    failure: Pick<StoreFailure, "reason"> & Partial<StoreFailure>,
-  ): StartError {
-    const advice = adviceOf(failure.answer?.code, failure.answer?.status, permission);
-    return new StartError(
-      `Cannot ${purpose} in the bucket ${name} of ${store}: ${failure.reason}; ${advice}`,
-    );
   }
 
   /**

@@ -12,18 +12,14 @@ const permission = "s3:PutObject";
  * other request sees the object before it is complete.
  */
 export async function upload(bucket: Bucket, path: string, key: string): Promise<void> {
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    const purpose = `write ${key}`;
-    if (size <= BACKUP_PART_BYTES) {
-      const body = await readPart(file, 0, size);
-      const contentType = CONTENT_TYPE;
-      await bucket.send({ purpose, permission, method: "PUT", key, body, contentType });
-    } else await inParts(bucket, file, size, key);
-  } finally {
-    await file.close();
-  }
+  await using file = await open(path);
+  const { size } = await file.stat();
+  const purpose = `write ${key}`;
+  if (size <= BACKUP_PART_BYTES) {
+    const body = await readPart(file, 0, size);
+    const contentType = CONTENT_TYPE;
+    await bucket.send({ purpose, permission, method: "PUT", key, body, contentType });
+  } else await inParts(bucket, file, size, key);
 }
 
 async function inParts(bucket: Bucket, file: FileHandle, size: number, key: string) {
