@@ -1,11 +1,10 @@
 import { importCommand } from "../import/rudderstack.ts";
 import { diff, pull, push } from "./code-commands.ts";
 import { deadLetters } from "./dead-letters.ts";
+import { status, top } from "./overview-commands.ts";
 import { replay } from "./replay.ts";
-import { status } from "./status.ts";
 import { tail } from "./tail.ts";
 import { test } from "./test.ts";
-import { top } from "./top.ts";
 
 /** Commands that are clients of a running server, by name. */
 export const clientCommands = {

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { styleText } from "node:util";
 import { clientEnvironment } from "../../settings/client-environment.ts";
 
@@ -42,12 +43,7 @@ export class CommandOutput {
   /** Writes a text to standard output. Resolves once the output can take more, or is closed. */
   async write(text: string): Promise<void> {
     if (this.closed.aborted || process.stdout.write(text)) return;
-    const room = Promise.withResolvers<void>();
-    const go = () => room.resolve();
-    process.stdout.once("drain", go);
-    this.closed.addEventListener("abort", go, { once: true });
-    await room.promise;
-    this.closed.removeEventListener("abort", go);
+    await once(process.stdout, "drain", { signal: this.closed }).catch(() => {});
   }
 
   /** Prints to standard error, so that the line does not mix with results that a program reads. */

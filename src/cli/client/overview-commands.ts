@@ -16,6 +16,21 @@ const HOME = "\x1b[H";
 const CLEAR_LINE = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
 
+export const status = clientCommand(
+  "status",
+  "Tell what a server does and what needs a person; exit code 1 if something does",
+  { json: { type: "boolean", description: "print JSON" } },
+  async ({ client, server, output, args }) => {
+    const overview = await client.call("GET /v2/overview");
+    if (args.json === true) output.print(jsonText(overview, 2));
+    else {
+      const { workspace } = await client.call("GET /v2/workspace");
+      output.print(...overviewLines({ overview, workspace: workspace.name, server }, output));
+    }
+    return overview.problems.length > 0 ? 1 : 0;
+  },
+);
+
 export const top = clientCommand(
   "top",
   "Show what a server does, live; JSON lines when piped",
