@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { codeOf, messageOf, orStartError, StartError, systemReason } from "../../errors.ts";
+import { codeOf, orStartError, StartError, systemReason } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
 import {
   type CaseContent,
@@ -153,13 +153,9 @@ function entriesOf(directory: string) {
 }
 
 function readJson(file: string): Record<string, unknown> {
-  const text = readText(file);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new StartError(`Cannot read ${file}: ${messageOf(error)}`);
-  }
+  const value: unknown = orStartError(`Cannot read ${file}`, () =>
+    JSON.parse(readFileSync(file, "utf8")),
+  );
   if (!isObject(value)) throw new StartError(`Expected a JSON object in ${file}`);
   return value;
 }

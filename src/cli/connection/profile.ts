@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import { messageOf, StartError, systemReason } from "../../errors.ts";
+import { StartError, systemReason } from "../../errors.ts";
 import { isObject } from "../../is-object.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 
@@ -43,20 +43,14 @@ export function readProfile(path: string, name: string | undefined): Profile {
 }
 
 function readProfiles(path: string, name: string | undefined): Record<string, unknown> {
-  let text: string;
   try {
     if ((statSync(path).mode & OTHERS) !== 0) {
       throw new StartError(`Other users can read the tokens in ${path}; run chmod 600 ${path}`);
     }
-    text = readFileSync(path, "utf8");
+    return Bun.TOML.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
   } catch (error) {
     if (error instanceof StartError) throw error;
     if (name === undefined && (error as { code?: string }).code === "ENOENT") return {};
     throw new StartError(`Cannot read the profiles in ${path}: ${systemReason(error)}`);
-  }
-  try {
-    return Bun.TOML.parse(text) as Record<string, unknown>;
-  } catch (error) {
-    throw new StartError(`Cannot read the profiles in ${path}: ${messageOf(error)}`);
   }
 }

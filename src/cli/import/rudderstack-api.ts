@@ -99,19 +99,16 @@ export class RudderStackApi {
 
   async #get(path: string): Promise<Json> {
     const place = `${this.url.replace(/\/+$/, "")}${path}`;
-    let text: string;
     try {
       const answer = await this.#answered(place, path);
       if (!answer.ok) throw new StartError(`RudderStack answered ${answer.status} to ${path}`);
-      text = await boundedText(answer, path);
+      const body = parsed(await boundedText(answer, path));
+      if (isObject(body)) return body;
+      throw new StartError(`Expected a JSON object at ${path}, got another body`);
     } catch (error) {
       if (error instanceof StartError) throw error;
       throw new StartError(`Cannot read ${plain(place)}: ${plain(systemReason(error))}`);
     }
-    const body = parsed(text);
-    if (!isObject(body))
-      throw new StartError(`Expected a JSON object at ${path}, got another body`);
-    return body;
   }
 
   /**
