@@ -132,7 +132,8 @@ await ensureConsole();
 
 const name = target ? `pixelmill-${platform}` : "pixelmill";
 const outfile = values.outfile ?? join(import.meta.dir, "../dist", name);
-// Else the executable contains the path of the checkout, and another checkout gives other bytes.
+// Without these constants, the executable would contain the path of the checkout, and its bytes
+// would depend on this path.
 const define = { __dirname: '"/"', __filename: '"/index.js"' };
 const packedFiles = {
   ...(await packedLibraries([embedKafka], define)),

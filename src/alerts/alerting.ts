@@ -92,14 +92,15 @@ export function createAlerting(parts: AlertingParts) {
 
   async function keepLease(): Promise<void> {
     if (alerts.workspaces().length === 0) return;
-    // A view that is out of date would show an old lease, as if it had not been renewed.
+    // An older copy of the catalog would show the lease as it was before its last renewal.
     await catalog.current();
     await lease.renewOrTake();
   }
 
   async function evaluateAll(facts: FactsOf): Promise<void> {
     if (!lease.isHeld) {
-      // Another process evaluates now. Later measurements of this one begin at 0.
+      // Another process evaluates the rules now. When this process evaluates them again, its
+      // measurements begin at 0.
       evaluator = new RuleEvaluator(alerts, elapsed);
       return;
     }

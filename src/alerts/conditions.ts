@@ -41,7 +41,8 @@ export function evaluateRule(rule: AlertRule, facts: AlertFacts, memory: RuleMem
   const isMeant = ({ id }: { id: string }) =>
     rule.subjectIds.length === 0 || rule.subjectIds.includes(id);
   const destinations = facts.destinations.filter(isMeant);
-  // A reported problem is certain. That there is none is certain only once all nodes have answered.
+  // A reported problem is certain. The absence of a problem is certain only once all nodes have
+  // answered.
   const certain = (holds: boolean) => holds || (facts.isComplete ? false : undefined);
   const ofDestinations = (
     holds: (it: DestinationFacts) => boolean,

@@ -177,7 +177,7 @@ export class NotificationSender {
         const receiver = receivers.get(receiverId);
         const reason = dropReason(alert, notification, receiver);
         if (reason !== undefined) dropped.push({ key, result: { kind: "dropped", reason } });
-        // Without its receiver, a notification is dropped.
+        // A notification without a receiver has a reason to be dropped, so this one has a receiver.
         else waiting.push({ key, alert, notification, receiver: receiver! });
       }
     }
@@ -210,7 +210,8 @@ function dropReason(
   receiver: AlertReceiver | undefined,
 ): string | undefined {
   if (!receiver?.enabled) return "The receiver was removed or disabled";
-  // Only a notification about the end is sent after the one about the beginning has a result.
+  // A notification about the beginning is itself pending, so `begin` has a result only for one
+  // about the end.
   const begin = beginningOf(alert, receiverId)?.state;
   const isMissed = begin === "failed" || begin === "dropped";
   return isMissed ? "The receiver did not get the beginning" : undefined;

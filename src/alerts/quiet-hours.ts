@@ -8,8 +8,8 @@ import { remembered } from "../remembered.ts";
 const TIME_ZONES_REMEMBERED_MAX = 500;
 
 /**
- * Returns a formatter of times of day in a time zone. It writes `HH:MM`, so that comparing the
- * texts compares the times.
+ * Returns a formatter of times of day in a time zone. The formatter writes `HH:MM`, so that the
+ * order of the texts is that of the times.
  */
 const formatOf = remembered(
   TIME_ZONES_REMEMBERED_MAX,

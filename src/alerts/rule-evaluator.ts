@@ -18,9 +18,9 @@ export class Holds {
   ) {}
 
   /**
-   * Records one check of a condition: it holds, or `holds` is undefined because this is not known.
-   * Returns whether the condition has held at every check of the last `ms` milliseconds. After an
-   * unknown result, returns false, and the time since the previous check does not count.
+   * Records one check of a condition. `holds` is undefined if it is unknown whether the condition
+   * holds. Returns whether the condition has held at every check of the last `ms` milliseconds.
+   * After an unknown result, returns false, and the time since the previous check does not count.
    */
   hasHeld(key: string, holds: true | undefined, ms: number): boolean {
     const at = this.elapsed();
@@ -106,7 +106,7 @@ export class RuleEvaluator {
       // Complete facts that do not name an item of an alert show that the item was removed.
       if (facts.isComplete) for (const { id } of alerts.values()) change.ended.push(id);
     }
-    // These alerts are no longer evaluated: their rules are disabled or removed.
+    // The rules of the alerts that remain in `open` are disabled or removed.
     for (const alert of [...open.values()].flat()) change.ended.push(alert.id);
     durations.keepOnly(seen);
     const counts = facts.destinations.map(({ id, deadLetters }) => [id, deadLetters] as const);

@@ -53,7 +53,7 @@ export const ruleKinds: Readonly<Record<AlertKind, RuleKind>> = {
   "code-suspended": {
     name: "Transformation suspended",
     forSeconds: 30,
-    // Suspended code is retried repeatedly, and is briefly not suspended then.
+    // Suspended code is tried again from time to time, and does not count as suspended meanwhile.
     clearSeconds: 600,
     severity: "error",
   },

@@ -50,7 +50,7 @@ async function newestKey(bucket: Bucket, url: BackupUrl): Promise<string> {
 
 /**
  * Reads an object part by part, so that only one part is in memory. Fails if the object is replaced
- * meanwhile.
+ * before its last part is read.
  */
 export async function* readObject(bucket: Bucket, key: string): AsyncGenerator<Uint8Array> {
   const about = { purpose: `read ${key}`, permission: "s3:GetObject", key };

@@ -85,8 +85,8 @@ const TRIMMING_MS_MAX = 60_000;
 /**
  * Copies a data directory into one file, even while a server uses it, and reads the whole file
  * again as a check. First copies the delivery positions, then the catalog, and last the event logs,
- * so that these contain every event to which the others refer. Meanwhile, no segment of a log is
- * deleted.
+ * so that the copied logs contain every event to which the positions and the catalog refer. During
+ * the copy, no segment (file) of a log is deleted.
  */
 async function backup(config: Config, path: string): Promise<MadeBackup> {
   const target = resolve(path);

@@ -163,7 +163,7 @@ export async function copyDeadLetters(
     bytesOf: ({ value }) => sizeOf(value),
     put({ value }) {
       const { response } = groups.detailsOf(value);
-      // A sample is the response to another dead letter, and is copied with that one.
+      // A sample is the response to another dead letter, and is copied with that dead letter.
       tablesOf(value).put(response?.isSample ? value : { ...value, ...defined({ response }) });
     },
   });

@@ -162,9 +162,9 @@ const standaloneDirectories = (config: Config) => [
 ];
 
 /**
- * Makes `stack` delete those of `directories` that do not exist yet, when it is disposed after a
- * failure: the next start or command would refuse them. After success, the caller calls the
- * returned function, and the directories stay.
+ * Makes the disposal of `stack` delete those of `directories` that do not exist before this call.
+ * After a failure, the next start or command would refuse such directories. After a success, the
+ * caller first calls the returned function, so that the directories stay.
  */
 function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
   let made = directories.filter((it) => !existsSync(it));

@@ -27,10 +27,10 @@ const INTERVALS_LATE = 2;
 const ERROR_CHARS_MAX = 2_000;
 
 /**
- * Starts the regular backups of the data directory. A separate process with low priority makes
- * each. The names of the existing backups say when the next one is due, so that a restart causes no
- * extra one. Returns undefined if the settings demand none. Throws a `StartError` for invalid
- * settings.
+ * Starts the regular backups of the data directory. A separate process with low priority makes each
+ * backup. The names of the existing backups say when the next backup is due, so that a restart
+ * causes no extra backup. Returns undefined if the settings demand no regular backups. Throws a
+ * `StartError` for invalid settings.
  */
 export function startBackups(
   config: Config,

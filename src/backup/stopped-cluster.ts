@@ -60,7 +60,7 @@ export async function appendAll(
   let waitingBytes = 0;
   for await (const { key, bytes } of events) {
     const record = decodeRecord(bytes);
-    // It contains positions in the old server's logs.
+    // `after` contains positions in the old server's logs.
     record.after = undefined;
     const { log, done } = append(record);
     // A rejection before the wait below would end the process.

@@ -100,9 +100,9 @@ async function* eventsOf(
 
 /**
  * Returns the cursor (position) of a destination in a new log, which has only the copied events.
- * `keys` are their keys and `sequences` their sequence numbers in this log; `owed` has the keys of
- * those that are not delivered. All events from the cursor's `next` on are undelivered, and
- * `pending` lists the undelivered ones before.
+ * `keys` are the keys of the copied events, and `sequences` are their sequence numbers in the new
+ * log. `owed` has the keys of the events that are not delivered to the destination. All events from
+ * the cursor's `next` on are undelivered, and `pending` lists the undelivered events before `next`.
  */
 export function cursorOf(
   keys: readonly string[],

@@ -13,8 +13,8 @@ import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * Milliseconds to wait for an answer of the Kafka brokers. It is longer than the 12 s for which the
- * Kafka client retries when a password is wrong.
+ * Milliseconds to wait for an answer of the Kafka brokers: longer than the 12 s for which the Kafka
+ * client retries when a password is wrong.
  */
 const ANSWER_MS_MAX = 30_000;
 
@@ -49,7 +49,7 @@ export async function checkBrokers(config: Config): Promise<CheckResult> {
 
 /**
  * Checks that the mail server for alerts answers and accepts the user. Checks nothing when the
- * settings name no mail server, or when a server could not start with them. Sends no mail.
+ * settings name no mail server or an invalid one. Sends no mail.
  */
 export async function* checkMailServer(config: Config): AsyncGenerator<CheckResult> {
   const server = mailServer(config);
@@ -73,8 +73,8 @@ export async function* checkMailServer(config: Config): AsyncGenerator<CheckResu
 }
 
 /**
- * Returns the mail server that the settings name. Undefined when they name none, and when they are
- * invalid, which `checkSettings` reports.
+ * Returns the mail server that the settings name. Undefined when the settings name none, or when
+ * they are invalid, which `checkSettings` reports.
  */
 function mailServer(config: Config): MailServer | undefined {
   try {

@@ -42,7 +42,7 @@ export async function* checkDisk(config: Config): AsyncGenerator<CheckResult> {
   const data = resolve(config.data);
   let made: string | undefined;
   try {
-    // The first directory that was missing, as a start makes it.
+    // Path of the first directory that was missing. A start creates directories with the same mode.
     made = mkdirSync(data, { recursive: true, mode: 0o700 });
     accessSync(data, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {

@@ -57,7 +57,8 @@ export function* checkPorts(config: Config): Generator<CheckResult> {
   if (transformer !== undefined) {
     listeners.push([listenerNames.transformer, config["transformer.host"], transformer]);
   }
-  // Each port stays open until all are, since an address such as 0.0.0.0 covers that of another.
+  // Each port stays open until all are open, since a listener on 0.0.0.0 also takes the port of any
+  // other address of this machine.
   using open = new DisposableStack();
   for (const [index, [subject, host, port]] of listeners.entries()) {
     try {

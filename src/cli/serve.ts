@@ -55,7 +55,8 @@ export const serve = defineCommand({
 });
 
 /**
- * Log line when a running server does not hand over its sockets, so this one waits until it ends.
+ * Log line about a running server that does not hand over its sockets: the new server waits until
+ * the running one ends.
  */
 const NO_OFFER =
   "the running server does not hand its sockets over, such as one of an older version; stop it, this one waits for its end";

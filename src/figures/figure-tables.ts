@@ -38,8 +38,8 @@ export interface NodeRow {
 }
 
 /**
- * Names the rows to read: a series, the times between which they are (`from` up to before `to`),
- * and rows that the nodes have not stored yet.
+ * Names the rows to read: those of a series whose time is `from` or later, but before `to`.
+ * `unwritten` has rows of any series that the nodes have not stored yet.
  */
 type RowQuery = [series: Series, from: number, to: number, unwritten: readonly NodeRow[]];
 

@@ -79,9 +79,9 @@ export function readTotals(
     /** Sums of the counts of the current hour and the 30 days before it. */
     month: sumCounts(hours),
     /**
-     * Start of the last minute in which something was received. It is the start of the hour instead
-     * if the minutes of that hour are no longer stored. Undefined when nothing was received in the
-     * last 30 days.
+     * Start of the last minute in which something was received. If the minutes of its hour are no
+     * longer stored, it is the start of the hour. Undefined when nothing was received in the last
+     * 30 days.
      */
     lastReceivedAt: (isRecent ? lastReceived(recent(lastHour)) : undefined) ?? lastHour,
   };

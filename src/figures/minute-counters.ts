@@ -52,7 +52,7 @@ export class MinuteCounters {
     if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;
     this.#sweptAt = now;
     for (const [id, { at }] of this.#rings) {
-      // Also one that was counted last before the clock was set back.
+      // `Math.abs` also finds an id that was counted last before the clock was set back.
       if (Math.abs(now - at) > COUNTED_MINUTES * MINUTE_MS) this.#rings.delete(id);
     }
   }

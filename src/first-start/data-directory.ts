@@ -172,8 +172,9 @@ function expectStandaloneDirectory(config: Config): void {
 }
 
 /**
- * Throws `StartError` when the data directory does not fit `config`. If it sets a cluster, the
- * directory must belong to a node of that cluster; otherwise to a standalone server.
+ * Throws `StartError` when the data directory does not fit `config`. If `config` names brokers of a
+ * cluster, the directory must belong to a node of this cluster. Otherwise the directory must belong
+ * to a standalone server.
  */
 export function expectFittingDirectory(config: Config): void {
   if (config["cluster.kafka"].length === 0) expectStandaloneDirectory(config);

@@ -70,8 +70,8 @@ const WITHOUT_CODE =
 
 /**
  * Creates the demo: an HTTP source, a file destination, and a published transformation with a
- * library, all connected. Only the first start creates them. Later starts find the source by its
- * name, and add the code if user code could not run before; code that a user has deleted stays
+ * library, all connected. Only the first start creates these items. Later starts find the source by
+ * its name, and add the code if user code could not run before. Code that a user has deleted stays
  * deleted. Resolves with the write key of the source, the path of the file that the destination
  * writes (relative to the directory of `file` destinations), and whether the demo has a
  * transformation. Without one, because this system cannot run user code, events arrive unchanged.

@@ -5,7 +5,10 @@ import { ALERT_SEND_MS_MAX } from "../../settings/limits.ts";
 import { ruleKinds } from "../rule-kinds.ts";
 import type { AlertMessage } from "./message.ts";
 
-/** Maximum number of bytes that are read of a receiver's response. Only its status is used. */
+/**
+ * Maximum number of bytes that are read of a receiver's response. Only the status of the response
+ * is used.
+ */
 const ANSWER_BYTES_MAX = 64 << 10;
 /**
  * URL of PagerDuty's Events API. Used for a PagerDuty receiver whose settings contain no other URL.

@@ -165,7 +165,7 @@ const advice: Record<string, string> = {
 
 /**
  * Returns advice for the operator after a failed request, by the error code and the HTTP status of
- * the response. `permission` is the one that the request needs.
+ * the response. `permission` is the permission in the store that the request needs.
  */
 export function adviceOf(
   code: string | undefined,

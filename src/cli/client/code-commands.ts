@@ -199,7 +199,7 @@ async function pushAll(
     try {
       const now = await applyContent(client, local!.content, server);
       pushed.set(path, now);
-      // If others have changed the code since then, it differs from this content.
+      // Records the pushed content. That of `now` differs if others have changed the code since.
       record(state, path, { id: now.id, content: local!.content });
     } catch (error) {
       state.save();

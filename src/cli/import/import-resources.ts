@@ -68,7 +68,7 @@ async function knownResources(client: Client) {
 }
 
 async function byExternalId(client: Client, list: keyof Resources): Promise<Map<string, string>> {
-  // The three lists take the same parameters, and their items have the two ids.
+  // The three lists take the same parameters, and all of their items have `id` and `externalId`.
   const kind = list as "sources";
   const known = new Map<string, string>();
   for (let page = 1; page <= PAGES_MAX; page++) {

@@ -1,4 +1,4 @@
-/** A Prometheus expression, and the label of each line that it draws in a panel. */
+/** A Prometheus expression, and the label of each line that the expression draws in a panel. */
 type Line = [expression: string, legend: string];
 /** A panel. The unit is one of Grafana's names of units. */
 type Panel = [title: string, unit: string, ...lines: Line[]];

@@ -115,7 +115,7 @@ async function handOver(
 
 /**
  * Closes the server. Resolves with `undefined` when it is closed. If the time limit or a second
- * signal comes first, resolves with this reason.
+ * signal comes first, resolves with `late` or `second signal`.
  */
 function closeInTime(app: App, how: "stop" | "hand-over", stop: StopSignal) {
   const late = Bun.sleep(SHUTDOWN_MS_MAX).then(() => "late" as const);
