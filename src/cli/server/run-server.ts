@@ -5,7 +5,7 @@ import { SHUTDOWN_MS_MAX } from "../../settings/limits.ts";
 import type { LiveSettings } from "../../settings/live-settings.ts";
 import { systemdEnvironment } from "../../settings/reader.ts";
 import { closeSockets, type PlaneSockets } from "../../take-over/messages.ts";
-import { offerSockets, type Successor } from "../../take-over/offer.ts";
+import { offerSockets } from "../../take-over/offer.ts";
 import { notifySystemd } from "../../take-over/systemd.ts";
 import type { TakeOver } from "../../take-over/take-over.ts";
 import { version } from "../../version.ts";
@@ -63,7 +63,12 @@ export async function runServer(options: RunOptions): Promise<number> {
       closeSockets(held);
       return await end(app, options, why);
     }
-    if (!(await handOver(app, why.successor, options))) return 1;
+    const late = await closeInTime(app, "hand-over", stop);
+    if (late !== undefined) {
+      logger.error({ reason: late }, "handed over before everything in flight ended");
+      return 1;
+    }
+    why.successor.release();
     // A signal ends this server as well, without waiting for the successor to be ready.
     if (await Promise.race([why.successor.isServing, stop.first.then(() => true)])) {
       closeSockets(held);
@@ -96,21 +101,6 @@ async function end(app: App, { logger, stop, isActivated }: RunOptions, why: End
   if (late === undefined) logger.info("stopped");
   else logger.error({ reason: late }, "stopped before everything in flight ended");
   return late === undefined && "signal" in why ? 0 : 1;
-}
-
-/**
- * Closes the server, then lets its successor start. Returns false if the time limit or a second
- * signal came before it was closed.
- */
-async function handOver(
-  app: App,
-  successor: Successor,
-  { logger, stop }: RunOptions,
-): Promise<boolean> {
-  const late = await closeInTime(app, "hand-over", stop);
-  if (late === undefined) successor.release();
-  else logger.error({ reason: late }, "handed over before everything in flight ended");
-  return late === undefined;
 }
 
 /**
