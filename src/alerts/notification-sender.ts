@@ -48,10 +48,7 @@ interface Due {
   receiver: AlertReceiver;
 }
 
-interface Settled {
-  key: NotificationKey;
-  result: NotificationResult;
-}
+type Settled = Parameters<Alerts["settle"]>[1][number];
 
 /**
  * Sends pending notifications. Before each attempt, the sender stores a claim to the notification.

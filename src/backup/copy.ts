@@ -152,9 +152,8 @@ export async function copyDeadLetters(
 ): Promise<number> {
   const { groups } = new LetterTables(from);
   const opened = new Map<Store, LetterTables>();
-  const tablesOf = (letter: StoredLetter) => {
-    return opened.getOrInsertComputed(ledgerOf(letter), (store) => new LetterTables(store));
-  };
+  const tablesOf = (letter: StoredLetter) =>
+    opened.getOrInsertComputed(ledgerOf(letter), (store) => new LetterTables(store));
   const letters = await copyRows(from.table<StoredLetter, Key>("letters").getRange({}), {
     to({ value }) {
       tablesOf(value);

@@ -119,19 +119,12 @@ class ScheduledBackups {
     if (this.#isStopping) return;
     const ms = Math.min(TIMER_MS_MAX, Math.max(0, until - Date.now()));
     this.#timer = setTimeout(() => {
-      this.#forgetFuture();
+      // The clock was wrong when a backup with a time in the future was made.
+      if (this.#newest !== undefined && this.#newest.at > Date.now()) this.#newest = undefined;
       if (this.#newest !== undefined && Date.now() < until) this.#wait(until);
       else this.#running = this.#run();
     }, ms);
     this.#timer.unref();
-  }
-
-  /**
-   * Ignores the newest backup from now on if its time is in the future, because the clock was wrong
-   * when it was made.
-   */
-  #forgetFuture(): void {
-    if (this.#newest !== undefined && this.#newest.at > Date.now()) this.#newest = undefined;
   }
 
   /**
