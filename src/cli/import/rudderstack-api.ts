@@ -28,13 +28,7 @@ type Json = Record<string, unknown>;
 export type RemoteVersion = ReturnType<typeof versionOf>;
 
 /** A transformation or library, its versions, oldest first, and the published version's id. */
-export interface RemoteCode {
-  id: string;
-  versionId: string;
-  versions: RemoteVersion[];
-  /** Ids of destinations in RudderStack that use the transformation. Empty for a library. */
-  destinations: string[];
-}
+export type RemoteCode = Awaited<ReturnType<RudderStackApi["code"]>>[number];
 
 /** A source or destination in RudderStack. */
 export type RemoteItem = ReturnType<typeof itemOf>;
@@ -60,13 +54,12 @@ export class RudderStackApi {
     return (await this.#pages("connections")).map(connectionOf);
   }
 
-  async code(kind: "transformation" | "library"): Promise<RemoteCode[]> {
+  async code(kind: "transformation" | "library") {
     const [list, versionsKey] =
       kind === "library"
         ? (["libraries", "libraryVersions"] as const)
         : (["transformations", "TransformationVersions"] as const);
-    const found: RemoteCode[] = [];
-    for (const it of listIn(await this.#get(`/${list}`), list)) {
+    return await Array.fromAsync(listIn(await this.#get(`/${list}`), list), async (it) => {
       const id = textOf(it, "id");
       const path = `/${list}/${encodeURIComponent(id)}/versions?count=${VERSIONS}&orderBy=asc`;
       const versions = listIn(await this.#get(path), versionsKey).map(versionOf);
@@ -74,14 +67,14 @@ export class RudderStackApi {
       const others = versions.filter(({ versionId }) => versionId !== published.versionId);
       const isListed = others.length < versions.length;
       const destinations = Array.isArray(it.destinations) ? it.destinations : [];
-      found.push({
+      return {
         id,
         versionId: published.versionId,
         versions: isListed ? versions : [...versions, published],
+        /** Ids of destinations in RudderStack that use the transformation. Empty for a library. */
         destinations: destinations.flatMap((of: unknown) => idOf(of) ?? []),
-      });
-    }
-    return found;
+      };
+    });
   }
 
   async #pages(list: string): Promise<Json[]> {
