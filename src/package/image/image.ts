@@ -54,7 +54,17 @@ export async function imageLayout(
   return [
     ...blobs,
     json("oci-layout", { imageLayoutVersion: "1.0.0" }),
-    json("index.json", index(product, manifest)),
+    json("index.json", {
+      schemaVersion: 2,
+      mediaType: "application/vnd.oci.image.index.v1+json",
+      manifests: [
+        {
+          ...manifest,
+          platform: { architecture: debianNames[product.architecture], os: "linux" },
+          annotations: { "org.opencontainers.image.ref.name": product.version },
+        },
+      ],
+    }),
     json("manifest.json", [
       {
         Config: pathOf(config),
@@ -69,18 +79,6 @@ const sha256 = (content: Uint8Array<ArrayBuffer> | string): string =>
   new Bun.CryptoHasher("sha256").update(content).digest("hex");
 
 const pathOf = ({ digest }: Descriptor): string => `blobs/${digest.replace(":", "/")}`;
-
-const index = ({ version, architecture }: Product, manifest: Descriptor) => ({
-  schemaVersion: 2,
-  mediaType: "application/vnd.oci.image.index.v1+json",
-  manifests: [
-    {
-      ...manifest,
-      platform: { architecture: debianNames[architecture], os: "linux" },
-      annotations: { "org.opencontainers.image.ref.name": version },
-    },
-  ],
-});
 
 function configuration(product: Product, revision: string, layers: { diffId: string }[]) {
   const { version, architecture, time } = product;
