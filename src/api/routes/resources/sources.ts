@@ -1,10 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Source as StoredSource } from "../../../catalog/model.ts";
 import { botModes, ipModes, settingsOfSource } from "../../../catalog/source-settings.ts";
-import { defined } from "../../../defined.ts";
 import { DEDUP_SECONDS_MAX, SOURCE_ORIGINS_MAX } from "../../../settings/limits.ts";
 import { component, oneOf, text } from "../../../settings/schema-types.ts";
+import { currentState, tagged } from "../../entity-tag.ts";
 import { searched, textQuery } from "../../request/list-query.ts";
+import { pagingOf } from "../../response/paging.ts";
 import { type ResourceCall, route } from "../../route.ts";
 import {
   AnyObject,
@@ -14,6 +15,7 @@ import {
   hasExternalIdQuery,
   Name,
   nullable,
+  paged,
   pageQuery,
   strict,
   Time,
@@ -66,7 +68,7 @@ const SettingsChange = Type.Partial(Type.Object(settings, strict), {
   description: "An absent field keeps its value, which is at first its default",
 });
 
-export const Source = component("Source", {
+const Source = component("Source", {
   id: Type.String(),
   name: Type.String(),
   type: text("As it was written at creation"),
@@ -94,13 +96,13 @@ const changeableFields = {
   ...storedOnly,
   settings: Type.Optional(SettingsChange),
 };
-export const NewSource = component("NewSource", {
+const NewSource = component("NewSource", {
   name: Name,
   type: Type.Optional(SourceType),
   ...changeableFields,
   externalId: Type.Optional(ExternalId),
 });
-export const SourceChange = Type.Object(
+const SourceChange = Type.Object(
   { name: Type.Optional(Name), ...changeableFields },
   { $id: "SourceChange", description: "An absent field keeps its value" },
 );
@@ -152,45 +154,105 @@ export const sourceRoutes = [
   ),
 ] as const;
 
-type NewSourceCall = Omit<ResourceCall<"/", Static<typeof NewSource>>, "params">;
+const path = "/v2/event-stream-sources";
+const params = { id: example.ids.source };
+const answer = example.source;
 
-export function createSource({ deps, workspaceId, body }: NewSourceCall): Promise<StoredSource> {
-  const { name, type, externalId } = body;
-  return deps.catalog.sources.create(workspaceId, {
-    ...changedFields(body),
-    name: name.trim(),
-    ...defined({ type, externalId }),
-  });
+function current({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>) {
+  const source = sourceAnswer(deps.catalog.sources.get(workspaceId, params.id));
+  return [currentState("source", tagged(source), source)] as const;
 }
 
-export function updateSource(
-  call: ResourceCall<"/{id}", Static<typeof SourceChange>>,
-): Promise<StoredSource> {
-  const { deps, workspaceId, params, body } = call;
-  return deps.catalog.sources.update(workspaceId, params.id, {
-    ...changedFields(body),
-    ...(body.name !== undefined && { name: body.name.trim() }),
-  });
-}
+const shared = { needs: ["workspace:admin"], answer: Source } as const;
+const changes = { ...shared, readsInChange: true, current } as const;
 
 /**
- * Returns the fields of a source that both a create and an update request can set. A config of null
- * becomes an empty object.
+ * Routes of sources under the path that rudder-cli uses. A response with one source has no
+ * envelope. In a response with a list, the key of the list is `data`.
  */
-function changedFields({
-  enabled,
-  config,
-  geoEnrichmentEnabled,
-  transient,
-  settings,
-}: Static<typeof SourceChange>) {
+export const eventStreamSourceRoutes = [
+  route(`GET ${path}`, {
+    summary: "List sources, as rudder-cli asks for them; empty without `workspace:admin`",
+    needs: [],
+    query: { ...pageQuery, ...hasExternalIdQuery },
+    answer: paged("data", Source),
+    example: { answer: { data: [answer], paging: { total: 1 } } },
+    handle({ deps, workspaceId, principal, query: { page = 1, hasExternalId } }) {
+      // rudder-cli lists sources whatever permissions its token has.
+      if (!principal.permissions.has("workspace:admin")) return { data: [], paging: { total: 0 } };
+      const found = deps.catalog.sources.list(workspaceId, page, hasExternalId);
+      const paging = pagingOf(path, page, found, { hasExternalId });
+      return { data: found.items.map(sourceAnswer), paging };
+    },
+  }),
+  route(`POST ${path}`, {
+    ...shared,
+    summary: "Create a source, as rudder-cli does",
+    readsInChange: true,
+    body: NewSource,
+    status: 201,
+    example: { body: { name: "Shop", type: "Javascript" }, answer },
+    creates: true,
+    handle: async (context) => tagged(sourceAnswer(await createSource(context))),
+  }),
+  route(`GET ${path}/{id}`, {
+    ...shared,
+    summary: "Retrieve a source, without an envelope",
+    example: { params, answer },
+    current,
+    handle: (call) => current(call)[0].now,
+  }),
+  route(`PUT ${path}/{id}`, {
+    ...changes,
+    summary: "Change a source, as rudder-cli does",
+    body: SourceChange,
+    example: { params, body: { enabled: true }, answer },
+    handle: async (context) => tagged(sourceAnswer(await updateSource(context))),
+  }),
+  route(`DELETE ${path}/{id}`, {
+    ...changes,
+    summary: "Delete a source with its connections, as rudder-cli does",
+    answer: Type.Undefined(),
+    status: 204,
+    example: { params: { id: example.ids.otherSource }, answer: undefined },
+    async handle({ deps, workspaceId, params }) {
+      await deps.catalog.sources.remove(workspaceId, params.id);
+      return undefined;
+    },
+  }),
+  route(`PUT ${path}/{id}/external-id`, {
+    ...changes,
+    summary: "Set the id by which rudder-cli knows a source",
+    body: Type.Object({ externalId: ExternalId }),
+    example: { params, body: { externalId: "shop" }, answer: { ...answer, externalId: "shop" } },
+    handle: async ({ deps, workspaceId, params, body }) =>
+      tagged(sourceAnswer(await deps.catalog.sources.update(workspaceId, params.id, body))),
+  }),
+] as const;
+
+type NewSourceCall = Omit<ResourceCall<"/", Static<typeof NewSource>>, "params">;
+
+function createSource({ deps, workspaceId, body }: NewSourceCall): Promise<StoredSource> {
+  const fields = { ...changedFields(body), name: body.name.trim() };
+  return deps.catalog.sources.create(workspaceId, fields);
+}
+
+type SourceChangeCall = ResourceCall<"/{id}", Static<typeof SourceChange>>;
+
+function updateSource({ deps, workspaceId, params, body }: SourceChangeCall) {
+  return deps.catalog.sources.update(workspaceId, params.id, changedFields(body));
+}
+
+/** Returns the fields of a source that a request sets. A config of null becomes an empty object. */
+function changedFields({ name, config, ...others }: Partial<Static<typeof NewSource>>) {
   return {
+    ...others,
+    ...(name !== undefined && { name: name.trim() }),
     ...(config !== undefined && { config: config ?? {} }),
-    ...defined({ enabled, geoEnrichmentEnabled, transient, settings }),
   };
 }
 
-export function sourceAnswer(source: StoredSource): Static<typeof Source> {
+function sourceAnswer(source: StoredSource): Static<typeof Source> {
   const { typeAs: type = source.type } = source;
   return answerOf(Source, { ...source, type, settings: settingsOfSource(source) });
 }
