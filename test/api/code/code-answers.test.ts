@@ -119,13 +119,13 @@ test("code is shown with the times of its first and its newest revision, its lin
   const of = { resource: resource({ published: "v1" }), revision: revision(1) };
   const destinations = [{ id: "d", name: "D", enabled: true, config: {} }];
   const deps = depsOf({ ...of, destinations });
-  const plain = transformationAnswer(deps, of, { destinations: false }) as object;
+  const plain = transformationAnswer(deps, of, false) as object;
   expect(plain).toMatchObject({
     ...{ versionId: "v1", createdAt: iso(500), updatedAt: iso(2_000), publishedVersionId: "v1" },
   });
   for (const key of ["destinations", "warnings"]) expect(plain).not.toHaveProperty(key);
   const linked = { ...of, warnings: ["Slow"] };
-  expect(transformationAnswer(deps, linked, { destinations: true }) as object).toStrictEqual({
+  expect(transformationAnswer(deps, linked) as object).toStrictEqual({
     ...{ ...plain, destinations: [{ id: "d", name: "D", enabled: true }], warnings: ["Slow"] },
   });
   const draft = { resource: resource(), revision: revision(2), warnings: [] };

@@ -4,13 +4,12 @@ import type { ResourceRevision } from "../../../catalog/code/code-changes.ts";
 import type { CodeKind, Revision } from "../../../catalog/model.ts";
 import { VERSIONS_COUNT_DEFAULT, VERSIONS_COUNT_MAX } from "../../../settings/limits.ts";
 import { oneOf, optionalFlag, optionalInteger } from "../../../settings/schema-types.ts";
-import type { ApiDeps } from "../../deps.ts";
 import { currentState, tagged } from "../../entity-tag.ts";
 import { streamList } from "../../response/list-stream.ts";
 import type { RequestContext, ResourceCall } from "../../route.ts";
 import { ExternalId, enveloped, hasExternalIdQuery, Success } from "../../schema/common.ts";
 import { currentCode, taggedCode } from "./current-code.ts";
-import { type AnsweredCode, listed } from "./revision-answers.ts";
+import { type AnsweredCode, type CodeDeps, listed } from "./revision-answers.ts";
 
 const draftQuery = {
   draft: optionalFlag("The newest revision, published or not, instead of the published one", {
@@ -34,7 +33,6 @@ const versionsQuery = {
 
 const externalIdBody = Type.Object({ externalId: ExternalId });
 
-type CodeDeps = Pick<ApiDeps, "catalog" | "python">;
 type ItemCall = ResourceCall<"/{id}", unknown>;
 type VersionCall = ResourceCall<"/{id}/{versionId}", unknown>;
 type ExternalIdCall = ResourceCall<"/{id}", Static<typeof externalIdBody>>;

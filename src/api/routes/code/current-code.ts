@@ -1,13 +1,12 @@
 import type { CodeKind, Resource, Revision } from "../../../catalog/model.ts";
 import { unlessMissing } from "../../../errors.ts";
 import { authorOf } from "../../author.ts";
-import type { ApiDeps } from "../../deps.ts";
 import { type CurrentResource, hashOfState, Tagged } from "../../entity-tag.ts";
 import type { ResourceCall } from "../../route.ts";
 import { isoTime } from "../../schema/common.ts";
-import { libraryAnswer, transformationAnswer } from "./revision-answers.ts";
+import { type CodeDeps, libraryAnswer, transformationAnswer } from "./revision-answers.ts";
 
-type CodeDeps = Pick<ApiDeps, "catalog" | "python">;
+const answers = { library: libraryAnswer, transformation: transformationAnswer };
 
 /**
  * Adds an entity tag to an answer about a transformation or library. The tag begins with the
@@ -66,7 +65,7 @@ function codeState(
   const found = deps.catalog.code.newestRevision(workspaceId, kind, id);
   const { resource, revision } = found;
   return {
-    now: taggedCode(deps, resource, answerOf(deps, kind, found)),
+    now: taggedCode(deps, resource, answers[kind](deps, found)),
     changeSince(tags) {
       if (tags.some((tag) => tag.startsWith(`${resource.newest}.`))) {
         return `the published revision or the destinations of the ${kind} have changed`;
@@ -76,19 +75,9 @@ function codeState(
     },
     earlier(tags) {
       const [known] = tags.flatMap((tag) => revisionOfTag(deps, resource, tag) ?? []);
-      return known && answerOf(deps, kind, { resource, revision: known });
+      return known && answers[kind](deps, { resource, revision: known });
     },
   };
-}
-
-function answerOf(
-  deps: CodeDeps,
-  kind: CodeKind,
-  found: { resource: Resource; revision: Revision },
-) {
-  return kind === "library"
-    ? libraryAnswer(deps, found)
-    : transformationAnswer(deps, found, { destinations: true });
 }
 
 /**

@@ -13,7 +13,7 @@ import { Id, isoTime, Language, Time } from "../../schema/common.ts";
  * Objects that the functions of this file need. `python` is the name of the language Python in
  * answers.
  */
-type AnswerDeps = Pick<ApiDeps, "catalog" | "python">;
+export type CodeDeps = Pick<ApiDeps, "catalog" | "python">;
 
 /**
  * This file has the schemas of transformations, libraries and their revisions in responses, and the
@@ -124,28 +124,28 @@ function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
  * revision, `updatedAt` that of the newest one.
  */
 export function transformationAnswer(
-  deps: AnswerDeps,
+  deps: CodeDeps,
   found: AnsweredCode,
-  options: { destinations: boolean },
+  hasLinks = true,
 ): Static<typeof Transformation> {
   const { resource, revision } = found;
   const { catalog } = deps;
   return {
     ...transformationVersionAnswer(deps, revision),
     ...resourceFields(catalog, found),
-    ...(options.destinations && { destinations: linkedDestinations(catalog, resource) }),
+    ...(hasLinks && { destinations: linkedDestinations(catalog, resource) }),
     ...warningsAnswer(found),
   };
 }
 
 export function transformationVersionAnswer(
-  deps: AnswerDeps,
+  deps: CodeDeps,
   revision: Revision,
 ): Static<typeof TransformationVersion> {
   return { ...revisionAnswer(deps, revision), codeVersion: "1" };
 }
 
-export function libraryAnswer(deps: AnswerDeps, found: AnsweredCode): Static<typeof Library> {
+export function libraryAnswer(deps: CodeDeps, found: AnsweredCode): Static<typeof Library> {
   const { resource, revision } = found;
   const { catalog } = deps;
   const workspace = catalog.workspaces.get(resource.workspaceId);
@@ -159,13 +159,13 @@ export function libraryAnswer(deps: AnswerDeps, found: AnsweredCode): Static<typ
 }
 
 export function libraryVersionAnswer(
-  deps: AnswerDeps,
+  deps: CodeDeps,
   revision: Revision,
 ): Static<typeof LibraryVersion> {
   return { ...revisionAnswer(deps, revision), importName: revision.importName ?? "" };
 }
 
-function revisionAnswer({ catalog, python }: AnswerDeps, revision: Revision) {
+function revisionAnswer({ catalog, python }: CodeDeps, revision: Revision) {
   const { id, versionId, name, description, code, language, workspaceId, kind } = revision;
   const resource = catalog.code.resource(workspaceId, kind, id);
   const { externalId } = resource;

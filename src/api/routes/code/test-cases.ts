@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TEST_CASE_EVENTS_MAX, TEST_CASES_MAX } from "../../../catalog/limits.ts";
-import type { Principal, TestCase as StoredTestCase } from "../../../catalog/model.ts";
-import { defined } from "../../../defined.ts";
+import type { TestCase as StoredTestCase } from "../../../catalog/model.ts";
 import { component, text } from "../../../settings/schema-types.ts";
 import { currentState, Tagged } from "../../entity-tag.ts";
 import { type ResourceCall, route } from "../../route.ts";
@@ -25,7 +24,6 @@ const NewTestCase = Type.Object(
   },
   { ...strict, $id: "NewTestCase" },
 );
-type NewTestCase = Static<typeof NewTestCase>;
 
 const TestCase = component("TestCase", {
   id: Id,
@@ -83,10 +81,9 @@ export const testCaseRoutes = [
       body,
       answer: { testCase: exampleCase },
     },
-    async handle({ deps, principal, workspaceId, params, body }) {
+    async handle({ deps, principal: createdBy, workspaceId, params, body }) {
       const { testCases } = deps.catalog;
-      const added = await testCases.add(workspaceId, params.id, inputOf(body, principal));
-      return taggedTestCase(added);
+      return taggedTestCase(await testCases.add(workspaceId, params.id, { ...body, createdBy }));
     },
   }),
 
@@ -98,10 +95,9 @@ export const testCaseRoutes = [
     answer: TestCaseAnswer,
     current,
     example: { params: caseParams, body, answer: { testCase: exampleCase } },
-    async handle({ deps, principal, workspaceId, params: { id, caseId }, body }) {
-      const { testCases } = deps.catalog;
-      const replaced = await testCases.replace(workspaceId, id, caseId, inputOf(body, principal));
-      return taggedTestCase(replaced);
+    async handle({ deps, principal: createdBy, workspaceId, params: { id, caseId }, body }) {
+      const input = { ...body, createdBy };
+      return taggedTestCase(await deps.catalog.testCases.replace(workspaceId, id, caseId, input));
     },
   }),
 
@@ -134,15 +130,6 @@ function current({
  */
 function taggedTestCase(testCase: StoredTestCase): Tagged<Static<typeof TestCaseAnswer>> {
   return new Tagged({ testCase: testCaseAnswer(testCase) }, testCase.versionId);
-}
-
-function inputOf({ name, description, input, expectedOutput }: NewTestCase, author: Principal) {
-  return {
-    name,
-    input,
-    createdBy: author,
-    ...defined({ description, expectedOutput }),
-  };
 }
 
 function testCaseAnswer(testCase: StoredTestCase): Static<typeof TestCase> {

@@ -83,7 +83,7 @@ const transformations = codeRoutes({
     version: example.transformationVersion,
     external: { ...example.transformationVersion, externalId: "shout-titles" },
   },
-  answer: (deps, found, destinations) => transformationAnswer(deps, found, { destinations }),
+  answer: transformationAnswer,
   versionAnswer: transformationVersionAnswer,
 });
 
