@@ -7,7 +7,13 @@ import { oneOf, optionalFlag, optionalInteger } from "../../../settings/schema-t
 import { currentState, tagged } from "../../entity-tag.ts";
 import { streamList } from "../../response/list-stream.ts";
 import type { RequestContext, ResourceCall } from "../../route.ts";
-import { ExternalId, enveloped, hasExternalIdQuery, Success } from "../../schema/common.ts";
+import {
+  ExternalId,
+  enveloped,
+  hasExternalIdQuery,
+  publishQuery,
+  Success,
+} from "../../schema/common.ts";
 import { currentCode, taggedCode } from "./current-code.ts";
 import { type AnsweredCode, type CodeDeps, listed } from "./revision-answers.ts";
 
@@ -122,6 +128,14 @@ export function codeRoutes<const Options extends CodeRoutesOptions>(options: Opt
         return { success: true as const };
       },
     },
+    /** Options of the routes that make a revision. */
+    save: {
+      isLong: true,
+      query: publishQuery,
+      hasLargeBody: true,
+      answer: schemas.item as Options["schemas"]["item"],
+    },
+
     ...versionRoutes(options),
     setExternalId: {
       summary: `Set the id by which an external tool (rudder-cli) knows a ${kind}`,

@@ -1,15 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { component } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
-import {
-  Code,
-  Description,
-  ExternalId,
-  Language,
-  Name,
-  Note,
-  publishQuery,
-} from "../../schema/common.ts";
+import { Code, Description, ExternalId, Language, Name, Note } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { codeRoutes } from "./code-routes.ts";
 import { PublishFlag, revisionInput } from "./publish-requests.ts";
@@ -61,13 +53,10 @@ const libraries = codeRoutes({
 export const libraryRoutes = [
   route("POST /libraries", {
     summary: "Create a library, and publish it when asked to",
-    isLong: true,
+    ...libraries.save,
     needs: ["libraries:edit"],
-    query: publishQuery,
     body: NewLibrary,
     creates: true,
-    hasLargeBody: true,
-    answer: Library,
     example: {
       body: { name: "Text tools", language: "javascript", code: example.library.code },
       answer: example.library,
@@ -88,12 +77,9 @@ export const libraryRoutes = [
 
   route("POST /libraries/{id}", {
     summary: "Make a new version, and publish it when asked to",
-    isLong: true,
+    ...libraries.save,
     needs: ["libraries:edit"],
-    query: publishQuery,
     body: LibraryChange,
-    hasLargeBody: true,
-    answer: Library,
     current: libraries.current,
     example: {
       params: { id: example.ids.library },

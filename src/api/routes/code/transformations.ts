@@ -2,16 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Permission } from "../../../catalog/model.ts";
 import { component } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
-import {
-  Code,
-  Description,
-  ExternalId,
-  Id,
-  Language,
-  Name,
-  Note,
-  publishQuery,
-} from "../../schema/common.ts";
+import { Code, Description, ExternalId, Id, Language, Name, Note } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { codeRoutes } from "./code-routes.ts";
 import {
@@ -66,8 +57,6 @@ const TransformationChange = Type.Object(
   { $id: "TransformationChange", description: "An absent field keeps its value" },
 );
 
-const DestinationReference = component("DestinationReference", { destinationId: Id });
-
 const transformations = codeRoutes({
   kind: "transformation",
   plural: "transformations",
@@ -87,20 +76,30 @@ const transformations = codeRoutes({
   versionAnswer: transformationVersionAnswer,
 });
 
+/** Options of the routes that link a transformation to a destination. */
+const linking = {
+  needs: connect,
+  readsInChange: true,
+  body: component("DestinationReference", { destinationId: Id }),
+  answer: Transformation,
+  current: transformations.current,
+};
+const linkingExample = {
+  params: { id: example.ids.transformation },
+  body: { destinationId: example.ids.destination },
+};
+
 export const transformationRoutes = [
   route("POST /transformations", {
     summary: "Create a transformation, and publish it when asked to",
-    isLong: true,
+    ...transformations.save,
     needs: ["transformations:create-delete"],
     alsoNeeds: [
       { when: "it publishes", permissions: ["transformations:edit"], holds: isPublish },
       connectPermissions,
     ],
-    query: publishQuery,
     body: NewTransformation,
     creates: true,
-    hasLargeBody: true,
-    answer: Transformation,
     example: {
       body: {
         name: example.transformation.name,
@@ -131,13 +130,10 @@ export const transformationRoutes = [
 
   route("POST /transformations/{id}", {
     summary: "Make a new revision, and publish it when asked to",
-    isLong: true,
+    ...transformations.save,
     needs: ["transformations:edit"],
     alsoNeeds: [connectPermissions],
-    query: publishQuery,
     body: TransformationChange,
-    hasLargeBody: true,
-    answer: Transformation,
     current: transformations.current,
     example: {
       params: { id: example.ids.transformation },
@@ -168,16 +164,8 @@ export const transformationRoutes = [
 
   route("POST /transformations/{id}/connectToDestination", {
     summary: "Connect a published transformation to a destination, in place of any other",
-    needs: connect,
-    readsInChange: true,
-    body: DestinationReference,
-    answer: Transformation,
-    current: transformations.current,
-    example: {
-      params: { id: example.ids.transformation },
-      body: { destinationId: example.ids.destination },
-      answer: example.transformation,
-    },
+    ...linking,
+    example: { ...linkingExample, answer: example.transformation },
     async handle({ deps, workspaceId, params, body }) {
       const { code } = deps.catalog;
       return code.link(workspaceId, params.id, body.destinationId, () => {
@@ -189,16 +177,8 @@ export const transformationRoutes = [
 
   route("POST /transformations/{id}/disconnectFromDestination", {
     summary: "Disconnect a transformation from a destination",
-    needs: connect,
-    readsInChange: true,
-    body: DestinationReference,
-    answer: Transformation,
-    current: transformations.current,
-    example: {
-      params: { id: example.ids.transformation },
-      body: { destinationId: example.ids.destination },
-      answer: { ...example.transformation, destinations: [] },
-    },
+    ...linking,
+    example: { ...linkingExample, answer: { ...example.transformation, destinations: [] } },
     async handle({ deps, workspaceId, params, body }) {
       const { code } = deps.catalog;
       return code.unlink(workspaceId, params.id, body.destinationId, () => {
