@@ -209,7 +209,7 @@ test("any node asks all nodes, and names those that did not answer", async () =>
     },
   });
   const found = await latestOutcomes(deps, "w", { sourceId: "s" }, 3);
-  expect(mergeRecent([], found.outcomes).map(({ at }) => at)).toEqual([4, 3, 2, 1]);
+  expect(mergeRecent([], found.rows).map(({ at }) => at)).toEqual([4, 3, 2, 1]);
   expect(found.missingNodes).toEqual(["three"]);
   expect(other.asked).toEqual([["w", { sourceId: "s" }, 3]]);
 });

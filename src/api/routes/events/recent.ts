@@ -120,7 +120,7 @@ export const recentRoutes = [
       const { deps, workspaceId, query } = call;
       const { limit = RECENT_EVENTS_MAX, ...filter } = query;
       using _permit = deps.limiters.recentEvents.acquire(workspaceId);
-      const [{ events: stored, reachedAt }, { outcomes, missingNodes }] = await Promise.all([
+      const [{ events: stored, reachedAt }, { rows: outcomes, missingNodes }] = await Promise.all([
         latestOfLogs(call, limit),
         latestOutcomes(deps, workspaceId, filter, limit),
       ]);

@@ -62,20 +62,13 @@ function partsOf<T>(items: readonly T[], max: number): T[][] {
 
 export async function workspaceSuspensions(deps: StatusDeps, workspaceId: string) {
   const question = ["suspensions", workspaceId];
-  const answers = await askAllNodes<RevisionSuspension[]>(deps, workspaceId, question);
-  const suspensions = latestSuspensions([...answers.byNode.values()].flat());
-  return { suspensions, missingNodes: answers.missingNodes };
+  const { rows, missingNodes } = await rowsOfAll<RevisionSuspension>(deps, workspaceId, question);
+  return { suspensions: latestSuspensions(rows), missingNodes };
 }
 
 /** Returns the figures of the given series that the nodes have counted and not stored yet. */
-export async function unwrittenFigures(
-  deps: StatusDeps,
-  workspaceId: string,
-  series: readonly Series[],
-) {
-  const question = ["figures", ...series];
-  const { byNode, missingNodes } = await askAllNodes<NodeRow[]>(deps, workspaceId, question);
-  return { rows: [...byNode.values()].flat(), missingNodes };
+export function unwrittenFigures(deps: StatusDeps, workspaceId: string, series: readonly Series[]) {
+  return rowsOfAll<NodeRow>(deps, workspaceId, ["figures", ...series]);
 }
 
 /**
@@ -89,24 +82,22 @@ export async function latestCodeLogs(
   limit: number,
 ): Promise<{ lines: CodeLogLine[]; missingNodes: string[] }> {
   const question = ["logs", workspaceId, filter, limit];
-  const { byNode, missingNodes } = await askAllNodes<CodeLogLine[]>(deps, workspaceId, question);
-  const lines = [...byNode.values()].flat().sort((one, other) => (one.id < other.id ? 1 : -1));
-  return { lines: lines.slice(0, limit), missingNodes };
+  const { rows, missingNodes } = await rowsOfAll<CodeLogLine>(deps, workspaceId, question);
+  rows.sort((one, other) => (one.id < other.id ? 1 : -1));
+  return { lines: rows.slice(0, limit), missingNodes };
 }
 
 /**
  * Returns outcomes (what became of events at destinations) that match the filter. Each node returns
  * those of at most `eventsMax` of its latest events.
  */
-export async function latestOutcomes(
+export function latestOutcomes(
   deps: StatusDeps,
   workspaceId: string,
   filter: RecentFilter,
   eventsMax: number,
-): Promise<{ outcomes: LatestOutcome[]; missingNodes: string[] }> {
-  const question = ["outcomes", workspaceId, filter, eventsMax];
-  const { byNode, missingNodes } = await askAllNodes<LatestOutcome[]>(deps, workspaceId, question);
-  return { outcomes: [...byNode.values()].flat(), missingNodes };
+) {
+  return rowsOfAll<LatestOutcome>(deps, workspaceId, ["outcomes", workspaceId, filter, eventsMax]);
 }
 
 /**
@@ -118,6 +109,14 @@ export async function lastFailures(deps: StatusDeps, workspaceId: string, destin
   const answers = await askAllNodes<LastFailure | null>(deps, workspaceId, question);
   const failures = [...answers.byNode.values()].filter((it) => it !== null);
   return { failures, missingNodes: answers.missingNodes };
+}
+
+/**
+ * Sends a question that each node answers with a list to all nodes. Returns the items of all lists.
+ */
+async function rowsOfAll<T>(deps: StatusDeps, workspaceId: string, question: readonly unknown[]) {
+  const { byNode, missingNodes } = await askAllNodes<T[]>(deps, workspaceId, question);
+  return { rows: [...byNode.values()].flat(), missingNodes };
 }
 
 /** Returns the health of all nodes, by the id of the node. */
