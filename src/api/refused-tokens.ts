@@ -18,16 +18,14 @@ type Refused = Omit<RefusedRequests, "requests" | "addresses">;
  * minute. Thousands of refused requests per second thus cause only a few entries.
  */
 export class RefusedTokens {
-  readonly #store: (refused: readonly RefusedRequests[]) => Promise<void>;
-  readonly #logger: Logger;
   readonly #counts = new Map<string, RefusedRequests>();
   #uncounted = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(store: (refused: readonly RefusedRequests[]) => Promise<void>, logger: Logger) {
-    this.#store = store;
-    this.#logger = logger;
-  }
+  constructor(
+    private readonly store: (refused: readonly RefusedRequests[]) => Promise<void>,
+    private readonly logger: Logger,
+  ) {}
 
   note(refused: Refused): void {
     const { workspaceId, tokenId = "", client = "", reason } = refused;
@@ -49,9 +47,9 @@ export class RefusedTokens {
     this.#counts.clear();
     this.#uncounted = 0;
     try {
-      await this.#store(refused);
+      await this.store(refused);
     } catch (error) {
-      this.#logger.warn({ err: error }, "refused tokens not recorded");
+      this.logger.warn({ err: error }, "refused tokens not recorded");
     }
   }
 }

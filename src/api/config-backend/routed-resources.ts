@@ -35,18 +35,16 @@ const never = new AbortController().signal;
  * transformations change.
  */
 export class RoutedResources {
-  readonly #parts: RoutedResourcesParts;
-  readonly #workspaceId: string;
   #sources: ReadonlyMap<string, Source> = new Map();
   readonly #destinations = new Map<string, RoutedDestination>();
   /** Enabled connections by source id, then by destination id. */
   readonly #bySource = new Map<string, Map<string, Connection>>();
   readonly #pieces = new Map<string, SourcePiece>();
 
-  constructor(parts: RoutedResourcesParts, workspaceId: string) {
-    this.#parts = parts;
-    this.#workspaceId = workspaceId;
-  }
+  constructor(
+    private readonly parts: RoutedResourcesParts,
+    private readonly workspaceId: string,
+  ) {}
 
   /** Empties the cache, and reads all of the workspace's sources and destinations again. */
   async readAll(): Promise<void> {
@@ -54,8 +52,8 @@ export class RoutedResources {
     this.#bySource.clear();
     this.#pieces.clear();
     await this.#readSources();
-    const { catalog, slicer } = this.#parts;
-    const destinations = catalog.destinations.each(this.#workspaceId);
+    const { catalog, slicer } = this.parts;
+    const destinations = catalog.destinations.each(this.workspaceId);
     await slicer.each(destinations, ({ id }) => this.#readDestination(id), never);
   }
 
@@ -65,12 +63,13 @@ export class RoutedResources {
    */
   async readSome(destinationIds: Iterable<string>): Promise<void> {
     await this.#readSources();
-    await this.#readDestinations(destinationIds);
+    const ids = [...destinationIds];
+    await this.parts.slicer.each(ids, (id) => this.#readDestination(id), never);
   }
 
   /** Reads again which published transformation is connected to each destination. */
   async readLinks(): Promise<void> {
-    const { catalog, slicer } = this.#parts;
+    const { catalog, slicer } = this.parts;
     const readLink = (routed: RoutedDestination) => {
       const link = catalog.routing.publishedLink(routed.destination.id);
       if (link?.id === routed.link?.id && link?.versionId === routed.link?.versionId) return;
@@ -86,15 +85,15 @@ export class RoutedResources {
    */
   async pieces(): Promise<SourcePiece[]> {
     const missing = [...this.#sources.values()].filter(({ id }) => !this.#pieces.has(id));
-    await this.#parts.slicer.each(missing, (source) => this.#makePiece(source), never);
+    await this.parts.slicer.each(missing, (source) => this.#makePiece(source), never);
     return [...this.#sources.keys()].map((id) => this.#pieces.get(id)!);
   }
 
   async #readSources(): Promise<void> {
-    const { catalog, slicer } = this.#parts;
+    const { catalog, slicer } = this.parts;
     const sources = new Map<string, Source>();
     const add = (it: Source) => sources.set(it.id, it);
-    await slicer.each(catalog.sources.each(this.#workspaceId), add, never);
+    await slicer.each(catalog.sources.each(this.workspaceId), add, never);
     const before = this.#sources;
     this.#sources = sources;
     for (const { id, updatedAt } of sources.values()) {
@@ -103,17 +102,13 @@ export class RoutedResources {
     for (const id of before.keys()) if (!this.#sources.has(id)) this.#pieces.delete(id);
   }
 
-  async #readDestinations(ids: Iterable<string>): Promise<void> {
-    await this.#parts.slicer.each([...ids], (id) => this.#readDestination(id), never);
-  }
-
   #readDestination(id: string): void {
-    const { catalog, definitions, logger } = this.#parts;
+    const { catalog, definitions, logger } = this.parts;
     const before = this.#destinations.get(id);
     if (before !== undefined) this.#disconnect(before);
     this.#destinations.delete(id);
     const destination = catalog.live.destination(id);
-    if (destination?.workspaceId !== this.#workspaceId) return;
+    if (destination?.workspaceId !== this.workspaceId) return;
     if (destination.deliveredBy !== "rudder-server") return;
     const { type } = destination;
     const definition = definitions.destination(type);
@@ -147,7 +142,7 @@ export class RoutedResources {
   }
 
   #makePiece(source: Source): void {
-    const definition = this.#parts.definitions.source(source.type);
+    const definition = this.parts.definitions.source(source.type);
     // Sorted, so that all nodes of a cluster make the same text.
     const connected = [...(this.#bySource.get(source.id) ?? [])].sort(([one], [other]) =>
       one < other ? -1 : 1,

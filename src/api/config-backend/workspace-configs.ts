@@ -17,18 +17,15 @@ const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 
 /** Holds the configuration of each workspace, which rudder-servers request. */
 export class WorkspaceConfigs {
-  readonly #parts: WorkspaceConfigParts;
   readonly #configs = new Map<string, WorkspaceConfig>();
   /** The last result of `ofAll`, which `ofAll` returns again while nothing has changed. */
   #several: ConfigBody | undefined;
 
-  constructor(parts: WorkspaceConfigParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: WorkspaceConfigParts) {}
 
   /** Returns the configuration of a workspace. */
   async of(workspaceId: string): Promise<ConfigBody> {
-    const make = () => new WorkspaceConfig(this.#parts, workspaceId);
+    const make = () => new WorkspaceConfig(this.parts, workspaceId);
     return await this.#configs.getOrInsertComputed(workspaceId, make).current();
   }
 
@@ -71,8 +68,6 @@ interface WorkspaceParts {
  * seconds, so its bytes are kept until the catalog changes.
  */
 export class WorkspaceConfig {
-  readonly #parts: WorkspaceConfigParts;
-  readonly #workspaceId: string;
   readonly #resources: RoutedResources;
   /**
    * Values of the counters of catalog changes at the last read of the catalog. Undefined before the
@@ -83,9 +78,10 @@ export class WorkspaceConfig {
   #body: ConfigBody | undefined;
   #reading: Promise<void> | undefined;
 
-  constructor(parts: WorkspaceConfigParts, workspaceId: string) {
-    this.#parts = parts;
-    this.#workspaceId = workspaceId;
+  constructor(
+    private readonly parts: WorkspaceConfigParts,
+    private readonly workspaceId: string,
+  ) {
     this.#resources = new RoutedResources(parts, workspaceId);
   }
 
@@ -100,7 +96,7 @@ export class WorkspaceConfig {
   }
 
   #known(): ConfigBody | undefined {
-    const { routing } = this.#parts.catalog;
+    const { routing } = this.parts.catalog;
     const isCurrent =
       this.#readAt?.topology === routing.topology() && this.#readAt.programs === routing.programs();
     return isCurrent ? this.#body : undefined;
@@ -114,7 +110,7 @@ export class WorkspaceConfig {
   }
 
   async #read(): Promise<void> {
-    const { routing } = this.#parts.catalog;
+    const { routing } = this.parts.catalog;
     const before = this.#readAt;
     const now = { topology: routing.topology(), programs: routing.programs() };
     // After an error, everything is read again.
@@ -127,14 +123,14 @@ export class WorkspaceConfig {
       this.#workspaceParts = this.#readWorkspaceParts();
     }
     const pieces = await this.#resources.pieces();
-    await this.#parts.slicer.run(() => this.#makeBody(pieces));
+    await this.parts.slicer.run(() => this.#makeBody(pieces));
     this.#readAt = now;
   }
 
   #readWorkspaceParts(): WorkspaceParts {
-    const { routing, live } = this.#parts.catalog;
-    const libraries = routing.publishedLibraries(this.#workspaceId);
-    const values = Object.entries(live.credentials(this.#workspaceId));
+    const { routing, live } = this.parts.catalog;
+    const libraries = routing.publishedLibraries(this.workspaceId);
+    const values = Object.entries(live.credentials(this.workspaceId));
     const credentials = values.map(([key, value]) => [key, { key, value, isSecret: true }]);
     return {
       libraries: JSON.stringify(libraries.map((versionId) => ({ versionId }))),
@@ -152,7 +148,7 @@ export class WorkspaceConfig {
     const updatedAt = Math.max(Date.now(), (this.#body?.updatedAt ?? 0) + 1);
     const connections = pieces.flatMap((piece) => piece.connections || []);
     const json = new Blob([
-      `{"enableMetrics":false,"workspaceId":${JSON.stringify(this.#workspaceId)},"sources":[`,
+      `{"enableMetrics":false,"workspaceId":${JSON.stringify(this.workspaceId)},"sources":[`,
       ...pieces.flatMap(({ source }, index) => (index === 0 ? [source] : [",", source])),
       `],"libraries":${libraries},"credentials":${credentials}`,
       `,"connections":{${connections.join(",")}},"updatedAt":"${isoTime(updatedAt)}"}`,

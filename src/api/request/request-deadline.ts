@@ -21,8 +21,6 @@ const DELAYS = 3;
  * `run` does not count, because the client sends its body then.
  */
 export class RequestDeadline {
-  readonly #ms: number;
-  readonly #latenessMs: () => number;
   #usedMs = 0;
   #isExtended = false;
 
@@ -31,10 +29,10 @@ export class RequestDeadline {
    * value, but at most half of `ms`, is subtracted from `ms`, so that the client waits for at most
    * `ms` even if timers are late. The value may change during the request.
    */
-  constructor(ms: number = API_ANSWER_MS_MAX, latenessMs: () => number = () => 0) {
-    this.#ms = ms;
-    this.#latenessMs = latenessMs;
-  }
+  constructor(
+    private readonly ms: number = API_ANSWER_MS_MAX,
+    private readonly latenessMs: () => number = () => 0,
+  ) {}
 
   /**
    * Runs one step. Rejects with an `unavailable` error when the request's time is used up; the step
@@ -59,7 +57,7 @@ export class RequestDeadline {
       }, ms);
     };
     const leftMs = () => {
-      return this.#ms - this.#reservedMs() - this.#usedMs - (performance.now() - startedAt);
+      return this.ms - this.#reservedMs() - this.#usedMs - (performance.now() - startedAt);
     };
     wait(Math.min(Math.max(0, leftMs()), LOOK_MS));
     try {
@@ -71,7 +69,7 @@ export class RequestDeadline {
   }
 
   #reservedMs(): number {
-    return Math.min(DELAYS * this.#latenessMs(), this.#ms / 2);
+    return Math.min(DELAYS * this.latenessMs(), this.ms / 2);
   }
 
   #lateError(): ApiError {
@@ -79,7 +77,7 @@ export class RequestDeadline {
     const why = reservedMs < PAUSE_MS_MIN ? "" : ", because this server lacks processor time";
     return new ApiError(
       "unavailable",
-      `No answer within ${Math.round((this.#ms - reservedMs) / 1_000)} s${why}. A change may still take effect; read the state before you repeat it`,
+      `No answer within ${Math.round((this.ms - reservedMs) / 1_000)} s${why}. A change may still take effect; read the state before you repeat it`,
     );
   }
 }

@@ -45,12 +45,9 @@ export function isJudgedInChange(
  * a change, because a change succeeds only on the newest state.
  */
 export class UnprovenView {
-  readonly #catalog: Pick<Catalog, "current" | "conditionally">;
   #isProven = false;
 
-  constructor(catalog: Pick<Catalog, "current" | "conditionally">) {
-    this.#catalog = catalog;
-  }
+  constructor(private readonly catalog: Pick<Catalog, "current" | "conditionally">) {}
 
   /** Whether the state is known to have every change that was confirmed before the request. */
   get isProven(): boolean {
@@ -59,7 +56,7 @@ export class UnprovenView {
 
   /** Waits until the state has every change that was confirmed before the request. */
   async catchUp(): Promise<void> {
-    if (!this.#isProven) await this.#catalog.current();
+    if (!this.#isProven) await this.catalog.current();
     this.#isProven = true;
   }
 
@@ -82,7 +79,7 @@ export class UnprovenView {
       if (outdated !== undefined) throw outdated;
     };
     try {
-      const answer = await this.#catalog.conditionally(expectSame, async () => handle(caller));
+      const answer = await this.catalog.conditionally(expectSame, async () => handle(caller));
       if (this.#isProven) return answer;
     } catch (error) {
       if (this.#isProven && error !== outdated) throw error;

@@ -63,12 +63,10 @@ const METADATA_MS_MAX = 3_600_000;
  * unreachable.
  */
 export class OpenIdProvider {
-  readonly settings: OpenIdSettings;
   readonly #fetch: client.CustomFetch;
   #discovered: { at: number; configuration: Promise<Discovered> } | undefined;
 
-  constructor(settings: OpenIdSettings) {
-    this.settings = settings;
+  constructor(readonly settings: OpenIdSettings) {
     this.#fetch = boundedFetch(settings.ca);
   }
 

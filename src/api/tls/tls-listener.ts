@@ -13,16 +13,13 @@ import type { TlsKeys } from "../../settings/files/tls-files.ts";
  * connections, decrypts the data and passes them on to the HTTP server.
  */
 export class TlsListener {
-  readonly #onFailedHandshake: () => void;
   #relay: TlsRelay | undefined;
 
-  constructor(onFailedHandshake: () => void) {
-    this.#onFailedHandshake = onFailedHandshake;
-  }
+  constructor(private readonly onFailedHandshake: () => void) {}
 
   /** Passes TLS connections from `socket` on to the HTTP server at `serverPort` of loopback. */
   start(socket: ListeningSocket, serverPort: number, tls: TlsKeys): void {
-    const onFailedHandshake = this.#onFailedHandshake;
+    const { onFailedHandshake } = this;
     this.#relay = relayTls({ socket, serverPort, tls, onFailedHandshake });
   }
 
