@@ -1,6 +1,7 @@
 import { earliestNow } from "../../observe/ages.ts";
 import { encodeValue } from "../../store/row-write.ts";
 import type { Store } from "../../store/store.ts";
+import type { Table } from "../../store/table.ts";
 import { firstIdAt, isId } from "../ids.ts";
 import { keysBelow, LAST } from "../store.ts";
 import type { AuditEntry, AuditFilter } from "./audit-entry.ts";
@@ -11,22 +12,16 @@ import {
   AUDIT_WORKSPACE_BYTES_MAX,
 } from "./limits.ts";
 
-/** Bounds on age and size above which the audit log deletes its oldest entries. */
-export interface AuditBounds {
-  /** Age in milliseconds above which entries are deleted. 0 means no bound on the age. */
-  ageMs: number;
-  workspaceBytes: number;
-  bytes: number;
-  refusalsBytes: number;
-}
-
 /** Default bounds, for processes that read no settings. They limit the sizes but not the age. */
-export const AUDIT_BOUNDS: AuditBounds = {
+export const AUDIT_BOUNDS = {
+  /** Age in milliseconds above which entries are deleted. 0 means no bound on the age. */
   ageMs: 0,
   workspaceBytes: AUDIT_WORKSPACE_BYTES_MAX,
   bytes: AUDIT_BYTES_MAX,
   refusalsBytes: AUDIT_REFUSALS_BYTES_MAX,
 };
+/** Bounds on age and size above which the audit log deletes its oldest entries. */
+export type AuditBounds = typeof AUDIT_BOUNDS;
 
 /**
  * Id of a group of audit entries, whose size is counted and bounded separately. A workspace has two
@@ -156,9 +151,9 @@ export class AuditTables {
     item: string | undefined,
     before: string,
   ): Generator<AuditEntry> {
-    const ranges =
+    const ranges: Iterator<AuditEntry, undefined>[] =
       item === undefined
-        ? divisions.map((division) => this.#entriesBefore(division, before))
+        ? divisions.map((division) => rowsBefore(this.#entries, division, before).map(valueOfRow))
         : [this.#entriesOf(item, new Set(divisions), before)];
     const heads = ranges.map((range) => ({ range, next: range.next() }));
     for (;;) {
@@ -170,31 +165,11 @@ export class AuditTables {
     }
   }
 
-  *#entriesBefore(division: Division, before: string): Generator<AuditEntry, undefined> {
-    for (let at = before; ; ) {
-      const part = [...this.#entries.getRange(newestBefore(division, at))];
-      const found = part.filter(({ key }) => key[1] !== at).map(({ value }) => value);
-      if (found.length === 0) return undefined;
-      yield* found;
-      at = found.at(-1)!.id;
-    }
-  }
-
-  *#entriesOf(
-    item: string,
-    divisions: ReadonlySet<Division>,
-    before: string,
-  ): Generator<AuditEntry, undefined> {
-    for (let at = before; ; ) {
-      const part = [...this.#byItem.getRange(newestBefore(item, at))];
-      const found = part.filter(({ key }) => key[1] !== at);
-      if (found.length === 0) return undefined;
-      for (const { key, value } of found) {
-        const entry = divisions.has(value) ? this.#entries.get([value, key[1]]) : undefined;
-        if (entry !== undefined) yield entry;
-      }
-      at = found.at(-1)!.key[1];
-    }
+  #entriesOf(item: string, divisions: ReadonlySet<Division>, before: string) {
+    return rowsBefore(this.#byItem, item, before).flatMap(({ key, value }) => {
+      const entry = divisions.has(value) ? this.#entries.get([value, key[1]]) : undefined;
+      return entry === undefined ? [] : [entry];
+    });
   }
 
   /**
@@ -262,12 +237,22 @@ export class AuditTables {
 }
 
 /**
- * Range of at most `READ_AT_ONCE_MAX` keys `[first, id]`, from the id `before` down, newest first.
+ * Yields the rows whose key is `first` and an id below `before`, newest first. Reads at most
+ * `READ_AT_ONCE_MAX` of them at once.
  */
-function newestBefore(first: string, before: string) {
+function* rowsBefore<V>(table: Table<V, EntryKey>, first: string, before: string) {
   const { start: end } = keysBelow(first);
-  return { start: [first, before] as EntryKey, end, reverse: true, limit: READ_AT_ONCE_MAX };
+  for (let at = before; ; ) {
+    const start: EntryKey = [first, at];
+    const range = { start, end, reverse: true, limit: READ_AT_ONCE_MAX };
+    const rows = [...table.getRange(range)].filter(({ key }) => key[1] !== at);
+    if (rows.length === 0) return;
+    yield* rows;
+    at = rows.at(-1)!.key[1];
+  }
 }
+
+const valueOfRow = <V>({ value }: { value: V }) => value;
 
 /**
  * Returns the group to which an entry belongs. Entries about refused tokens have a separate group,
