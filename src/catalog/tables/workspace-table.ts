@@ -1,10 +1,10 @@
 import { assert } from "../../assert.ts";
 import { ApiError } from "../../errors.ts";
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
+import type { Managed } from "../external-id.ts";
 import { isId } from "../ids.ts";
 import type { CatalogPage } from "../model.ts";
 import { type CatalogStore, keysBelow } from "../store.ts";
-import { externalIdIndex } from "./external-id-index.ts";
 
 type Key = [workspaceId: string, id: string];
 
@@ -14,10 +14,7 @@ export function readsOf<T extends Managed>(table: ReturnType<typeof managedTable
   return { get, list, each, withIds, count };
 }
 
-interface Managed extends WorkspaceItem {
-  externalId?: string;
-}
-
+type MarkKey = [workspaceId: string, mark: "marked" | "unmarked", id: string];
 type OwnerKey = [table: string, workspaceId: string, externalId: string];
 
 /**
@@ -26,13 +23,17 @@ type OwnerKey = [table: string, workspaceId: string, externalId: string];
  */
 export function managedTable<T extends Managed>(store: CatalogStore, name: string, noun: string) {
   const items = workspaceTable<T>(store, name, noun);
-  const marks = externalIdIndex(store, name);
+  const marks = store.table<true, MarkKey>(`${name}-by-mark`);
   const owners = store.table<string, OwnerKey>("external-ids");
-  const ownerKey = ({ workspaceId, externalId = "" }: T): OwnerKey => [
-    name,
-    workspaceId,
-    externalId,
-  ];
+  const markOf = (isMarked: boolean) => (isMarked ? "marked" : "unmarked");
+
+  function markKey({ workspaceId, id }: T, isMarked: boolean): MarkKey {
+    return [workspaceId, markOf(isMarked), id];
+  }
+
+  function ownerKey({ workspaceId, externalId = "" }: T): OwnerKey {
+    return [name, workspaceId, externalId];
+  }
 
   function releaseExternalId(item: T | undefined): void {
     if (item?.externalId === undefined || owners.get(ownerKey(item)) !== item.id) return;
@@ -53,31 +54,34 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
      */
     list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T> {
       if (marked === undefined) return items.list(workspaceId, page);
-      const { ids, total } = marks.page(workspaceId, marked, page);
-      return { items: ids.map(items.find).filter((item) => item !== undefined), total };
+      const range = keysBelow(workspaceId, markOf(marked));
+      const keys = [...marks.getKeys({ ...range, ...boundsOf(page) })];
+      const found = keys.map(([, , id]) => items.find(id)).filter((item) => item !== undefined);
+      return { items: found, total: marks.getKeysCount(range) };
     },
     put(item: T): void {
       const before = items.find(item.id);
       if (before?.externalId !== item.externalId) releaseExternalId(before);
       items.put(item);
-      marks.put(item);
+      const isMarked = item.externalId !== undefined;
+      marks.put(markKey(item, isMarked), true);
+      marks.remove(markKey(item, !isMarked));
       // An older release let several items have one external id. The first one keeps it.
-      if (item.externalId !== undefined && owners.get(ownerKey(item)) === undefined) {
-        owners.put(ownerKey(item), item.id);
-      }
+      if (isMarked && owners.get(ownerKey(item)) === undefined) owners.put(ownerKey(item), item.id);
     },
     remove(item: T): void {
       items.remove(item);
-      marks.remove(item);
+      marks.remove(markKey(item, true));
+      marks.remove(markKey(item, false));
       releaseExternalId(item);
     },
   };
 }
 
-interface WorkspaceItem {
-  id: string;
-  workspaceId: string;
-}
+/** Returns the range of a page (from 1) among the rows of a list. */
+const boundsOf = (page: number) => ({ offset: (page - 1) * PAGE_ITEMS_MAX, limit: PAGE_ITEMS_MAX });
+
+type WorkspaceItem = Omit<Managed, "externalId">;
 
 export type WorkspaceTable<T extends WorkspaceItem> = ReturnType<typeof workspaceTable<T>>;
 
@@ -110,11 +114,14 @@ export function workspaceTable<T extends WorkspaceItem>(
     /** Returns a page (from 1) of items, oldest first, and the number of all items. */
     list(workspaceId: string, page: number): CatalogPage<T> {
       const range = keysBelow(workspaceId);
-      const offset = (page - 1) * PAGE_ITEMS_MAX;
-      const keys = [...order.getKeys({ ...range, offset, limit: PAGE_ITEMS_MAX })];
+      const bounds = boundsOf(page);
+      const keys = [...order.getKeys({ ...range, ...bounds })];
       const found = keys.map(([, id]) => items.get(id)).filter((item) => item !== undefined);
       const total = order.getKeysCount(range);
-      assert(found.length <= Math.max(0, total - offset), "A list has all items of its pages");
+      assert(
+        found.length <= Math.max(0, total - bounds.offset),
+        "A list has all items of its pages",
+      );
       return { items: found, total };
     },
     /**
