@@ -5,7 +5,6 @@ import type { Tables } from "../tables/tables.ts";
 import { createCommit } from "./commit.ts";
 import { openLinks } from "./links.ts";
 import { createReads } from "./reads.ts";
-import { createRemoval } from "./removal.ts";
 import { createRevisions } from "./revisions.ts";
 
 /**
@@ -27,6 +26,5 @@ export function openCode(
     ...createRevisions(reads.newestRevision),
     ...createCommit(store, codeTables, putLink, limits),
     ...links,
-    ...createRemoval(store, codeTables),
   };
 }
