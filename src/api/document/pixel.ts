@@ -1,4 +1,4 @@
-import { errorResponses } from "./data-plane-errors.ts";
+import { errorResponses } from "./json-bodies.ts";
 
 /** Returns the paths of the Pixel API, for the OpenAPI document. */
 export function pixelPaths(): Record<string, Record<string, unknown>> {

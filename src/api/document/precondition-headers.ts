@@ -4,8 +4,6 @@ import { Success } from "../schema/common.ts";
 
 /** This file describes the headers ETag, If-Match and If-None-Match for the OpenAPI document. */
 
-const states = "`*`, or a list of entity tags";
-
 /** Whether a route answers with one resource and its entity tag in the header ETag. */
 export function isAnsweredWithTag(route: Route): boolean {
   const { creates, current, answersTag, answer, path } = route;
@@ -25,27 +23,21 @@ export const notModified = {
 };
 
 export function preconditionParameters({ current, answersTag, method }: Route) {
+  const ifNoneMatch = (effect: string) =>
+    statesHeader("If-None-Match", `none of which the resource may have: ${effect} one`);
   if (answersTag) return [ifNoneMatch("304 when it has")];
   if (current === undefined) return [];
   const effect = method === "GET" ? "304 when it has" : "412, and no change, when it has";
   return [
-    {
-      name: "If-Match",
-      in: "header",
-      required: false,
-      description: `${states}, one of which the resource must have: otherwise 412 with the current state and its tag`,
-      schema: { type: "string" },
-    },
+    statesHeader(
+      "If-Match",
+      "one of which the resource must have: otherwise 412 with the current state and its tag",
+    ),
     ifNoneMatch(effect),
   ];
 }
 
-function ifNoneMatch(effect: string) {
-  return {
-    name: "If-None-Match",
-    in: "header",
-    required: false,
-    description: `${states}, none of which the resource may have: ${effect} one`,
-    schema: { type: "string" },
-  };
+function statesHeader(name: string, condition: string) {
+  const description = `\`*\`, or a list of entity tags, ${condition}`;
+  return { name, in: "header", required: false, description, schema: { type: "string" } };
 }

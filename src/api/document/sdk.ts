@@ -1,4 +1,4 @@
-import { errorResponses } from "./data-plane-errors.ts";
+import { errorResponses, jsonAnswer, jsonRequest } from "./json-bodies.ts";
 
 /** Returns the paths at which SDKs send events and request settings, for the OpenAPI document. */
 export function sdkPaths(): Record<string, Record<string, unknown>> {
@@ -21,26 +21,32 @@ export function sdkPaths(): Record<string, Record<string, unknown>> {
       },
     },
     "/sourceConfig": {
-      get: reading({
+      get: {
         operationId: "get_sourceConfig",
         summary: "Settings with which RudderStack's SDKs start",
+        ...reading,
         parameters: [writeKeyParameter],
-        example: configExample,
-        errors: {
-          400: "The write key is unknown",
-          401: "There is no write key",
-          404: "The source is disabled",
+        responses: {
+          200: jsonAnswer("The source is enabled", { type: "object" }, configExample),
+          ...errorResponses({
+            400: "The write key is unknown",
+            401: "There is no write key",
+            404: "The source is disabled",
+          }),
         },
-      }),
+      },
     },
     "/v1/projects/{writeKey}/settings": {
-      get: reading({
+      get: {
         operationId: "get_v1_projects_writeKey_settings",
         summary: "Settings with which Segment's SDKs start",
+        ...reading,
         parameters: [{ ...writeKeyParameter, in: "path", required: true, example: WRITE_KEY }],
-        example: settingsExample,
-        errors: { 404: "The write key is unknown, or the source is disabled" },
-      }),
+        responses: {
+          200: jsonAnswer("The source is enabled", { type: "object" }, settingsExample),
+          ...errorResponses({ 404: "The write key is unknown, or the source is disabled" }),
+        },
+      },
     },
   };
 }
@@ -151,9 +157,9 @@ function sending(path: string, summary: string, example: object) {
     description: description + (aliases[path] ?? `The path /v1/${first} does the same.`),
     security: [{ writeKey: [] }],
     parameters: [],
-    requestBody: { required: true, content: { "application/json": { schema, example } } },
+    requestBody: jsonRequest(schema, example),
     responses: {
-      200: success(
+      200: jsonAnswer(
         "The events are durable",
         { type: "object", properties: { success: { type: "boolean" } } },
         { success: true },
@@ -173,33 +179,11 @@ const sendingErrors: Record<number, string> = {
   503: "The events could not be made durable, or the source is disabled; Retry-After tells when to go on",
 };
 
-interface ReadingOperation {
-  operationId: string;
-  summary: string;
-  parameters: object[];
-  example: object;
-  errors: Record<number, string>;
-}
-
-function reading({ operationId, summary, parameters, example, errors }: ReadingOperation) {
-  return {
-    operationId,
-    summary,
-    tags: ["sdk"],
-    description: "SDKs ask for it before they send events. No answer lists destinations.",
-    security: [{ writeKey: [] }, {}],
-    parameters,
-    responses: {
-      200: success("The source is enabled", { type: "object" }, example),
-      ...errorResponses(errors),
-    },
-  };
-}
-
-function success(about: string, schema: object, example: object) {
-  return { description: about, content: { "application/json": { schema, example } } };
-}
-
+const reading = {
+  tags: ["sdk"],
+  description: "SDKs ask for it before they send events. No answer lists destinations.",
+  security: [{ writeKey: [] }, {}],
+};
 const configExample = {
   source: {
     id: "2Pm4vA8rKcXbWq0nZtYsLdFgHje",

@@ -1,3 +1,5 @@
+import { jsonAnswer, jsonRequest } from "./json-bodies.ts";
+
 const object = { type: "object" };
 const list = { type: "array", items: object };
 
@@ -50,7 +52,7 @@ const customTransform = {
   description:
     `${about} Items of status 200 have an output, of 298 none (with X-Feature-Filter-Code: ?1), ` +
     "of 400 and 404 an error; all have the metadata of their event.",
-  requestBody: body(
+  requestBody: jsonRequest(
     {
       type: "array",
       items: {
@@ -73,7 +75,7 @@ const customTransform = {
     ],
   ),
   responses: {
-    200: answer("An item for each output, error and dropped event", list, [
+    200: jsonAnswer("An item for each output, error and dropped event", list, [
       { output: { messageId: "m-1", seen: true }, metadata, statusCode: 200 },
     ]),
     400: { description: "The body is no JSON array of objects" },
@@ -96,10 +98,10 @@ function operation(method: string, path: string) {
 function posting(path: string, example: object) {
   return {
     ...operation("post", path),
-    requestBody: body(object, example),
+    requestBody: jsonRequest(object, example),
     responses: {
       200: { description: "Outputs with lines of log; or what the code imports" },
-      400: answer("The request lacks something, or the code does not load", object, {
+      400: jsonAnswer("The request lacks something, or the code does not load", object, {
         error: "Error: Invalid request. Missing events",
       }),
       401: { description: "The secret is missing" },
@@ -111,7 +113,7 @@ function posting(path: string, example: object) {
 const sethandle = {
   ...operation("post", "/transformation/sethandle"),
   responses: {
-    200: answer("Always", object, { success: true }),
+    200: jsonAnswer("Always", object, { success: true }),
     401: { description: "The secret is missing" },
   },
 };
@@ -119,15 +121,7 @@ const sethandle = {
 const features = {
   ...operation("get", "/features"),
   responses: {
-    200: answer("Nothing for destinations", object, { routerTransform: {}, regulations: [] }),
+    200: jsonAnswer("Nothing for destinations", object, { routerTransform: {}, regulations: [] }),
     401: { description: "The secret is missing" },
   },
 };
-
-function body(schema: object, example: unknown) {
-  return { required: true, content: { "application/json": { schema, example } } };
-}
-
-function answer(description: string, schema: object, example: unknown) {
-  return { description, content: { "application/json": { schema, example } } };
-}

@@ -8,12 +8,22 @@ const schema = {
   },
 };
 
+/** Returns the OpenAPI object of a request that has a body in JSON. */
+export function jsonRequest(schema: object, example: unknown) {
+  return { required: true, content: { "application/json": { schema, example } } };
+}
+
+/** Returns the OpenAPI object of a response whose body is JSON. */
+export function jsonAnswer(description: string, schema: object, example: unknown) {
+  return { description, content: { "application/json": { schema, example } } };
+}
+
 /** Returns OpenAPI objects of error responses. `descriptions` has a sentence per status. */
 export function errorResponses(descriptions: Record<number, string>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(descriptions).map(([status, description]) => {
       const example = { message: "Invalid write key", code: Number(status) };
-      return [status, { description, content: { "application/json": { schema, example } } }];
+      return [status, jsonAnswer(description, schema, example)];
     }),
   );
 }
