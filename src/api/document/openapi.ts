@@ -1,4 +1,4 @@
-import { type TSchema, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { Differences } from "../../publishing/reports.ts";
 import { component, text } from "../../settings/schema-types.ts";
 import type { ApiDeps } from "../deps.ts";
@@ -19,16 +19,18 @@ export function openApiDocument(
   { version, kinds, dataPlaneUrl }: Pick<ApiDeps, "version" | "kinds" | "dataPlaneUrl">,
 ) {
   const schemas: Record<string, unknown> = {};
+  const refer: Refer = (value) => toReference(value, schemas);
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
     for (const path of [route.path, ...route.aliases]) {
       const method = route.method.toLowerCase();
-      paths[path] = { ...paths[path], [method]: operation(route, path, schemas) };
+      paths[path] = { ...paths[path], [method]: operation(route, path, refer) };
     }
   }
   Object.assign(paths, dataPlanePaths(dataPlaneUrl()), transformerPaths());
-  toReference(ErrorBody, schemas);
-  schemas.DestinationConfig = destinationConfig(kinds, schemas);
+  refer(ErrorBody);
+  const { description } = schemas.DestinationConfig as { description: string };
+  schemas.DestinationConfig = { description, anyOf: configSchemas(kinds, refer) };
   return {
     openapi: "3.1.0",
     info: {
@@ -60,13 +62,11 @@ export type OpenApiDocument = ReturnType<typeof openApiDocument>;
  * Returns the config schemas of all kinds of destination, such as `webhook`. Secrets are marked as
  * `writeOnly`.
  */
-function destinationConfig(kinds: ApiDeps["kinds"], schemas: Record<string, unknown>) {
-  const anyOf = [...kinds.values()].map((kind) => {
+function configSchemas(kinds: ApiDeps["kinds"], refer: Refer) {
+  return [...kinds.values()].map((kind) => {
     const { properties, ...rest } = schemaWithSecrets(kind);
-    return { ...rest, title: kind.kind, properties: toReference(properties, schemas) };
+    return { ...rest, title: kind.kind, properties: refer(properties) };
   });
-  const { description } = schemas.DestinationConfig as { description: string };
-  return { description, anyOf };
 }
 
 /** Schema of the body of every response that is not a success. */
@@ -158,16 +158,14 @@ export function errorStatuses(route: Route): number[] {
   ];
 }
 
-function operation(route: Route, path: string, schemas: Record<string, unknown>) {
+function operation(route: Route, path: string, refer: Refer) {
   const { method, body, example, media = "application/json", needs, current, isForm } = route;
-  const success = !hasAnswerBody(route)
-    ? {}
-    : content(media, route.answer, example.answer, schemas);
+  const success = hasAnswerBody(route) ? content(media, refer(route.answer), example.answer) : {};
   const refusals = errorStatuses(route).map((status) => [
     status,
     {
       description: status === 503 ? unavailable(route) : statusDescriptions[status],
-      ...errorContentOf(route, status, schemas),
+      ...errorContentOf(route, status, refer),
     },
   ]);
   return {
@@ -181,13 +179,13 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
     ...(needs === "open" && { security: [] }),
     parameters: [
       ...pathParameters(route, path),
-      ...queryParameters(route, schemas),
+      ...queryParameters(route, refer),
       ...preconditionParameters(route),
     ],
     ...(body && {
       requestBody: {
-        required: !isOptionalBody(body),
-        ...content(isForm ? FORM_TYPE : "application/json", body, example.body, schemas),
+        required: Boolean(body.required?.length),
+        ...content(isForm ? FORM_TYPE : "application/json", refer(body), example.body),
       },
     }),
     responses: {
@@ -214,29 +212,15 @@ function neededPermissions({ needs, needsOneOf = [], alsoNeeds = [] }: Route): s
   ];
 }
 
-const errorContent = {
-  content: {
-    "application/json": {
-      schema: { $ref: "#/components/schemas/Refusal" },
-      example: { message: "Transformation is not published" },
-    },
-  },
-};
-
-function errorContentOf({ refusal }: Route, status: number, schemas: Record<string, unknown>) {
-  if (refusal === undefined || status !== 400) return errorContent;
-  const { schema, example } = errorContent.content["application/json"];
-  const anyOf = [schema, toReference(refusal, schemas)];
-  return { content: { "application/json": { schema: { anyOf }, example } } };
+function errorContentOf({ refusal }: Route, status: number, refer: Refer) {
+  const error = { $ref: "#/components/schemas/Refusal" };
+  const isOther = refusal !== undefined && status === 400;
+  const schema = isOther ? { anyOf: [error, refer(refusal)] } : error;
+  return content("application/json", schema, { message: "Transformation is not published" });
 }
 
-function content(
-  media: string,
-  schema: TSchema,
-  example: unknown,
-  schemas: Record<string, unknown>,
-) {
-  return { content: { [media]: { schema: toReference(schema, schemas), example } } };
+function content(media: string, schema: unknown, example: unknown) {
+  return { content: { [media]: { schema, example } } };
 }
 
 function pathParameters(route: Route, path: string) {
@@ -250,15 +234,18 @@ function pathParameters(route: Route, path: string) {
   }));
 }
 
-function queryParameters(route: Route, schemas: Record<string, unknown>) {
+function queryParameters(route: Route, refer: Refer) {
   return Object.entries(route.query.properties).map(([name, schema]) => ({
     name,
     in: "query",
     required: route.query.required?.includes(name) ?? false,
     ...(schema.description && { description: schema.description }),
-    schema: toReference(schema, schemas),
+    schema: refer(schema),
   }));
 }
+
+/** Function that calls `toReference` with the schemas of the document. */
+type Refer = (value: unknown) => unknown;
 
 /**
  * Replaces each schema that has a name (`$id`) by a reference, nested schemas included. Adds the
@@ -272,10 +259,6 @@ function toReference(value: unknown, schemas: Record<string, unknown>): unknown 
   if ($id === undefined) return Object.fromEntries(entries);
   schemas[$id] = Object.fromEntries(entries);
   return { $ref: `#/components/schemas/${$id}` };
-}
-
-function isOptionalBody(schema: TSchema): boolean {
-  return !schema.required?.length;
 }
 
 function operationId(method: string, path: string): string {
