@@ -32,13 +32,11 @@ export interface OpenIdSettings {
   ca?: string;
 }
 
-/** Random values of one sign-in. The browser keeps them in a cookie until the sign-in ends. */
-export interface PendingSignIn {
-  state: string;
-  nonce: string;
-  /** PKCE code verifier: proves that the browser that ends the sign-in also began it. */
-  verifier: string;
-}
+/**
+ * Random values of one sign-in. The browser keeps them in a cookie until the sign-in ends. The PKCE
+ * code verifier (`verifier`) proves that the browser that ends the sign-in also began it.
+ */
+export type PendingSignIn = Record<"state" | "nonce" | "verifier", string>;
 
 /** An account, as the provider's claims describe it at a sign-in. */
 export type SignedInAccount = ReturnType<typeof accountOf>;

@@ -8,21 +8,13 @@ import { OpenIdProvider } from "./openid-provider.ts";
 /**
  * Single sign-on: the provider, the workspace that its accounts join, and how long sessions last.
  */
-export interface SignOn {
-  provider: OpenIdProvider;
-  /** Name of the provider on the sign-in button of the console. */
-  name: string;
-  /** Id of the workspace that accounts join as members. Undefined means the oldest workspace. */
-  workspaceId: string | undefined;
-  /** Time in seconds after which a user must sign in again. */
-  sessionSeconds: number;
-}
+export type SignOn = NonNullable<ReturnType<typeof openSignOn>>;
 
 /**
  * Returns the single sign-on that the settings describe, or undefined when they name no OpenID
  * provider. Throws `StartError` when the settings contradict each other.
  */
-export function openSignOn(config: Config): SignOn | undefined {
+export function openSignOn(config: Config) {
   const issuer = config["oidc.issuer"];
   const clientId = config["oidc.client.id"];
   const clientSecret = config["oidc.client.secret"];
@@ -54,8 +46,11 @@ export function openSignOn(config: Config): SignOn | undefined {
   });
   return {
     provider,
+    /** Name of the provider on the sign-in button of the console. */
     name: config["oidc.name"],
+    /** Id of the workspace that accounts join as members. Undefined means the oldest workspace. */
     workspaceId: config["oidc.workspace"],
+    /** Time in seconds after which a user must sign in again. */
     sessionSeconds: config["oidc.session"],
   };
 }

@@ -1,14 +1,10 @@
-import type { Language } from "../model.ts";
+import type { Publication, Resource } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
 
 /** The published transformation that a destination is linked to. */
-export interface PublishedLink {
-  id: string;
-  versionId: string;
-  language: Language;
-}
+export type PublishedLink = Pick<Resource, "id" | "language"> & Pick<Publication, "versionId">;
 
 /**
  * Creates the functions that read, from the catalog, the data for rudder-server's configuration.

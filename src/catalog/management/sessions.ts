@@ -9,12 +9,6 @@ import type { CatalogStore } from "../store.ts";
 import type { StoredSession, StoredToken, Tables } from "../tables/tables.ts";
 import type { ItemLimits } from "./item-limits.ts";
 
-export interface BegunSession {
-  principal: Principal;
-  /** Secret of the session, which the browser stores in a cookie. */
-  secret: string;
-}
-
 /**
  * Sessions of browsers that signed in with a token. Each session has its own secret, and always has
  * the current permissions of its token. A session ends with its token, or after
@@ -69,7 +63,8 @@ export function openSessions(
     return token;
   }
 
-  function begun(token: StoredToken, expiresAt: number, secret: string): BegunSession {
+  /** Returns the caller of a new session, and the session's secret for the browser's cookie. */
+  function begun(token: StoredToken, expiresAt: number, secret: string) {
     const principal = principalOf(token);
     if (principal === undefined) throw new ApiError("unauthenticated", "The token is revoked");
     return { principal: { ...principal, expiresAt }, secret };
