@@ -272,7 +272,10 @@ test("the first receiver of a workspace brings rules, unless it has some", async
 
 test("a changed rule or receiver keeps its id and time of creation, and names receivers that exist", async () => {
   const { alerts, workspaceId, rule, receiver } = await scene();
-  const after = await alerts.rules.update(workspaceId, rule.id, (it) => ({ ...it, name: "New" }));
+  const after = await alerts.rules.update(workspaceId, rule.id, (it) => {
+    expect(it).toStrictEqual(ruleInput);
+    return { ...it, name: "New" };
+  });
   expect(after).toMatchObject({ id: rule.id, createdAt: rule.createdAt, name: "New" });
   expect(after.updatedAt).toBeGreaterThan(rule.updatedAt);
   expect(alerts.rules.get(workspaceId, rule.id)).toEqual(after);

@@ -8,6 +8,7 @@ import {
   STATUS_ITEMS_MAX,
   STATUS_PAGE_MAX,
 } from "../../settings/limits.ts";
+import { oneOf } from "../../settings/schema-types.ts";
 
 /** This file has query parameters and functions of searched, sorted and paged lists. */
 
@@ -37,10 +38,10 @@ export interface SearchedItem {
  * Returns the schema of the parameter by which a list is sorted: one of `keys`. A `-` before the
  * key reverses the order. `otherwise` describes the order of a list without the parameter.
  */
-export const sortBy = <Key extends string>(keys: readonly Key[], otherwise: string) =>
+export const sortBy = <Key extends string>(keys: Record<Key, unknown>, otherwise: string) =>
   Type.Optional(
-    Type.Union(
-      keys.flatMap((key) => [Type.Literal(key), Type.Literal(`-${key}` as const)]),
+    oneOf(
+      (Object.keys(keys) as Key[]).flatMap((key) => [key, `-${key}` as const]),
       { description: `With \`-\` in reverse; ${otherwise} if absent` },
     ),
   );

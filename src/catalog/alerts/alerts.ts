@@ -243,20 +243,19 @@ function openLease(store: CatalogStore, tables: AlertTables) {
   };
 }
 
+type Input<T extends ChangeableItem> = Omit<T, keyof ChangeableItem>;
+
 /**
  * Returns a function that replaces an item of `table` with the result of `change`. `check` throws
  * for an item that must not be stored.
  */
 function updater<T extends ChangeableItem>(table: WorkspaceTable<T>, check?: (after: T) => void) {
-  return (
-    workspaceId: string,
-    id: string,
-    change: (before: T) => Omit<T, keyof ChangeableItem>,
-  ): T => {
+  return (workspaceId: string, id: string, change: (before: Input<T>) => Input<T>): T => {
     const before = table.get(workspaceId, id);
-    const times = { createdAt: before.createdAt, updatedAt: changeTime(before) };
+    const { id: _, workspaceId: _w, createdAt, updatedAt: _u, ...input } = before;
+    const times = { createdAt, updatedAt: changeTime(before) };
     // The compiler does not see that the fields of a `ChangeableItem` and the others make a `T`.
-    const after = { id, workspaceId, ...change(before), ...times } as T;
+    const after = { id, workspaceId, ...change(input), ...times } as T;
     check?.(after);
     table.put(after);
     return after;

@@ -32,7 +32,7 @@ async function send(key: string, body: object, more: Scene & { workspaceId?: str
       return { id: "r", ...stamps, ...(given[1] as object) };
     },
     async update(of: string, id: string, change: (before: object) => object) {
-      const after = change({ id, ...stamps, ...before });
+      const after = change({ ...before });
       stored.push([of, after]);
       return { id, ...stamps, ...after };
     },

@@ -179,12 +179,8 @@ export const alertReceiverRoutes = [
  * Returns a stored receiver, changed by a request. Throws if a stored secret would be sent to
  * another host, port or scheme than before.
  */
-function changed(
-  before: StoredReceiver,
-  change: Static<typeof AlertReceiverChange>,
-): AlertReceiverInput {
-  const { id: _, workspaceId: _w, createdAt: _c, updatedAt: _u, ...input } = before;
-  const all = { ...input, ...change, name: change.name?.trim() ?? before.name };
+function changed(before: AlertReceiverInput, change: Static<typeof AlertReceiverChange>) {
+  const all = { ...before, ...change, name: change.name?.trim() ?? before.name };
   const after = Object.fromEntries(
     Object.entries(all).filter(([, value]) => value !== null),
   ) as unknown as AlertReceiverInput;

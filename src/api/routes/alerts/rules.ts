@@ -163,7 +163,7 @@ export const alertRuleRoutes = [
     example: { enabled: false },
     update: ({ deps, workspaceId, params, body }) =>
       deps.catalog.alerts.rules.update(workspaceId, params.id, (before) => {
-        const after = changed(inputOf(before), body);
+        const after = changed(before, body);
         expectNone(subjectFaults(deps.catalog, workspaceId, after, before.subjectIds));
         return after;
       }),
@@ -178,11 +178,6 @@ export const alertRuleRoutes = [
 function kindsFor(deps: Parameters<typeof isOperators>[0], workspaceId: string): AlertKind[] {
   const isOfServer = isOperators(deps, workspaceId);
   return alertKinds.filter((kind) => isOfServer || !isServerAlertKind(kind));
-}
-
-function inputOf(rule: StoredRule): AlertRuleInput {
-  const { id: _, workspaceId: _w, createdAt: _c, updatedAt: _u, ...input } = rule;
-  return input;
 }
 
 /** Returns a stored rule, changed by a request. Throws if the result is invalid. */

@@ -28,12 +28,11 @@ const CodeRow = component("CodeRow", {
   ),
 });
 
-const sorts = ["name", "language", "updatedAt"] as const;
-const keys: SortKeys<Static<typeof CodeRow>> = {
+const keys = {
   name: ({ name }) => name,
   language: ({ language }) => language,
   updatedAt: ({ updatedAt }) => Date.parse(updatedAt),
-};
+} satisfies SortKeys<Static<typeof CodeRow>>;
 
 const { id, versionId, name, description, language, updatedAt, destinations } =
   example.transformation;
@@ -47,7 +46,7 @@ export const codeListRoutes = [
     query: {
       kind: Type.Optional(oneOf(["transformation", "library"], { default: "transformation" })),
       ...searchedListQuery,
-      sort: sortBy(sorts, "published ones first, the oldest first"),
+      sort: sortBy(keys, "published ones first, the oldest first"),
     },
     answer: Type.Object({
       code: Type.Array(CodeRow),

@@ -38,20 +38,18 @@ import {
   workspaceState,
 } from "./workspace-state.ts";
 
-export const destinationSorts = ["name", "type", "delivered", "pending", "deadLetters"] as const;
-export const destinationKeys: SortKeys<MeasuredDestination> = {
+export const destinationKeys = {
   name: ({ name }) => name,
   type: ({ type }) => type,
   delivered: ({ rates }) => rates.delivered,
   pending: ({ lagEvents }) => lagEvents,
   deadLetters: ({ deadLetters }) => deadLetters,
-};
+} satisfies SortKeys<MeasuredDestination>;
 
-export const sourceSorts = ["name", "received"] as const;
-export const sourceKeys: SortKeys<SourceState> = {
+export const sourceKeys = {
   name: ({ name }) => name,
   received: ({ receivedPerSecond }) => receivedPerSecond,
-};
+} satisfies SortKeys<SourceState>;
 
 const total = Type.Integer({ description: "Number of rows that match, on all pages" });
 
@@ -69,7 +67,7 @@ export const statusListRoutes = [
     query: {
       ...searchedListQuery,
       state: Type.Optional(DestinationState),
-      sort: sortBy(destinationSorts, "most urgent first"),
+      sort: sortBy(destinationKeys, "most urgent first"),
     },
     answer: Type.Object({
       destinations: Type.Array(DestinationRow),
@@ -145,7 +143,7 @@ export const statusListRoutes = [
   route("GET /v2/status/sources", {
     summary: "List sources with their rates and last event, the busiest first",
     ...readsEvents,
-    query: { ...searchedListQuery, sort: sortBy(sourceSorts, "the busiest first") },
+    query: { ...searchedListQuery, sort: sortBy(sourceKeys, "the busiest first") },
     answer: Type.Object({
       sources: Type.Array(SourceRow),
       total,
