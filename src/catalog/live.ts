@@ -85,11 +85,9 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
      */
     lane(destinationId: string) {
       const destination = destinations.find(destinationId);
-      const ofDestination =
-        destination && isOurs(destination) ? connections.ofDestination(destinationId) : [];
-      return destination && ofDestination.length > 0
-        ? { destination, connections: ofDestination.map(asRoute) }
-        : undefined;
+      if (destination === undefined || !isOurs(destination)) return undefined;
+      const ofDestination = connections.ofDestination(destinationId).map(asRoute);
+      return ofDestination.length > 0 ? { destination, connections: ofDestination } : undefined;
     },
     /**
      * Returns the connected destinations of all workspaces, each with its connections, without

@@ -92,9 +92,8 @@ export function openStore(
   const path = catalogFile(directory);
   const name = "The catalog";
   const options = { path, name, logger, reserveBytes: RESERVE_BYTES };
-  const more = { ...(bounds && { bounds }), ...(onNewer && { onNewer }) };
-  const shared = { ...options, log: order!, ...more };
-  const ordered = order && new OrderedStore({ ...shared, local: openView(options) });
+  const more = { ...options, ...(bounds && { bounds }), ...(onNewer && { onNewer }) };
+  const ordered = order && new OrderedStore({ ...more, log: order, local: openView(options) });
   const store = ordered ?? openEnvironment(options);
   const epochs = store.table<number, Epoch>("epochs");
   /**

@@ -59,10 +59,8 @@ export function openAlertTables(store: CatalogStore) {
      * Returns the ids of the workspaces that have open alerts, or notifications that wait to be
      * sent.
      */
-    active: (): string[] => [
-      ...[...open.getKeys({})].map(([workspaceId]) => workspaceId),
-      ...[...pending.getKeys({})].map(([workspaceId]) => workspaceId),
-    ],
+    active: (): string[] =>
+      [...open.getKeys({}), ...pending.getKeys({})].map(([workspaceId]) => workspaceId),
     put(alert: Alert): void {
       const { id, workspaceId, ruleId, subject, endedAt, notifications } = alert;
       alerts.put(id, alert);
@@ -70,11 +68,9 @@ export function openAlertTables(store: CatalogStore) {
       const key: SubjectKey = [workspaceId, ruleId, subject.id];
       if (endedAt === undefined) open.put(key, id);
       else if (open.get(key) === id) open.remove(key);
-      if (notifications.some(({ state }) => state === "pending")) {
-        pending.put([workspaceId, id], true);
-      } else {
-        pending.remove([workspaceId, id]);
-      }
+      const isPending = notifications.some(({ state }) => state === "pending");
+      if (isPending) pending.put([workspaceId, id], true);
+      else pending.remove([workspaceId, id]);
     },
     /** Deletes a workspace's oldest alerts when it has more than `max`. Keeps open alerts. */
     trim(workspaceId: string, max: number): void {
@@ -84,13 +80,10 @@ export function openAlertTables(store: CatalogStore) {
         if (alert?.endedAt !== undefined) remove(alert);
       }
     },
-    marks: (workspaceId: string, ruleId: string): ReadonlyMap<string, number> =>
-      new Map(
-        [...marks.getRange(subjectRange(workspaceId, ruleId))].map(({ key, value }) => [
-          key[2],
-          value,
-        ]),
-      ),
+    marks(workspaceId: string, ruleId: string): ReadonlyMap<string, number> {
+      const rows = [...marks.getRange(subjectRange(workspaceId, ruleId))];
+      return new Map(rows.map(({ key, value }) => [key[2], value]));
+    },
     setMark(workspaceId: string, { ruleId, subjectId, value }: AlertMark): void {
       const key: SubjectKey = [workspaceId, ruleId, subjectId];
       if (value === undefined) marks.remove(key);

@@ -13,11 +13,8 @@ import type { ReadRow } from "./recorded-tables.ts";
  * An action that changes nothing in the catalog, such as a replay. Its audit entry is stored before
  * the action begins.
  */
-interface AuditedAction {
-  workspaceId: string;
-  action: string;
-  resource?: AuditEntry["resource"];
-  concerns?: readonly string[];
+interface AuditedAction
+  extends Pick<AuditEntry, "workspaceId" | "action" | "resource" | "concerns"> {
   parameters: Fields;
 }
 

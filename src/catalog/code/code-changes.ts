@@ -1,4 +1,4 @@
-import type { Author, CodeKind, Language, Resource, Revision } from "../model.ts";
+import type { CodeKind, Language, Resource, Revision } from "../model.ts";
 
 /** A transformation or library with one of its revisions (versions of its code). */
 export interface ResourceRevision {
@@ -6,13 +6,9 @@ export interface ResourceRevision {
   revision: Revision;
 }
 
-export interface RevisionInput {
-  name: string;
-  description?: string;
-  code: string;
-  language: Language;
-  createdBy?: Author;
-}
+export interface RevisionInput
+  extends Pick<Revision, "name" | "code" | "language" | "createdBy">,
+    Partial<Pick<Revision, "description">> {}
 export interface CodeChange {
   revisions: Revision[];
   /**

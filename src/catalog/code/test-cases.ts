@@ -8,10 +8,7 @@ import type { CodeTables } from "../tables/code-tables.ts";
 import { storable } from "../tables/revision-history.ts";
 import { authorOf } from "./revisions.ts";
 
-export interface TestCaseInput extends Pick<TestCase, "name" | "input" | "createdBy"> {
-  description?: string;
-  expectedOutput?: TestCase["expectedOutput"];
-}
+export type TestCaseInput = Omit<TestCase, "id" | "versionId" | "createdAt" | "updatedAt">;
 
 /**
  * Storage of the test cases of transformations, which all members of the workspace share. A test
