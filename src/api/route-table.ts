@@ -37,7 +37,7 @@ import { tokenRoutes } from "./routes/resources/tokens.ts";
 import { workspaceRoutes } from "./routes/resources/workspace.ts";
 import { metricsRoutes } from "./routes/status/metrics.ts";
 import { nameRoutes } from "./routes/status/names.ts";
-import { overviewRoutes, suspensionRoutes } from "./routes/status/overview.ts";
+import { overviewRoutes } from "./routes/status/overview.ts";
 import { statusListRoutes } from "./routes/status/status-lists.ts";
 import { systemRoutes } from "./routes/status/system.ts";
 
@@ -61,7 +61,6 @@ const table = [
   ...connectionRoutes,
   ...deadLetterRoutes,
   ...replayRoutes,
-  ...suspensionRoutes,
   ...overviewRoutes,
   ...metricsRoutes,
   ...destinationFailureRoutes,

@@ -1,10 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { component, text } from "../../settings/schema-types.ts";
-import { nullable, Time } from "../schema/common.ts";
+import { AnyObject, nullable, Time } from "../schema/common.ts";
 
 /** This file has the schema of rudder-server's configuration. rudder-server ignores keys' case. */
-
-const Settings = Type.Record(Type.String(), Type.Unknown());
 
 const ServerDestination = component("ServerDestination", {
   id: Type.String(),
@@ -17,13 +15,13 @@ const ServerDestination = component("ServerDestination", {
   config: Type.Record(Type.String(), Type.Unknown(), {
     description: "With secrets in clear, and with the values for the type of the source",
   }),
-  secretConfig: Settings,
+  secretConfig: AnyObject,
   transformations: Type.Array(
     Type.Object({
       id: Type.String(),
       versionId: Type.String(),
       language: text("javascript or pythonfaas"),
-      config: Settings,
+      config: AnyObject,
     }),
   ),
   createdAt: Time,
@@ -34,7 +32,7 @@ const ServerDestination = component("ServerDestination", {
     name: Type.String(),
     displayName: Type.String(),
     category: nullable(Type.String()),
-    config: Settings,
+    config: AnyObject,
   }),
 });
 
@@ -44,7 +42,7 @@ const ServerSource = component("ServerSource", {
   writeKey: Type.String(),
   enabled: Type.Boolean(),
   workspaceId: Type.String(),
-  config: Settings,
+  config: AnyObject,
   sourceDefinition: Type.Object({
     id: Type.String(),
     name: Type.String(),
@@ -81,7 +79,7 @@ export const ServerConfig = Type.Object(
         destinationId: Type.String(),
         enabled: Type.Boolean(),
         processorEnabled: Type.Boolean(),
-        config: Settings,
+        config: AnyObject,
       }),
     ),
     updatedAt: Time,

@@ -1,6 +1,5 @@
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
-import type { Catalog } from "../../catalog/catalog.ts";
 import { isoTime } from "../schema/common.ts";
 import {
   RoutedResources,
@@ -21,7 +20,7 @@ export class WorkspaceConfigs {
   /** The last result of `ofAll`, which `ofAll` returns again while nothing has changed. */
   #several: ConfigBody | undefined;
 
-  constructor(private readonly parts: WorkspaceConfigParts) {}
+  constructor(private readonly parts: RoutedResourcesParts) {}
 
   /** Returns the configuration of a workspace. */
   async of(workspaceId: string): Promise<ConfigBody> {
@@ -53,16 +52,6 @@ export class WorkspaceConfigs {
   }
 }
 
-export interface WorkspaceConfigParts extends RoutedResourcesParts {
-  catalog: RoutedResourcesParts["catalog"] & Pick<Catalog, "workspaces">;
-}
-
-/** JSON of the parts of a configuration that belong to the whole workspace, not to one source. */
-interface WorkspaceParts {
-  libraries: string;
-  credentials: string;
-}
-
 /**
  * The configuration of one workspace for rudder-server. Each rudder-server requests it every few
  * seconds, so its bytes are kept until the catalog changes.
@@ -74,12 +63,13 @@ export class WorkspaceConfig {
    * first read and after a failed read.
    */
   #readAt: { topology: number; programs: number } | undefined;
-  #workspaceParts: WorkspaceParts = { libraries: "", credentials: "" };
+  /** JSON of the parts of the configuration that belong to no source, but to the workspace. */
+  #workspaceParts = { libraries: "", credentials: "" };
   #body: ConfigBody | undefined;
   #reading: Promise<void> | undefined;
 
   constructor(
-    private readonly parts: WorkspaceConfigParts,
+    private readonly parts: RoutedResourcesParts,
     private readonly workspaceId: string,
   ) {
     this.#resources = new RoutedResources(parts, workspaceId);
@@ -127,7 +117,7 @@ export class WorkspaceConfig {
     this.#readAt = now;
   }
 
-  #readWorkspaceParts(): WorkspaceParts {
+  #readWorkspaceParts() {
     const { routing, live } = this.parts.catalog;
     const libraries = routing.publishedLibraries(this.workspaceId);
     const values = Object.entries(live.credentials(this.workspaceId));

@@ -1,4 +1,4 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import type {
   CodeSelection,
   PublishResult,
@@ -32,16 +32,13 @@ const TransformationItem = Type.Object({
   testSuite: Type.Optional(Type.Array(TestSuite, { maxItems: PUBLISH_ITEMS_MAX })),
 });
 
+const versions = <Item extends TSchema>(item: Item) =>
+  Type.Optional(Type.Array(Type.Union([Id, item]), { maxItems: PUBLISH_ITEMS_MAX }));
+
 const Revisions = Type.Object(
   {
-    transformations: Type.Optional(
-      Type.Array(Type.Union([Id, TransformationItem]), { maxItems: PUBLISH_ITEMS_MAX }),
-    ),
-    libraries: Type.Optional(
-      Type.Array(Type.Union([Id, Type.Object({ versionId: Id })]), {
-        maxItems: PUBLISH_ITEMS_MAX,
-      }),
-    ),
+    transformations: versions(TransformationItem),
+    libraries: versions(Type.Object({ versionId: Id })),
     note: Note,
     commitId: Type.Optional(text("Sent by RudderStack's GitHub Action; has no effect")),
   },

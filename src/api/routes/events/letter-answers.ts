@@ -64,7 +64,7 @@ export const DeadLetter = component("DeadLetter", {
   createdAt: Time,
 });
 
-const groupFields = {
+export const DeadLetterGroup = component("DeadLetterGroup", {
   id: Type.String(),
   destinationId: Type.String(),
   stage: Stage,
@@ -76,12 +76,10 @@ const groupFields = {
   count: Type.Integer(),
   firstAt: Type.Optional({ ...Time, description: "When the first of them was given up" }),
   lastAt: Time,
-};
-
-export const DeadLetterGroup = component("DeadLetterGroup", groupFields);
+});
 
 export const DeadLetterGroupDetails = component("DeadLetterGroupDetails", {
-  ...groupFields,
+  ...DeadLetterGroup.properties,
   responses: Type.Array(Type.Object({ at: Time, response: ReceiverResponse }), {
     description: "A few of the receiver's answers, latest first",
   }),

@@ -7,7 +7,7 @@ import { enveloped, Id, Name, Permissions, pageQuery, strict, Time } from "../..
 import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
 
-const tokenFields = {
+const Token = component("Token", {
   id: Type.String(),
   name: Type.String(),
   permissions: Permissions,
@@ -17,10 +17,9 @@ const tokenFields = {
   expiresAt: Type.Optional(Time),
   lastUsedAt: Type.Optional(Time),
   createdAt: Time,
-};
-const Token = component("Token", tokenFields);
+});
 const CreatedToken = component("CreatedToken", {
-  ...tokenFields,
+  ...Token.properties,
   secret: text("The token itself, shown this once"),
 });
 

@@ -65,9 +65,35 @@ const Minute = component("Minute", {
   p99Ms: Type.Optional(Type.Integer()),
 });
 
+const Suspension = component("Suspension", {
+  transformationVersionId: Type.String(),
+  name: Type.String(),
+  until: Time,
+  reason: text("The last error of the code"),
+});
+
 const { id } = example.destination;
 
 export const overviewRoutes = [
+  route("GET /v2/suspensions", {
+    summary: "List transformations that are not run for a while, because they only fail",
+    aliases: ["/suspensions"],
+    ...readsEvents,
+    answer: Type.Object({
+      ...paged("suspensions", Suspension).properties,
+      missingNodes: MissingNodes,
+    }),
+    example: { answer: { suspensions: [example.suspension], paging: { total: 1 } } },
+    async handle({ deps, workspaceId }) {
+      const { suspensions, missingNodes } = await workspaceSuspensions(deps, workspaceId);
+      return {
+        suspensions: suspensions.map(({ until, ...it }) => ({ ...it, until: isoTime(until) })),
+        paging: { total: suspensions.length },
+        ...(missingNodes.length > 0 && { missingNodes }),
+      };
+    },
+  }),
+
   route("GET /v2/overview", {
     summary: "Tell what sources, code and destinations do now, and what needs a person",
     ...readsEvents,
@@ -186,31 +212,3 @@ function sumsOf(sources: readonly SourceState[], destinations: readonly Destinat
     lagSeconds: destinations.reduce((longest, it) => Math.max(longest, it.lagSeconds), 0),
   };
 }
-
-const Suspension = component("Suspension", {
-  transformationVersionId: Type.String(),
-  name: Type.String(),
-  until: Time,
-  reason: text("The last error of the code"),
-});
-
-export const suspensionRoutes = [
-  route("GET /v2/suspensions", {
-    summary: "List transformations that are not run for a while, because they only fail",
-    aliases: ["/suspensions"],
-    ...readsEvents,
-    answer: Type.Object({
-      ...paged("suspensions", Suspension).properties,
-      missingNodes: MissingNodes,
-    }),
-    example: { answer: { suspensions: [example.suspension], paging: { total: 1 } } },
-    async handle({ deps, workspaceId }) {
-      const { suspensions, missingNodes } = await workspaceSuspensions(deps, workspaceId);
-      return {
-        suspensions: suspensions.map(({ until, ...it }) => ({ ...it, until: isoTime(until) })),
-        paging: { total: suspensions.length },
-        ...(missingNodes.length > 0 && { missingNodes }),
-      };
-    },
-  }),
-] as const;
