@@ -47,11 +47,10 @@ function memberTable(store: CatalogStore) {
      * Returns the members that are linked to an account at an OpenID provider, in the given
      * workspaces: at most one per workspace.
      */
-    ofIdentity: (workspaceIds: readonly string[], identity: Identity): Member[] =>
-      findAll(
-        members,
-        workspaceIds.map((id) => byIdentity.get([id, identityHash(identity)])),
-      ),
+    ofIdentity(workspaceIds: readonly string[], identity: Identity): Member[] {
+      const ids = workspaceIds.map((id) => byIdentity.get([id, identityHash(identity)]));
+      return findAll(members, ids);
+    },
     put(member: Member): void {
       members.put(member);
       const { workspaceId, identity, id } = member;
@@ -97,11 +96,8 @@ function tokenTable(store: CatalogStore) {
       return token !== undefined && sameHash(token.hash, hash) ? token : undefined;
     },
     ofMember(memberId: string): StoredToken[] {
-      const keys = byMember.getKeys(keysBelow(memberId));
-      return findAll(
-        tokens,
-        keys.map(([, id]) => id),
-      );
+      const ids = byMember.getKeys(keysBelow(memberId)).map(([, id]) => id);
+      return findAll(tokens, ids);
     },
     put(token: StoredToken): void {
       tokens.put(token);
@@ -141,15 +137,15 @@ function sessionTable(store: CatalogStore) {
   const byProvider = store.table<true, [providerSession: string, hash: string]>(
     "sessions-by-provider",
   );
+  const found = (hashes: readonly string[]) =>
+    hashes.map((hash) => sessions.get(hash)).filter((session) => session !== undefined);
   return {
     /**
      * Returns the sessions that began with one session at an OpenID provider. `providerSession` is
      * the hash that identifies the provider's session.
      */
     ofProviderSession(providerSession: string): StoredSession[] {
-      return [...byProvider.getKeys(keysBelow(providerSession))]
-        .map(([, hash]) => sessions.get(hash))
-        .filter((session) => session !== undefined);
+      return found([...byProvider.getKeys(keysBelow(providerSession))].map(([, hash]) => hash));
     },
     byHash(hash: string): StoredSession | undefined {
       const session = sessions.getNewest(hash);
@@ -161,9 +157,7 @@ function sessionTable(store: CatalogStore) {
         start: [tokenId, 0, ""],
         end: [tokenId, Number.MAX_SAFE_INTEGER, LAST],
       });
-      return [...keys]
-        .map(([, , hash]) => sessions.get(hash))
-        .filter((session) => session !== undefined);
+      return found([...keys].map(([, , hash]) => hash));
     },
     put(session: StoredSession): void {
       sessions.put(session.hash, session);

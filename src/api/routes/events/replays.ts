@@ -277,18 +277,14 @@ export async function replayWaits(
   const destinations = deps.catalog.destinations.withIds(workspaceId, [...ids]);
   if (destinations.length === 0) return new Map();
   const measured = await measure(deps, workspaceId, destinations);
-  const stopped = new Map(
-    measured.destinations.flatMap(({ id, state, reason }) => {
-      const sentence = STOPPED[state];
-      return sentence === undefined ? [] : [[id, reason ?? sentence] as const];
-    }),
-  );
-  return new Map(
-    underWay.flatMap(({ id, destinationId = "" }) => {
-      const reason = stopped.get(destinationId);
-      return reason === undefined ? [] : [[id, reason] as const];
-    }),
-  );
+  const states = new Map(measured.destinations.map((it) => [it.id, it]));
+  const waits = new Map<string, string>();
+  for (const { id, destinationId = "" } of underWay) {
+    const { state, reason } = states.get(destinationId) ?? {};
+    const sentence = state && STOPPED[state];
+    if (sentence !== undefined) waits.set(id, reason ?? sentence);
+  }
+  return waits;
 }
 
 /** Whether a job has events that are not delivered yet. */

@@ -12,11 +12,7 @@ import {
   OUTCOME_DESTINATIONS_MAX,
   outcomeNames,
 } from "../../../pipeline/search/event-outcomes.ts";
-import {
-  type FoundEvent,
-  type SearchResult,
-  searchStopReasons,
-} from "../../../pipeline/search/search.ts";
+import { type FoundEvent, searchStopReasons } from "../../../pipeline/search/search.ts";
 import {
   SEARCH_CURSOR_CHARS_MAX,
   SEARCH_EVENTS_MAX,
@@ -159,7 +155,13 @@ export const searchRoutes = [
         const result = await deps.pipeline.search({ ...wanted, isSource }, signal);
         assert(result.events.length <= wanted.limit, "A search finds at most its limit of events");
         const found = await withOutcomes(call, result.events);
-        return searchAnswer(result, found.map(eventAnswer), key);
+        const { stopped, reachedAt, hasNewer } = result;
+        return {
+          events: found.map(eventAnswer),
+          ...(stopped && { stopped: stopped.by, cursor: sealCursor(stopped.rest, key) }),
+          ...(reachedAt !== undefined && { reachedAt: isoTime(reachedAt) }),
+          ...(hasNewer && { hasNewer }),
+        };
       } catch (error) {
         throw signal.aborted ? new ApiError("unavailable", "The search was aborted") : error;
       }
@@ -193,19 +195,6 @@ export function toSearch(query: SearchQuery, key: Uint8Array) {
     ...(refused !== undefined && { isRefused: refused }),
     ...(cursor !== undefined && { rest: readCursor(cursor, key) }),
     limit: limit ?? LIMIT_DEFAULT,
-  };
-}
-
-function searchAnswer(
-  { stopped, reachedAt, hasNewer }: SearchResult,
-  events: ReturnType<typeof eventAnswer>[],
-  key: Uint8Array,
-) {
-  return {
-    events,
-    ...(stopped !== undefined && { stopped: stopped.by, cursor: sealCursor(stopped.rest, key) }),
-    ...(reachedAt !== undefined && { reachedAt: isoTime(reachedAt) }),
-    ...(hasNewer && { hasNewer }),
   };
 }
 

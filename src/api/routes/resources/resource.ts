@@ -105,8 +105,9 @@ export function resource<
   };
   const current = ({ deps, workspaceId, params: { id } }: ItemCall) => {
     const now = enclose(table(deps.catalog).get(workspaceId, id), deps);
-    return [currentState(singular, now, now.answer[singular] as { updatedAt?: string })];
+    return [currentState(singular, now, now.answer[singular] as { updatedAt?: string })] as const;
   };
+  const changes = { current, readsInChange: true };
 
   return {
     current,
@@ -164,8 +165,7 @@ export function resource<
         answer: item,
         current,
         example: { params, answer: itemExample },
-        handle: ({ deps, workspaceId, params }) =>
-          enclose(table(deps.catalog).get(workspaceId, params.id), deps),
+        handle: (context) => current(context)[0].now,
       }),
 
     update: <Body extends TSchema>(options: {
@@ -175,11 +175,10 @@ export function resource<
       update(context: BodyContext<Body>): Promise<Stored>;
     }): Route<`PUT /v2/${Path}/{id}`, NoQuery, Body, Item<Singular, S>> =>
       adminRoute(`PUT /v2/${path}/{id}`, {
+        ...changes,
         summary: options.summary,
         body: options.body,
         answer: item,
-        current,
-        readsInChange: true,
         example: { params, body: options.example, answer: itemExample },
         handle: async (context) => enclose(await options.update(context), context.deps),
       }),
@@ -188,11 +187,10 @@ export function resource<
       summary: string,
     ): Route<`DELETE /v2/${Path}/{id}`, NoQuery, TSchema, ReturnType<typeof Type.Undefined>> =>
       adminRoute(`DELETE /v2/${path}/{id}`, {
+        ...changes,
         summary,
         answer: Type.Undefined(),
         status: 204,
-        current,
-        readsInChange: true,
         example: { params, answer: undefined },
         async handle({ deps, workspaceId, params }) {
           await table(deps.catalog).remove(workspaceId, params.id);
@@ -204,11 +202,10 @@ export function resource<
       update: (context: BodyContext<ExternalIdBody>) => Promise<Stored>,
     ): Route<`PUT /v2/${Path}/{id}/external-id`, NoQuery, ExternalIdBody, Item<Singular, S>> =>
       adminRoute(`PUT /v2/${path}/{id}/external-id`, {
+        ...changes,
         summary: `Set the id by which an external tool knows a ${singular}`,
         body: externalIdBody,
         answer: item,
-        current,
-        readsInChange: true,
         example: {
           params,
           body: { externalId: exampleId },

@@ -184,15 +184,11 @@ async function askAll<T>(deps: StatusDeps, question: readonly unknown[]): Promis
 
 function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceStatus {
   const all = [...told.values()];
+  const lanes = all.map((status) => status.lanes);
+  const connections = all.map((status) => status.connections);
   return {
-    lanes: mergeById(
-      all.map(({ lanes }) => lanes),
-      mergeLanes,
-    ),
-    connections: mergeById(
-      all.map(({ connections }) => connections),
-      sumRates,
-    ),
+    lanes: mergeById(lanes, mergeLanes),
+    connections: mergeById(connections, sumRates),
     suspensions: latestSuspensions(all.flatMap(({ suspensions }) => suspensions)),
     ...mergeMessages(told),
   };
