@@ -2,6 +2,7 @@ import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { oneOf, optionalFlag, text } from "../../settings/schema-types.ts";
 
 const Named = (what: string) => Type.Optional(text(what));
+const Count = (description: string) => Type.Optional(Type.Integer({ description }));
 
 /** Schemas of those fields of an audit entry that the API returns unchanged. */
 export const auditFields = {
@@ -37,21 +38,15 @@ export const auditFields = {
       description: "Field by field; for an action outside the catalog its parameters and results",
     },
   ),
-  changesLeftOut: Type.Optional(Type.Integer({ description: "Further changed fields" })),
+  changesLeftOut: Count("Further changed fields"),
   outcome: Type.Optional(
     oneOf(["done", "failed", "unknown"], {
       description: "Of an action outside the catalog; `unknown` until it ends",
     }),
   ),
   reason: Named("Why a token was refused, or an action failed"),
-  requests: Type.Optional(
-    Type.Integer({
-      description: "Refused requests of about a minute that this entry stands for",
-    }),
-  ),
-  addresses: Type.Optional(
-    Type.Integer({ description: "Of how many addresses, when they are not named" }),
-  ),
+  requests: Count("Refused requests of about a minute that this entry stands for"),
+  addresses: Count("Of how many addresses, when they are not named"),
 };
 
 type AuditFields = Static<TObject<typeof auditFields>>;
