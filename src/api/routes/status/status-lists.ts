@@ -28,7 +28,6 @@ import {
 } from "./status-schema.ts";
 import {
   busiestFirst,
-  type ConnectionState,
   hasSharedState,
   type DestinationState as MeasuredDestination,
   measure,
@@ -209,9 +208,19 @@ export const statusListRoutes = [
           hasText(destinations.get(destinationId)?.name ?? destinationId),
       );
       return {
-        connections: pageOf(matches, query).map((it) =>
-          connectionRow(it, sources.get(it.sourceId), destinations.get(it.destinationId)),
-        ),
+        connections: pageOf(matches, query).map((connection) => {
+          const { sourceId, destinationId, rates } = connection;
+          const destination = destinations.get(destinationId);
+          return {
+            ...connection,
+            sourceName: sources.get(sourceId)?.name ?? sourceId,
+            destinationName: destination?.name ?? destinationId,
+            destinationState: destination?.state ?? "unknown",
+            rejecting: destination?.rejecting === true && rates.failed > 0,
+            lagEvents: destination?.lagEvents ?? 0,
+            lagSeconds: destination?.lagSeconds ?? 0,
+          };
+        }),
         total: matches.length,
         ...missingOf(state.missingNodes),
       };
@@ -270,21 +279,5 @@ function rowOf(
     ...destination,
     ...(linked && { transformationName: linked.revision.name }),
     ...(lastError && { lastError }),
-  };
-}
-
-function connectionRow(
-  connection: ConnectionState,
-  source: SourceState | undefined,
-  destination: MeasuredDestination | undefined,
-): Static<typeof ConnectionRow> {
-  return {
-    ...connection,
-    sourceName: source?.name ?? connection.sourceId,
-    destinationName: destination?.name ?? connection.destinationId,
-    destinationState: destination?.state ?? "unknown",
-    rejecting: destination?.rejecting === true && connection.rates.failed > 0,
-    lagEvents: destination?.lagEvents ?? 0,
-    lagSeconds: destination?.lagSeconds ?? 0,
   };
 }
