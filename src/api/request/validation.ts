@@ -10,10 +10,6 @@ import { expectedFormat } from "../schema/formats.ts";
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
 
-function compiled(schema: TSchema): TypeCheck<TSchema> {
-  return checks.getOrInsertComputed(schema, (it) => TypeCompiler.Compile(it));
-}
-
 /**
  * Validates a value, and returns it with the schema's type. Throws `ApiError` with the paths of the
  * first invalid values. The path of a query parameter starts with `?`.
@@ -23,7 +19,7 @@ export function expectShape<S extends TSchema>(
   value: unknown,
   at: "" | "?" = "",
 ): Static<S> {
-  const check = compiled(schema);
+  const check = checks.getOrInsertComputed(schema, (it) => TypeCompiler.Compile(it));
   if (check.Check(value)) return value as Static<S>;
   const details = new Map<string, Detail>();
   for (const error of firstErrors(check.Errors(value))) {

@@ -36,10 +36,11 @@ export function fieldChanges(
     const [was, is] = [old.get(path), now.get(path)];
     if (JSON.stringify(was) !== JSON.stringify(is)) changes.push(changeOf(path, was, is));
   }
-  for (const path of secretsThatDiffer(before?.secrets ?? {}, after?.secrets ?? {})) {
-    if (!changes.some((change) => isWithin(change.path, path))) {
-      changes.push({ path, isSecret: true });
-    }
+  const [oldSecrets, newSecrets] = [before?.secrets, after?.secrets];
+  for (const path of Object.keys({ ...oldSecrets, ...newSecrets })) {
+    const isListed = changes.some((change) => isWithin(change.path, path));
+    const isChanged = oldSecrets?.[path] !== newSecrets?.[path];
+    if (isChanged && !isListed) changes.push({ path, isSecret: true });
   }
   const left = changes.length - AUDIT_CHANGES_MAX;
   if (left <= 0) return { changes };
@@ -60,14 +61,6 @@ export function flat(fields: Fields = {}): Map<string, unknown> {
 }
 
 const isWithin = (path: string, whole: string) => path === whole || path.startsWith(`${whole}.`);
-
-function secretsThatDiffer(
-  before: Readonly<Record<string, string>>,
-  after: Readonly<Record<string, string>>,
-): string[] {
-  const paths = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...paths].filter((path) => before[path] !== after[path]);
-}
 
 function changeOf(path: string, before: unknown, after: unknown): FieldChange {
   const [was, is] = [bounded(before), bounded(after)];

@@ -58,9 +58,10 @@ export function openDestinations(
         const before = destinations.get(workspaceId, id);
         const { filter, ...others } = before;
         const { name, version, enabled, consentIds } = input;
+        const kept = input.filter === undefined ? filter : input.filter;
         const changed: Destination = {
           ...others,
-          ...withFilter(input.filter === undefined ? filter : input.filter),
+          ...(kept && { filter: kept }),
           ...defined({ name, version, enabled, consentIds }),
           config: input.config?.(before) ?? before.config,
           updatedAt: changeTime(before),
@@ -89,8 +90,4 @@ export function openDestinations(
     }),
     ...readsOf(destinations),
   };
-}
-
-function withFilter(filter: DestinationFilter | null | undefined): Pick<Destination, "filter"> {
-  return filter === null || filter === undefined ? {} : { filter };
 }
