@@ -4,7 +4,7 @@ import { errorResponses, jsonAnswer, jsonRequest } from "./json-bodies.ts";
 export function sdkPaths(): Record<string, Record<string, unknown>> {
   return {
     ...Object.fromEntries(
-      Object.entries(singles).map(([type, { summary, members }]) => [
+      Object.entries(singles).map(([type, [summary, members]]) => [
         `/v1/${type}`,
         { post: sending(`/v1/${type}`, summary, eventExample(members)) },
       ]),
@@ -110,25 +110,13 @@ const batchExample = {
   sentAt: "2026-01-31T12:00:00.000Z",
 };
 
-const singles: Record<string, { summary: string; members: object }> = {
-  track: {
-    summary: "Record an event",
-    members: { event: "Signed Up", properties: { plan: "pro" } },
-  },
-  page: { summary: "Record a page view", members: { name: "Home" } },
-  identify: {
-    summary: "Record who a user is",
-    members: { userId: "user-7", traits: { plan: "pro" } },
-  },
-  screen: { summary: "Record a view of an app's screen", members: { name: "Cart" } },
-  group: {
-    summary: "Record the group of a user",
-    members: { groupId: "company-3", traits: { name: "Initech" } },
-  },
-  alias: {
-    summary: "Record another id of a user",
-    members: { userId: "user-7", previousId: "anon-1" },
-  },
+const singles: Record<string, [summary: string, members: object]> = {
+  track: ["Record an event", { event: "Signed Up", properties: { plan: "pro" } }],
+  page: ["Record a page view", { name: "Home" }],
+  identify: ["Record who a user is", { userId: "user-7", traits: { plan: "pro" } }],
+  screen: ["Record a view of an app's screen", { name: "Cart" }],
+  group: ["Record the group of a user", { groupId: "company-3", traits: { name: "Initech" } }],
+  alias: ["Record another id of a user", { userId: "user-7", previousId: "anon-1" }],
 };
 
 const description =
