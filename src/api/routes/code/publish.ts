@@ -51,18 +51,13 @@ const Revisions = Type.Object(
 );
 type Revisions = Static<typeof Revisions>;
 
-const editPermissions: ConditionalPermission<{ body: Revisions }>[] = [
-  {
-    when: "it names transformations",
-    permissions: ["transformations:edit"],
-    holds: ({ body }) => Boolean(body.transformations?.length),
-  },
-  {
-    when: "it names libraries",
-    permissions: ["libraries:edit"],
-    holds: ({ body }) => Boolean(body.libraries?.length),
-  },
-];
+const editPermissions = (["transformations", "libraries"] as const).map(
+  (list): ConditionalPermission<{ body: Revisions }> => ({
+    when: `it names ${list}`,
+    permissions: [`${list}:edit`],
+    holds: ({ body }) => Boolean(body[list]?.length),
+  }),
+);
 
 /** Options that the routes of this file share if their request body is a list of revisions. */
 const takesRevisions = {

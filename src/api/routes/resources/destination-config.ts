@@ -23,6 +23,9 @@ import {
  */
 type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
+/** The types of destinations that pixelmill delivers, and those that rudder-server delivers. */
+type KindDeps = Pick<ApiDeps, "kinds" | "definitions">;
+
 /** Returns the destination kind with this name, ignoring case. Throws if there is none. */
 export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): DestinationKind {
   const kind = kinds.get(type.toLowerCase());
@@ -35,10 +38,7 @@ export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): Destina
  * a type that only rudder-server delivers to, this comes from RudderStack's definition of the type.
  * Undefined for an unknown type.
  */
-export function formsOf(
-  { kinds, definitions }: Pick<ApiDeps, "kinds" | "definitions">,
-  type: string,
-): ConfigForms | undefined {
+export function formsOf({ kinds, definitions }: KindDeps, type: string): ConfigForms | undefined {
   const kind = kinds.get(type);
   if (kind !== undefined) return kind;
   const definition = definitions.destination(type);
@@ -49,10 +49,7 @@ export function formsOf(
  * Returns how configs of a stored destination's type are validated, and which of their keys are
  * secret. Throws if this version of pixelmill no longer knows the type.
  */
-export function expectForms(
-  deps: Pick<ApiDeps, "kinds" | "definitions">,
-  type: string,
-): ConfigForms {
+export function expectForms(deps: KindDeps, type: string): ConfigForms {
   const forms = formsOf(deps, type);
   if (forms !== undefined) return forms;
   throw new ApiError("conflict", "The definition of the destination's type is missing now");
@@ -71,7 +68,7 @@ interface NewType {
  * is not supported by the one of both that delivers.
  */
 export function newType(
-  deps: Pick<ApiDeps, "kinds" | "definitions">,
+  deps: KindDeps,
   sent: { type: string; deliveredBy?: "pixelmill" | "rudder-server" | undefined },
 ): NewType {
   const definition = deps.definitions.destination(sent.type);
