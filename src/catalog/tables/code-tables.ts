@@ -118,12 +118,9 @@ function revisionTable(store: CatalogStore) {
       order.getKeysCount({ start: [id, ""], end: [id, versionId] }) + 1,
     *of(id: string, options: { count: number; order: "asc" | "desc" }): Generator<Revision> {
       const { start: first, end: last } = keysBelow(id);
-      const limit = options.count;
-      const keys =
-        options.order === "asc"
-          ? order.getKeys({ start: first, end: last, limit })
-          : order.getKeys({ start: last, end: first, reverse: true, limit });
-      for (const [, versionId] of [...keys]) {
+      const reverse = options.order === "desc";
+      const range = reverse ? { start: last, end: first } : { start: first, end: last };
+      for (const [, versionId] of [...order.getKeys({ ...range, reverse, limit: options.count })]) {
         const revision = revisions.get(versionId);
         if (revision !== undefined) yield revision;
       }
