@@ -72,7 +72,7 @@ export async function consoleStyles(): Promise<string[]> {
 
 const open = recentResult(Number.POSITIVE_INFINITY, () =>
   read().catch((error: unknown) => {
-    // This happens only in a checkout: the executable embeds the console.
+    // The file is missing only in a checkout, because the executable contains it.
     if (error instanceof Error && /Cannot find module/.test(error.message)) {
       throw new ApiError("unavailable", "The console is not built yet: run `sh .ci/setup`");
     }

@@ -103,7 +103,7 @@ export class WorkspaceConfig {
     const { routing } = this.parts.catalog;
     const before = this.#readAt;
     const now = { topology: routing.topology(), programs: routing.programs() };
-    // After an error, everything is read again.
+    // If this read fails, the next one reads everything again.
     this.#readAt = undefined;
     const changed = before && routing.changedSince(before.topology);
     if (changed === undefined) await this.#resources.readAll();

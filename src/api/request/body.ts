@@ -85,7 +85,7 @@ async function readBytes(
       if (size <= BODY_BYTES_PER_REQUEST || isAdmitted) continue;
       isAdmitted = true;
       await admitLong?.(late.signal);
-      // The client is not to blame for the time in which its body waited.
+      // The time in which the body waited for its turn does not count against the client.
       timer.refresh();
     }
   } catch (error) {

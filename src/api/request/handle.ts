@@ -134,7 +134,8 @@ async function runRoute(
 ) {
   const { request, params } = incoming;
   const query = readQuery(route.query, request.url);
-  // Before the body is read: conditions on the query, and those that every body must meet.
+  // Before the body is read, checks the permissions that the query requires, and those that every
+  // body requires.
   permitConditional(route, principal, { query, body: {} });
   const body = await readValidBody(route, deps, incoming, principal);
   permitConditional(route, principal, { query, body });
@@ -219,7 +220,8 @@ async function readValidBody(
     try {
       return parse();
     } finally {
-      // Until then the event loop is free for other work, such as deliveries.
+      // The next large body waits as long as this one took to parse, so that the event loop does
+      // other work meanwhile, such as deliveries.
       setTimeout(() => permit.release(), performance.now() - startedAt);
     }
   } finally {

@@ -60,7 +60,7 @@ async function runAction<T>(
   });
   const conclude = (end: Parameters<typeof audit.conclude>[1]) =>
     audit.conclude(entry, end).catch((error: unknown) => {
-      // The entry remains, with an unknown outcome.
+      // The audit entry stays, with the outcome `unknown`.
       deps.logger.warn({ err: error, entry: entry.id }, "outcome of an action not recorded");
     });
   try {

@@ -46,8 +46,9 @@ export class RequestDeadline {
       const until = performance.now() + ms;
       timer = setTimeout(() => {
         const left = leftMs();
-        // The responses that arrived during a pause of this process are read first. A process that
-        // lacks processor time pauses again and again, and extends a request's time once.
+        // After a pause of this process, the time is extended, so that the process reads the
+        // responses that arrived during the pause. It is extended once, because a process that
+        // lacks processor time pauses again and again.
         const isPaused = performance.now() - until > PAUSE_MS_MIN;
         if (left > 0) wait(Math.min(left, LOOK_MS));
         else if (isPaused && !this.#isExtended) {

@@ -86,8 +86,9 @@ function partStream(
 }
 
 /**
- * Responds with lines of JSON, as the file `name` that a browser stores: the parts that `nextPart`
- * returns. `resources` as for `partStream`.
+ * Responds with lines of JSON, which a browser stores as the file `name`. The lines are in the
+ * parts that `nextPart` returns. Disposes `resources` after the last part, after an error, and when
+ * the client disconnects.
  */
 export function linesResponse(
   name: string,

@@ -129,7 +129,8 @@ export class OpenIdProvider {
       maxTokenAge: LOGOUT_TOKEN_AGE_MAX,
       clockTolerance: CLOCK_TOLERANCE_SECONDS,
       requiredClaims: ["jti", "events"],
-      // A signature that holders of the client's secret can make is not accepted as the provider's.
+      // Only the provider can make these signatures. Whoever has the client's secret can make
+      // others.
       algorithms: asymmetricAlgorithms,
     });
     const { events, nonce, sub, sid } = payload;

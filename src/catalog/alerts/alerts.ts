@@ -147,7 +147,8 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           for (const rule of rules.list(workspaceId, 1).items) {
             if (!rule.receiverIds.includes(id)) continue;
             const receiverIds = rule.receiverIds.filter((it) => it !== id);
-            // A rule without receivers would send to all of them.
+            // An empty list means all receivers, so a rule that loses its last receiver is
+            // disabled.
             const isLast = receiverIds.length === 0;
             rules.put({ ...rule, receiverIds, ...(isLast && { enabled: false }) });
           }
@@ -254,7 +255,7 @@ function updater<T extends ChangeableItem>(table: WorkspaceTable<T>, check?: (af
     const before = table.get(workspaceId, id);
     const { id: _, workspaceId: _w, createdAt, updatedAt: _u, ...input } = before;
     const times = { createdAt, updatedAt: changeTime(before) };
-    // The compiler does not see that the fields of a `ChangeableItem` and the others make a `T`.
+    // TypeScript does not see that the fields of a `ChangeableItem` and the others make a `T`.
     const after = { id, workspaceId, ...change(input), ...times } as T;
     check?.(after);
     table.put(after);

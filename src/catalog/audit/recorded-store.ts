@@ -73,10 +73,10 @@ export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogS
       if (item === undefined) continue;
       const found = fieldChanges(old, now);
       const hasNewNote = now?.note !== undefined && now.note !== old?.note;
-      // Rows also change for reasons of the server, such as the window of a connection whose
-      // destination was disabled.
+      // The server itself also changes rows, such as the window of a connection whose destination
+      // was disabled. Such a change gets no entry.
       if (found.changes.length === 0 && old?.version === now?.version && !hasNewNote) continue;
-      // A note explains one change, so an entry does not show a note from before it.
+      // A note explains one change, so an entry shows only the note of its own change.
       found.changes.push(...fieldChanges(undefined, { fields: { note: now?.note } }).changes);
       const action = `${item.type}.${verbOf(table, before, after)}`;
       audit.add({ ...entryOf(item, caller, read), action, ...found });

@@ -163,7 +163,7 @@ function versionRoutes<const Options extends CodeRoutesOptions>(options: Options
   const { kind, noun, versionAnswer } = options;
   const { plural, versions, schemas, examples }: Options = options;
   const params = { id: examples.item.id };
-  // The code never changes within a revision, so that the tag does without it.
+  // The code of a revision never changes, so the entity tag is computed without it.
   const currentRevision = ({ deps, workspaceId, params }: VersionCall) => {
     const { id, versionId } = params;
     const shown = versionAnswer(deps, deps.catalog.code.revision(workspaceId, kind, id, versionId));

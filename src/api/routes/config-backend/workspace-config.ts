@@ -88,7 +88,8 @@ function configResponse({ headers }: Request, config: ConfigBody): Response {
     "Content-Type": "application/json",
     ...responseHeaders,
     Vary: "Accept-Encoding",
-    // A weak tag, because the nodes notice a change at different times, which the body contains.
+    // The tag is weak, because the bodies of two nodes differ although the configuration is the
+    // same: each contains the time at which its node noticed the last change.
     ETag: `W/"${tag}"`,
   };
   if (isKnown) return new Response(null, { status: 304, headers: all });

@@ -64,8 +64,8 @@ interface NewType {
 
 /**
  * Returns the type of a new destination and who delivers to it. If the request does not say who
- * delivers, pixelmill does, or rudder-server if only RudderStack has the type. Throws if the type
- * is not supported by the one of both that delivers.
+ * delivers, pixelmill does, or rudder-server if only RudderStack has the type. Throws if the
+ * program that delivers does not support the type.
  */
 export function newType(
   deps: KindDeps,

@@ -59,7 +59,7 @@ export function rangeOf(query: Query, now: number): FigureRange {
   const oldest = now - (FIGURE_DAYS_MAX + 1) * DAY_SECONDS * 1_000;
   if (from < oldest) refuse("?from", `Expected a time in the last ${FIGURE_DAYS_MAX} days`);
   const hasMinutes = from >= oldestMinute(now);
-  // Whole steps add at most one point.
+  // To extend a range to whole steps adds at most one point.
   const fits = (step: number) => (to - from) / (1_000 * step) <= METRIC_POINTS_MAX - 1;
   const shortest = STEPS.find((step) => fits(step) && (hasMinutes || step >= 3_600));
   const step = query.step ?? shortest ?? DAY_SECONDS;
@@ -172,7 +172,7 @@ export async function totalsOfAll(
   const items: ({ id: string } & ReturnType<typeof totalsOf>)[] = [];
   const add = ({ id, series }: (typeof of)[number]) =>
     items.push({ id, ...totalsOf(deps, series, bySeries.get(series) ?? []) });
-  // Each takes up to 1 ms, and a request may ask for a whole page of them.
+  // The sums of one series take up to 1 ms, and a request may ask for a whole page of series.
   await new TimeSlicer().each(of, add, signal);
   return { items, missingNodes };
 }

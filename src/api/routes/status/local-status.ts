@@ -153,7 +153,7 @@ export function sumRates(all: readonly Rates[]): Rates {
   return ratesOf((name) => all.reduce((total, rates) => total + rates[name], 0));
 }
 
-/** Returns rates, each of which `of` returns. */
+/** Returns the rates of a lane or connection. `of` returns the rate with a given name. */
 export function ratesOf(of: (name: keyof Rates) => number): Rates {
   return {
     received: of("received"),

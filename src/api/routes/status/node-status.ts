@@ -112,7 +112,7 @@ export async function lastFailures(deps: StatusDeps, workspaceId: string, destin
 }
 
 /**
- * Sends a question that each node answers with a list to all nodes. Returns the items of all lists.
+ * Sends a question to all nodes, each of which answers with a list. Returns the items of all lists.
  */
 async function rowsOfAll<T>(deps: StatusDeps, workspaceId: string, question: readonly unknown[]) {
   const { byNode, missingNodes } = await askAllNodes<T[]>(deps, workspaceId, question);
