@@ -41,11 +41,8 @@ const defaults: SourceSettings = {
 /**
  * Returns all settings of a source: the stored ones, and defaults for settings that are not stored.
  */
-export function settingsOfSource({
-  settings,
-}: {
-  settings?: Partial<SourceSettings>;
-}): SourceSettings {
+export function settingsOfSource(source: { settings?: Partial<SourceSettings> }): SourceSettings {
+  const { settings } = source;
   return settings === undefined ? defaults : { ...defaults, ...settings };
 }
 

@@ -38,12 +38,10 @@ export function isOperators({ catalog }: Pick<StatusDeps, "catalog">, workspaceI
   return catalog.workspaces.list(1)[0]?.id === workspaceId;
 }
 
+type Items = Pick<WorkspaceState, "sources" | "connections" | "destinations">;
+
 /** Returns the facts about the sources of a workspace, from its state. */
-export function sourceFacts({
-  sources,
-  connections,
-  destinations,
-}: Pick<WorkspaceState, "sources" | "connections" | "destinations">): SourceFacts[] {
+export function sourceFacts({ sources, connections, destinations }: Items): SourceFacts[] {
   const reading = new Set(
     destinations
       .filter((it) => !notReading.has(it.state) && it.lagSeconds <= READING_LAG_SECONDS_MAX)

@@ -105,12 +105,8 @@ export function codeRoutes<const Options extends CodeRoutesOptions>(options: Opt
       answer: schemas.item as Options["schemas"]["item"],
       current,
       example: { params, answer: examples.item as never },
-      handle({
-        deps,
-        workspaceId,
-        params,
-        query,
-      }: RequestContext<"/{id}", { draft?: boolean }, unknown>) {
+      handle(call: RequestContext<"/{id}", { draft?: boolean }, unknown>) {
+        const { deps, workspaceId, params, query } = call;
         const { code } = deps.catalog;
         const found = query.draft
           ? code.newestRevision(workspaceId, kind, params.id)

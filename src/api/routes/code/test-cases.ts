@@ -115,11 +115,8 @@ export const testCaseRoutes = [
   }),
 ] as const;
 
-function current({
-  deps,
-  workspaceId,
-  params: { id, caseId },
-}: ResourceCall<"/{id}/{caseId}", unknown>) {
+function current({ deps, workspaceId, params }: ResourceCall<"/{id}/{caseId}", unknown>) {
+  const { id, caseId } = params;
   const now = taggedTestCase(deps.catalog.testCases.get(workspaceId, id, caseId));
   return [currentState("test case", now, now.answer.testCase)];
 }

@@ -190,15 +190,7 @@ export const deadLetterRoutes = [
  * before any change if the request's filter finds more dead letters than `expected`.
  */
 async function carryOut(
-  {
-    deps,
-    workspaceId,
-    principal,
-    body,
-  }: Pick<
-    RequestContext<string, unknown, LetterSelection>,
-    "deps" | "workspaceId" | "principal" | "body"
-  >,
+  { deps, workspaceId, principal, body }: RequestContext<string, unknown, LetterSelection>,
   kind: "dead-letters" | "purge",
 ) {
   const { deadLetters, replays } = deps.pipeline;

@@ -108,12 +108,9 @@ function codeStates(
 }
 
 /** Returns this node's health: failed checks, warnings, its partitions, and its disk. */
-export function localHealth({
-  ready,
-  others,
-  diskSpace,
-}: Pick<StatusDeps, "ready" | "others" | "diskSpace">): NodeHealth {
-  const { checks, warnings } = ready();
+export function localHealth(deps: Pick<StatusDeps, "ready" | "others" | "diskSpace">): NodeHealth {
+  const { others } = deps;
+  const { checks, warnings } = deps.ready();
   const running = others?.running?.();
   const stopped = others?.stopped?.();
   const troubles = troublesOf(checks);
@@ -121,7 +118,7 @@ export function localHealth({
     troubles,
     warnings,
     ...defined({ running, stopped }),
-    disk: diskSpace(),
+    disk: deps.diskSpace(),
   };
 }
 
