@@ -5,13 +5,11 @@ import { messageOf, StartError } from "../../errors.ts";
 import { openEnvironment } from "./environment.ts";
 import { acquireExclusive, dataFileOf, directoryOf, markIntact } from "./store-files.ts";
 
-/** Sizes of a store's file in bytes, before and after `compactStore`. */
-export type CompactedSizes = Awaited<ReturnType<typeof compactStore>>;
-
 /**
  * Shrinks a store's file. LMDB reuses free pages but never releases them, so the store is copied
  * without its free pages, and the copy replaces the file. After a crash the file is either the old
- * or the new one. Throws `StartError` when a process has the store open or the copy fails.
+ * or the new one. Resolves with the file's sizes in bytes before and after. Throws `StartError`
+ * when a process has the store open or the copy fails.
  */
 export async function compactStore(path: string) {
   const directory = directoryOf(path);

@@ -1,16 +1,8 @@
-import { type Database, type Key, open, type RootDatabase } from "lmdb";
+import { type Database, type Key, open } from "lmdb";
 import { Packr } from "msgpackr";
 
 /** An open LMDB environment: one root table, and named tables. */
-export interface Environment {
-  root: RootDatabase;
-  table(name: string): Database<unknown, Key>;
-  /**
-   * Runs `apply` in a transaction. Rolls the transaction back when `apply` throws or returns
-   * `ABORT`.
-   */
-  transact(apply: () => unknown): Promise<unknown>;
-}
+export type Environment = ReturnType<typeof openEnvironment>;
 
 /**
  * Largest number of named tables that LMDB opens in an environment. It is far larger than the
@@ -20,11 +12,7 @@ export interface Environment {
 const TABLES_MAX = 256;
 
 /** Opens the LMDB environment at `path`. Throws the errors of LMDB and of the file system. */
-export function openEnvironment(
-  path: string,
-  names: Iterable<string>,
-  { isView = false } = {},
-): Environment {
+export function openEnvironment(path: string, names: Iterable<string>, { isView = false } = {}) {
   // This encoder replaces the copy of msgpackr that lmdb bundles. Values are plain maps, because
   // msgpackr's shared record structures would couple the processes that write. Request bodies are
   // stored too, and a `toJSON` key in them must not be called.
@@ -47,9 +35,12 @@ export function openEnvironment(
     return tables.getOrInsertComputed(name, () => root.openDB<unknown, Key>(options));
   };
   for (const name of names) table(name);
-  // When a function throws, lmdb's plain `transaction` keeps the writes before the throw; these two
-  // roll them back. A commit without a sync costs less than handing it to another thread.
-  const transact = async (apply: () => unknown) =>
+  /**
+   * Runs `apply` in a transaction. Rolls the transaction back when `apply` throws or returns
+   * `ABORT`. When a function throws, lmdb's plain `transaction` keeps the writes before the throw;
+   * these two roll them back. A commit without a sync costs less than handing it to another thread.
+   */
+  const transact = async (apply: () => unknown): Promise<unknown> =>
     isView ? root.transactionSync(apply) : root.childTransaction(apply);
   return { root, table, transact };
 }

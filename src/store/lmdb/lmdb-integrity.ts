@@ -49,7 +49,6 @@ export function integrityFault(path: string): string | undefined {
 class IntegrityFault extends Error {}
 
 class PageWalk {
-  readonly #fd: number;
   readonly #size: number;
   readonly #meta: Meta;
   /**
@@ -59,8 +58,7 @@ class PageWalk {
   readonly #windows = new Map<number, Buffer<ArrayBuffer>>();
   #pages = 0;
 
-  constructor(fd: number) {
-    this.#fd = fd;
+  constructor(private readonly fd: number) {
     this.#size = fstatSync(fd).size;
     const first = metaOf(this.#bytes(0, META_BYTES));
     const second = metaOf(this.#bytes(first.pageBytes, META_BYTES));
@@ -155,7 +153,7 @@ class PageWalk {
 
   #read(at: number, count: number): Buffer<ArrayBuffer> {
     const bytes = Buffer.allocUnsafeSlow(count);
-    readSync(this.#fd, bytes, 0, count, at);
+    readSync(this.fd, bytes, 0, count, at);
     return bytes;
   }
 }

@@ -28,10 +28,8 @@ export interface StoreOptions {
 /** Pause in milliseconds between two test writes to the disk after a failed commit. */
 const PROBE_MS = 1_000;
 
-interface Waiting {
+interface Waiting extends PromiseWithResolvers<unknown> {
   apply: () => unknown;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
 }
 
 /**
@@ -50,7 +48,6 @@ export function openStore(options: StoreOptions): LocalStore {
  * the last one has ended, and an unusable environment is closed and opened again.
  */
 class LmdbStore implements LocalStore {
-  readonly #options: StoreOptions;
   readonly #release: () => void;
   readonly #keepReserve: () => void;
   readonly #names = new Set<string>();
@@ -73,8 +70,7 @@ class LmdbStore implements LocalStore {
   #failure: string | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: StoreOptions) {
-    this.#options = options;
+  constructor(private readonly options: StoreOptions) {
     // A store holds secrets and personal data: only the operator may read it.
     makeDirectory(directoryOf(options.path), 0o700);
     this.#release = acquireShared(options.path);
@@ -158,7 +154,7 @@ class LmdbStore implements LocalStore {
   }
 
   trouble(): string | undefined {
-    return this.#failure && `${this.#options.name} cannot be written: ${this.#failure}`;
+    return this.#failure && `${this.options.name} cannot be written: ${this.#failure}`;
   }
 
   async close(): Promise<void> {
@@ -174,10 +170,10 @@ class LmdbStore implements LocalStore {
   }
 
   #put<T>(apply: () => T): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#waiting.push({ apply, resolve: (value) => resolve(value as T), reject });
+    const waiting = { apply, ...Promise.withResolvers<unknown>() };
+    this.#waiting.push(waiting);
     this.#running ??= this.#run();
-    return promise;
+    return waiting.promise as Promise<T>;
   }
 
   async #run(): Promise<void> {
@@ -244,7 +240,7 @@ class LmdbStore implements LocalStore {
   async #fail(environment: Environment, fault: Promise<unknown>): Promise<void> {
     const err = await fault;
     if (this.#failure === undefined) {
-      this.#options.logger.error({ err }, `${this.#options.name} cannot be written`);
+      this.options.logger.error({ err }, `${this.options.name} cannot be written`);
     }
     this.#setFailure(err);
     if (isAlive(environment)) return;
@@ -255,7 +251,7 @@ class LmdbStore implements LocalStore {
 
   /** Records a failed write with its `error`, or a successful one with `undefined`. */
   #setFailure(error: unknown): void {
-    const { logger, name, path } = this.#options;
+    const { logger, name, path } = this.options;
     clearTimeout(this.#probe);
     const isWell = error === undefined;
     if (this.#failure !== undefined && isWell) logger.info(`${name} can be written again`);
@@ -271,7 +267,7 @@ class LmdbStore implements LocalStore {
   }
 
   #open(): Environment {
-    const { path, isView } = this.#options;
+    const { path, isView } = this.options;
     return openEnvironment(path, this.#names, { isView });
   }
 
@@ -281,7 +277,7 @@ class LmdbStore implements LocalStore {
     try {
       this.#environment = this.#open();
     } catch (err) {
-      this.#options.logger.error({ err }, `${this.#options.name} cannot be opened again`);
+      this.options.logger.error({ err }, `${this.options.name} cannot be opened again`);
       this.#setFailure(err);
     }
     return this.#environment;
@@ -293,6 +289,6 @@ class LmdbStore implements LocalStore {
   }
 
   #unavailable(state: string): ApiError {
-    return new ApiError("unavailable", `${this.#options.name} ${state}`);
+    return new ApiError("unavailable", `${this.options.name} ${state}`);
   }
 }

@@ -21,10 +21,7 @@ export interface ChangeSet {
 }
 
 /** One part of a change set that is too large for a single log entry. */
-export interface ChangeSetPart {
-  author: string;
-  number: number;
-  base: number;
+export interface ChangeSetPart extends Omit<ChangeSet, "writes"> {
   index: number;
   count: number;
   bytes: Uint8Array;

@@ -2,20 +2,24 @@ import type { Key } from "lmdb";
 import type { RowWrite } from "../row-write.ts";
 import type { LocalStore } from "../store.ts";
 
+/** A number of rows together with their size in bytes. */
+export interface RowsAndBytes {
+  rows: number;
+  bytes: number;
+}
+
 /**
  * Progress of a compaction of the log. A compaction appends all rows of the store to the log again,
  * ordered by table and key. The progress is stored as a row of the store, with these field names.
+ * `rows` and `bytes` are what the compaction has appended so far.
  */
-export interface CompactionProgress {
+export interface CompactionProgress extends RowsAndBytes {
   id: string;
   /**
    * Key of the last row that the compaction has appended to the log. Absent before the first row,
    * and when the compaction has ended.
    */
   at?: RowKey;
-  /** Number of rows that the compaction has appended to the log so far. */
-  rows: number;
-  bytes: number;
   isDone: boolean;
 }
 
@@ -34,12 +38,6 @@ export const COMPACTION_KEY = "walk";
 export const POSITION_TABLE = "order";
 export const PARTS_TABLE = "pieces";
 const LEFT_OUT = new Set([COMPACTION_TABLE, POSITION_TABLE, PARTS_TABLE]);
-
-/** A number of rows together with their size in bytes. */
-export interface RowsAndBytes {
-  rows: number;
-  bytes: number;
-}
 
 /** Approximate size in bytes of a row's table name and key in the log. */
 const ROW_BYTES = 64;

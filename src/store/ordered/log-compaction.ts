@@ -81,7 +81,6 @@ export interface LogCompactionOptions {
  * can run during a compaction.
  */
 export class LogCompaction {
-  readonly #options: LogCompactionOptions;
   readonly #bounds: CompactionBounds;
   #running: Promise<void> | undefined;
   /** Id of the compaction that this node runs. Undefined while it runs none. */
@@ -101,8 +100,7 @@ export class LogCompaction {
   #notBefore = 0;
   #isClosed = false;
 
-  constructor(options: LogCompactionOptions) {
-    this.#options = options;
+  constructor(private readonly options: LogCompactionOptions) {
     this.#bounds = options.bounds ?? BOUNDS;
   }
 
@@ -120,7 +118,7 @@ export class LogCompaction {
     if (step === undefined) return;
     const isUnchanged = place.next - place.version > this.#bounds.min.rows;
     if (step === "compact" && after === "read" && !isUnchanged) return;
-    const { logger, name } = this.#options;
+    const { logger, name } = this.options;
     this.#running = (step === "compact" ? this.#compact() : this.#trim())
       .catch((error) => {
         this.#notBefore = performance.now() + RETRY_MS;
@@ -143,7 +141,7 @@ export class LogCompaction {
       return this.#own !== undefined || this.#isStalled() ? "compact" : undefined;
     }
     const { min, factor } = this.#bounds;
-    const last = this.#options.view.compaction();
+    const last = this.options.view.compaction();
     const isLong = next - first > min.rows + factor * (last?.rows ?? 0);
     return isLong || bytes > min.bytes + factor * (last?.bytes ?? 0) ? "compact" : undefined;
   }
@@ -160,7 +158,7 @@ export class LogCompaction {
   }
 
   #isStalled(): boolean {
-    const { id, rows } = this.#options.view.compaction()!;
+    const { id, rows } = this.options.view.compaction()!;
     const step = `${id} ${rows}`;
     const now = performance.now();
     if (this.#seen?.step !== step) this.#seen = { step, since: now };
@@ -168,7 +166,7 @@ export class LogCompaction {
   }
 
   async #compact(): Promise<void> {
-    const { change } = this.#options;
+    const { change } = this.options;
     const id = await change(() => this.#begin(), { allowStale: true });
     this.#own = id;
     if (id === undefined) return;
@@ -184,9 +182,9 @@ export class LogCompaction {
 
   async #trim(): Promise<void> {
     const { position } = this.#first!;
-    const { first } = this.#options.view.position();
+    const { first } = this.options.view.position();
     assert(position <= first, "A log is trimmed only below its last complete compaction");
-    await this.#options.log.trim(position);
+    await this.options.log.trim(position);
     this.#trimmed = position;
     this.#first = undefined;
   }
@@ -196,7 +194,7 @@ export class LogCompaction {
    * within a transaction. Returns the compaction's id; undefined while another node runs it.
    */
   #begin(): string | undefined {
-    const { local, view } = this.#options;
+    const { local, view } = this.options;
     const walk = view.compaction();
     if (walk !== undefined && !walk.isDone) {
       return walk.id === this.#own || this.#isStalled() ? walk.id : undefined;
@@ -213,7 +211,7 @@ export class LogCompaction {
    * Returns whether the compaction has ended.
    */
   #step(id: string): boolean {
-    const { local, view } = this.#options;
+    const { local, view } = this.options;
     const walk = view.compaction();
     if (walk?.id !== id || walk.isDone) return true;
     const { writes, bytes, next } = rowsAfter(local, walk.at, this.#bounds.portion);

@@ -19,8 +19,6 @@ export class LogShortenedError extends Error {
  * appends an empty entry (barrier) and uses its position. Concurrent calls share one barrier.
  */
 export class OrderedLogEnd {
-  readonly #log: Pick<OrderedLog, "append" | "knownEnd">;
-  readonly #progress: Pick<ViewProgress, "next">;
   /**
    * Promise of the calls of `read` that wait for the next barrier (empty entry). They cannot use
    * the barrier in flight: it was appended before these calls, so entries that they must see can
@@ -41,22 +39,16 @@ export class OrderedLogEnd {
   /** Number of entries in flight that the log's leader has not acknowledged in time. */
   #overdue = 0;
 
-  readonly #acknowledgedMsMax: number;
-
   /**
    * `progress` says up to which position the node's view has read the log. When an entry in flight
    * is not acknowledged for `acknowledgedMsMax` milliseconds, it is overdue, and calls of `read`
    * reject.
    */
   constructor(
-    log: Pick<OrderedLog, "append" | "knownEnd">,
-    progress: Pick<ViewProgress, "next">,
-    acknowledgedMsMax = ACKNOWLEDGED_MS_MAX,
-  ) {
-    this.#log = log;
-    this.#progress = progress;
-    this.#acknowledgedMsMax = acknowledgedMsMax;
-  }
+    private readonly log: Pick<OrderedLog, "append" | "knownEnd">,
+    private readonly progress: Pick<ViewProgress, "next">,
+    private readonly acknowledgedMsMax = ACKNOWLEDGED_MS_MAX,
+  ) {}
 
   /**
    * Whether an entry in flight is overdue (not acknowledged in time). A new entry would have to
@@ -87,8 +79,8 @@ export class OrderedLogEnd {
    * then lost the entry that was read.
    */
   async append(entry: Uint8Array): Promise<number> {
-    const next = Math.max(this.#progress.next, this.#barriers.end);
-    const position = await this.#acknowledged(this.#log.append(entry));
+    const next = Math.max(this.progress.next, this.#barriers.end);
+    const position = await this.#acknowledged(this.log.append(entry));
     if (position < next) throw new LogShortenedError(next, position);
     return position;
   }
@@ -104,8 +96,8 @@ export class OrderedLogEnd {
    * hide the loss.
    */
   async expectKnown(): Promise<void> {
-    const { next } = this.#progress;
-    const end = await this.#log.knownEnd();
+    const { next } = this.progress;
+    const end = await this.log.knownEnd();
     if (end < next) throw new LogShortenedError(next, end);
   }
 
@@ -143,7 +135,7 @@ export class OrderedLogEnd {
       this.#overdue += 1;
       for (const group of [this.#reading, this.#waiting]) group?.reject(this.#overdueError());
       this.#waiting = undefined;
-    }, this.#acknowledgedMsMax);
+    }, this.acknowledgedMsMax);
     try {
       return await appended;
     } finally {
@@ -153,7 +145,7 @@ export class OrderedLogEnd {
   }
 
   #overdueError(): Error {
-    const ms = this.#acknowledgedMsMax;
+    const ms = this.acknowledgedMsMax;
     return new Error(`Expected the log's leader to acknowledge an entry within ${ms} ms`);
   }
 }

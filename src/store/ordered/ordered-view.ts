@@ -90,7 +90,6 @@ export interface SetOutcome {
 
 /** Local copy of a store's tables. It is computed by applying the change sets of an ordered log. */
 export class OrderedView {
-  readonly #options: OrderedViewOptions;
   readonly #positions: Table<ViewPosition, string>;
   readonly #compactions: Table<CompactionProgress, string>;
   /**
@@ -99,8 +98,7 @@ export class OrderedView {
    */
   readonly #parts: Table<Uint8Array, [string, number, number]>;
 
-  constructor(options: OrderedViewOptions) {
-    this.#options = options;
+  constructor(private readonly options: OrderedViewOptions) {
     this.#positions = options.local.table(POSITION_TABLE);
     this.#compactions = options.local.table(COMPACTION_TABLE);
     this.#parts = options.local.table(PARTS_TABLE);
@@ -124,12 +122,13 @@ export class OrderedView {
    * view's version is higher than the one that their change sets were computed on.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
-    const { local } = this.#options;
+    const { local, logger, name } = this.options;
     const decoded = entries.map((entry) => ({ ...entry, found: decodeEntry(entry.bytes) }));
     for (const { position, bytes, found } of decoded) {
       // Tables cannot be opened within a transaction, and another node may have added a table.
-      for (const name of found === undefined ? [] : tablesOf(found)) local.table(name);
-      if (found === undefined && bytes.length > 0) this.#warnUnreadable(position);
+      for (const table of found === undefined ? [] : tablesOf(found)) local.table(table);
+      if (found === undefined && bytes.length > 0)
+        logger.error({ position }, `${name} skips an entry that is not a change set`);
     }
     return local.change(() => {
       const before = this.position();
@@ -159,11 +158,6 @@ export class OrderedView {
     });
   }
 
-  #warnUnreadable(position: number): void {
-    const { logger, name } = this.#options;
-    logger.error({ position }, `${name} skips an entry that is not a change set`);
-  }
-
   /**
    * Returns the state with which the view is read again from the oldest entry of the log, because
    * entries were deleted before the view had read them. That oldest entry must start a compaction,
@@ -172,9 +166,9 @@ export class OrderedView {
   #beginAt(position: number, found: ChangeSet | ChangeSetPart | undefined): ViewPosition {
     const compaction = found && "writes" in found ? compactionOf(found) : undefined;
     if (found === undefined || compaction === undefined || compaction.at || compaction.isDone) {
-      throw new Error(`Expected the log of ${this.#options.name} to begin with a compaction`);
+      throw new Error(`Expected the log of ${this.options.name} to begin with a compaction`);
     }
-    const { logger, name } = this.#options;
+    const { logger, name } = this.options;
     logger.info({ position }, `${name} is read again from the beginning of its log`);
     const version = found.base;
     return { next: position, version, first: position, bytes: 0, lacks: compaction.id };
@@ -207,7 +201,7 @@ export class OrderedView {
     const isEffective = set.base === result.position.version;
     this.#note(set, { isEffective, isPass: set.writes.length === 0 }, result);
     if (!isEffective) return;
-    const { author, isKnown } = this.#options;
+    const { author, isKnown } = this.options;
     const isOwn = set.author === author && isKnown(set.number);
     const isLater = at.position > result.position.version;
     assert(isLater, "Each change set takes effect once, in the order of the log");
@@ -224,7 +218,7 @@ export class OrderedView {
   ): void {
     outcomes.push({ author, ...outcome });
     // When a set is read twice, its first outcome counts.
-    if (author === this.#options.author && !own.get(number)) own.set(number, outcome.isEffective);
+    if (author === this.options.author && !own.get(number)) own.set(number, outcome.isEffective);
   }
 
   #apply(
@@ -233,7 +227,7 @@ export class OrderedView {
     viewed: ViewPosition,
     written: Set<string> | undefined,
   ): void {
-    const { local } = this.#options;
+    const { local } = this.options;
     const before = this.compaction();
     const compaction = compactionOf(set);
     const isNext = compaction !== undefined && compaction.id === before?.id;

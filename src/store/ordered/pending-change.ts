@@ -5,15 +5,13 @@ import type { LocalStore } from "../store.ts";
 import type { OrderedView } from "./ordered-view.ts";
 
 /** A call of `change` whose promise is not resolved or rejected yet. */
-export interface PendingChange {
+export interface PendingChange extends Pick<PromiseWithResolvers<unknown>, "resolve" | "reject"> {
   apply: () => unknown;
   allowStale: boolean;
   /** Time in milliseconds after which the call is given up. */
   msMax: number;
   /** Time (`performance.now()`) at which the call is given up. */
   until: number;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
 }
 
 interface PendingChangeOptions extends Pick<PendingChange, "allowStale" | "msMax"> {
@@ -29,21 +27,15 @@ export function pendingChange<T>(
   apply: () => T,
   { allowStale, msMax, name }: PendingChangeOptions,
 ) {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const change: PendingChange = {
-    apply,
-    allowStale,
-    msMax,
-    until: performance.now() + msMax,
-    resolve: (value) => resolve(value as T),
-    reject,
-  };
+  const { promise, ...settling } = Promise.withResolvers<unknown>();
+  const until = performance.now() + msMax;
+  const change: PendingChange = { apply, allowStale, msMax, until, ...settling };
   const late = () =>
     new ApiError(
       "unavailable",
       `${name} did not confirm a change within ${msMax / 1_000} s; it may still take effect`,
     );
-  return { change, promise: withTimeLimit(promise, msMax, late) };
+  return { change, promise: withTimeLimit(promise as Promise<T>, msMax, late) };
 }
 
 /**

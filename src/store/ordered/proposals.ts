@@ -1,12 +1,10 @@
 import { assert } from "../../assert.ts";
 
-interface Proposal {
-  /**
-   * Resolves the promise that `add` returned. `effective` is whether the change set took effect.
-   */
-  resolve(effective: boolean): void;
-  /** Rejects the promise that `add` returned, because the outcome of the change set is unknown. */
-  reject(error: unknown): void;
+/**
+ * The promise that `add` returned for a change set, and the functions that settle it. It resolves
+ * with whether the change set took effect. It rejects if that stays unknown.
+ */
+interface Proposal extends PromiseWithResolvers<boolean> {
   /**
    * Whether the store's listeners are not called for this change set, because its writer already
    * knows of the change.
@@ -42,10 +40,10 @@ export class Proposals {
   add(number: number, isKnown: boolean): Promise<boolean> {
     assert(number === this.#next, "Numbers of a node's change sets ascend by one");
     this.#next += 1;
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    promise.catch(() => {});
-    this.#open.set(number, { resolve, reject, isKnown });
-    return promise;
+    const proposal = { ...Promise.withResolvers<boolean>(), isKnown };
+    proposal.promise.catch(() => {});
+    this.#open.set(number, proposal);
+    return proposal.promise;
   }
 
   settle(outcomes: ReadonlyMap<number, boolean>): void {

@@ -33,7 +33,6 @@ const ATTEMPTS_PER_TURN = 2;
  * node appends a change set out of turn, only an attempt of another node fails.
  */
 export class Turns {
-  readonly #author: string;
   /** Authors (nodes) whose last change set had no effect, in the order of the log. */
   readonly #refused = new Set<string>();
   /**
@@ -48,15 +47,13 @@ export class Turns {
   #isOpen = true;
 
   /** `author` is this node's id in change sets. */
-  constructor(author: string) {
-    this.#author = author;
-  }
+  constructor(private readonly author: string) {}
 
   /** Updates the order from outcomes of change sets, which must be in the order of the log. */
   take(outcomes: readonly SetOutcome[]): void {
     const before = this.#other();
     for (const { author, isEffective, isPass } of outcomes) {
-      if (author === this.#author && !isPass) this.#learn();
+      if (author === this.author && !isPass) this.#learn();
       if (isEffective || isPass) this.#refused.delete(author);
       else if (this.#isCurrent) this.#refused.add(author);
     }
@@ -77,7 +74,7 @@ export class Turns {
 
   /** Whether this node's last change set had no effect: other nodes wait until it tries again. */
   get isAwaited(): boolean {
-    return this.#refused.has(this.#author);
+    return this.#refused.has(this.author);
   }
 
   /** Ends the waiting of all calls of `own`. Later calls of `own` do not wait. */
@@ -98,7 +95,7 @@ export class Turns {
    */
   #other(): string | undefined {
     const [next] = this.#refused;
-    return next === this.#author ? undefined : next;
+    return next === this.author ? undefined : next;
   }
 
   #skip(author: string): void {

@@ -1,7 +1,5 @@
-interface Waiter {
+interface Waiter extends PromiseWithResolvers<void> {
   position: number;
-  resolve(): void;
-  reject(error: unknown): void;
 }
 
 /**
@@ -48,9 +46,9 @@ export class ViewProgress {
   async reach(position: number): Promise<void> {
     if (this.#hasReached(position)) return;
     if (this.#failure !== undefined) throw this.#failure;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiters.push({ position, resolve, reject });
-    await promise;
+    const waiter = { position, ...Promise.withResolvers<void>() };
+    this.#waiters.push(waiter);
+    await waiter.promise;
   }
 
   /**
