@@ -40,15 +40,11 @@ interface LossReportOptions {
  * counted in the metrics, logged once, and listed in the warnings until the server restarts.
  */
 export class LossReport {
-  readonly #logger: Logger;
   readonly #metrics: ReaderMetrics | undefined;
   readonly #lost = new Map<string, LogLosses>();
-  readonly #describe: DescribeLoss;
 
-  constructor({ logger, metrics, describe = describeRecords }: LossReportOptions) {
-    this.#logger = logger;
-    this.#describe = describe;
-    this.#metrics = metrics && readerMetrics(metrics);
+  constructor(private readonly options: LossReportOptions) {
+    this.#metrics = options.metrics && readerMetrics(options.metrics);
   }
 
   /**
@@ -64,7 +60,7 @@ export class LossReport {
     lost.records += added;
     this.#metrics?.missingRecords.inc(added);
     const context = { directory, from, to, missingRecords: added };
-    this.#logger.error(context, "records are missing from the event log");
+    this.options.logger.error(context, "records are missing from the event log");
   }
 
   /**
@@ -75,13 +71,14 @@ export class LossReport {
     this.#of(directory).bytes += bytes;
     this.#metrics?.damagedBytes.inc(bytes);
     const context = { path, offset, damagedBytes: bytes };
-    this.#logger.error(context, "damaged part of the event log skipped");
+    this.options.logger.error(context, "damaged part of the event log skipped");
   }
 
   /** Warnings for the operator of the server: one sentence for each log that lost records. */
   warnings(): string[] {
+    const { describe = describeRecords } = this.options;
     return [...this.#lost].flatMap(([directory, { records, bytes }]) => {
-      const { log, missing } = this.#describe(directory.split("/").at(-1)!, records);
+      const { log, missing } = describe(directory.split("/").at(-1)!, records);
       const found = [
         ...(records > 0 ? [missing] : []),
         ...(bytes > 0 ? [`${bytes} bytes are damaged`] : []),

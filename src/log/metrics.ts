@@ -6,22 +6,11 @@ export type WriterMetrics = ReturnType<typeof writerMetrics>;
 /** Registers the metrics of this process's log writer. */
 export function writerMetrics(metrics: Metrics) {
   const registers = [metrics];
+  const counter = (name: string, help: string) => new Counter({ name, help, registers });
   return {
-    records: new Counter({
-      name: "pixelmill_log_appended_records_total",
-      help: "Records that are on disk",
-      registers,
-    }),
-    bytes: new Counter({
-      name: "pixelmill_log_appended_bytes_total",
-      help: "Bytes of blocks that are on disk",
-      registers,
-    }),
-    rejected: new Counter({
-      name: "pixelmill_log_rejected_records_total",
-      help: "Records that the disk did not take",
-      registers,
-    }),
+    records: counter("pixelmill_log_appended_records_total", "Records that are on disk"),
+    bytes: counter("pixelmill_log_appended_bytes_total", "Bytes of blocks that are on disk"),
+    rejected: counter("pixelmill_log_rejected_records_total", "Records that the disk did not take"),
     flushSeconds: new Histogram({
       name: "pixelmill_log_flush_seconds",
       help: "Time until a batch of records is on disk",

@@ -54,8 +54,6 @@ type Lookup = Block | number;
 const lookupEnd = (found: Lookup) => (typeof found === "number" ? found : found.end);
 
 class SegmentLogReader implements LogReader {
-  readonly #options: LogReaderOptions;
-  readonly #report: LossReport;
   /** Blocks that were just read. The kernel caches files, so a larger cache saves no time. */
   readonly #cache = new BlockCache(LOG_BLOCK_BYTES_MAX);
   /** Running searches, by the sequence number searched for. Equal searches share one promise. */
@@ -65,9 +63,7 @@ class SegmentLogReader implements LogReader {
   readonly #indexed = new Set<KnownSegment>();
   #end: number;
 
-  constructor(options: LogReaderOptions) {
-    this.#options = options;
-    this.#report = options.losses;
+  constructor(private readonly options: LogReaderOptions) {
     this.#list();
     this.#end = this.first();
   }
@@ -77,7 +73,7 @@ class SegmentLogReader implements LogReader {
   }
 
   end(): number {
-    if (this.#options.durable !== undefined) this.advance(this.#options.durable());
+    if (this.options.durable !== undefined) this.advance(this.options.durable());
     return this.#end;
   }
 
@@ -118,7 +114,7 @@ class SegmentLogReader implements LogReader {
       // The newest segment is never deleted, even when it is before `sequence`: its name tells the
       // next writer where sequence numbers continue.
       if (oldest === undefined || next === undefined || next.first > sequence) break;
-      const unlock = tryTrimming(this.#options.directory);
+      const unlock = tryTrimming(this.options.directory);
       if (unlock === undefined) break;
       this.#segments.shift();
       this.#indexed.delete(oldest);
@@ -128,7 +124,7 @@ class SegmentLogReader implements LogReader {
         unlock();
       }
     }
-    this.#report.forget(this.#options.directory, this.first());
+    this.options.losses.forget(this.options.directory, this.first());
   }
 
   parts(): LogPart[] {
@@ -218,7 +214,7 @@ class SegmentLogReader implements LogReader {
       const { sequence: sequenceMin, offset } = start;
       const range = { offset, sequenceMin, bytesMax: LOG_READ_WINDOW_BYTES };
       const run = await readOrPassOver(
-        this.#options.directory,
+        this.options.directory,
         () => readBlockRun(fd, range),
         () => this.#readPast(segment, fd, range),
       );
@@ -267,7 +263,7 @@ class SegmentLogReader implements LogReader {
   /** Lists the segment files again. Segments that were known before keep their index. */
   #list(): void {
     const known = new Map(this.#segments.map((segment) => [segment.first, segment]));
-    this.#segments = listSegments(this.#options.directory).map(
+    this.#segments = listSegments(this.options.directory).map(
       (segment) =>
         known.get(segment.first) ?? {
           ...segment,
@@ -280,7 +276,7 @@ class SegmentLogReader implements LogReader {
   #reportDamage(segment: KnownSegment, offset: number, bytes: number): void {
     if (segment.damage.has(offset)) return;
     segment.damage.add(offset);
-    this.#report.damaged(this.#options.directory, segment.path, offset, bytes);
+    this.options.losses.damaged(this.options.directory, segment.path, offset, bytes);
   }
 
   /**
@@ -290,9 +286,9 @@ class SegmentLogReader implements LogReader {
    */
   #passOver(from: number, to: number): number {
     if (to <= from) return from;
-    const { directory } = this.#options;
+    const { directory } = this.options;
     const missing = to - from - countRefusedWithin(directory, { from, to });
-    if (missing > 0) this.#report.missing(directory, { from, to }, missing);
+    if (missing > 0) this.options.losses.missing(directory, { from, to }, missing);
     return to;
   }
 }

@@ -64,26 +64,16 @@ export async function recover(directory: string, logger: Logger): Promise<number
  * because the blocks after them hold acknowledged records.
  */
 async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<number> {
-  let next = segment.first;
-  let offset = 0;
-  for (;;) {
-    const run = await readBlockRun(fd, { offset, sequenceMin: next, bytesMax: WINDOW_BYTES });
-    const last = run.blocks.at(-1);
-    if (last === undefined) {
-      if (run.damaged > 0) {
-        ftruncateSync(fd, offset);
-        const cut = { path: segment.path, offset, cutBytes: run.damaged, next };
-        logger.warn(cut, "torn tail cut from the event log");
-      }
-      return next;
-    }
-    if (run.damaged > 0) {
-      const damage = { path: segment.path, offset, damagedBytes: run.damaged };
-      logger.error(damage, "damage inside the event log, whole blocks follow it");
-    }
-    offset = run.end;
-    next = last.end;
+  const { path } = segment;
+  const { next, offset, damaged } = await lastBlockEnd(fd, segment, false, (at, damagedBytes) => {
+    const damage = { path, offset: at, damagedBytes };
+    logger.error(damage, "damage inside the event log, whole blocks follow it");
+  });
+  if (damaged > 0) {
+    ftruncateSync(fd, offset);
+    logger.warn({ path, offset, cutBytes: damaged, next }, "torn tail cut from the event log");
   }
+  return next;
 }
 
 /**
@@ -98,20 +88,35 @@ async function endOfUnreadable(
   segment: Segment,
   logger: Logger,
 ): Promise<number> {
+  const { next, offset, damaged } = await lastBlockEnd(fd, segment, true);
+  const left = { path: segment.path, offset, unreadableBytes: damaged };
+  logger.error(left, "disk cannot read a part of the event log");
+  const to = next + Math.ceil(damaged / RECORD_HEADER_BYTES);
+  if (to > next) recordRefused(directory, { from: next, to });
+  return to;
+}
+
+/**
+ * Reads a segment file, and returns the end of its last complete block: the sequence number `next`
+ * after its records, and its `offset` in the file. `damaged` is the number of bytes after it. Calls
+ * `onDamage` with the offset and the number of damaged bytes before a complete block. `pastErrors`
+ * says whether pages that the disk cannot read are skipped like damaged bytes.
+ */
+async function lastBlockEnd(
+  fd: number,
+  segment: Segment,
+  pastErrors: boolean,
+  onDamage?: (offset: number, bytes: number) => void,
+) {
   let next = segment.first;
   let offset = 0;
   for (;;) {
-    const range = { offset, sequenceMin: next, bytesMax: WINDOW_BYTES, pastErrors: true };
-    const run = await readBlockRun(fd, range);
-    const last = run.blocks.at(-1);
-    if (last === undefined) {
-      const left = { path: segment.path, offset, unreadableBytes: run.damaged };
-      logger.error(left, "disk cannot read a part of the event log");
-      const to = next + Math.ceil(run.damaged / RECORD_HEADER_BYTES);
-      if (to > next) recordRefused(directory, { from: next, to });
-      return to;
-    }
-    offset = run.end;
+    const range = { offset, sequenceMin: next, bytesMax: WINDOW_BYTES, pastErrors };
+    const { blocks, end, damaged } = await readBlockRun(fd, range);
+    const last = blocks.at(-1);
+    if (last === undefined) return { next, offset, damaged };
+    if (damaged > 0) onDamage?.(offset, damaged);
+    offset = end;
     next = last.end;
   }
 }

@@ -4,7 +4,7 @@
  * the clock was set back.
  */
 
-import type { LogReader, LogRecord } from "./event-log.ts";
+import type { LogReader } from "./event-log.ts";
 
 /**
  * Returns the time of an encoded record, in any unit. Returns NaN for a record without a time; the
@@ -77,30 +77,19 @@ async function search(
   return high;
 }
 
-interface TimedRecord {
-  sequence: number;
-  time: number;
-}
-
 /**
  * Returns the records that have a time, with their times, from one block: the first block at or
  * after `position` with such a record. The list is empty when there is no such block.
  */
-async function timesFrom(
-  reader: LogReader,
-  position: number,
-  timeOf: TimeOf,
-): Promise<TimedRecord[]> {
+async function timesFrom(reader: LogReader, position: number, timeOf: TimeOf) {
   for (let at = position; at < reader.end(); ) {
     const { records, next } = await reader.read(at, 1);
-    const times = records.map((it) => timed(it, timeOf)).filter(({ time }) => !Number.isNaN(time));
+    const times = records
+      .map(({ sequence, bytes }) => ({ sequence, time: timeOf(bytes) }))
+      .filter(({ time }) => !Number.isNaN(time));
     if (times.length > 0) return times;
     if (next <= at) break;
     at = next;
   }
   return [];
 }
-
-const timed = ({ sequence, bytes }: LogRecord, timeOf: TimeOf): TimedRecord => {
-  return { sequence, time: timeOf(bytes) };
-};

@@ -15,8 +15,8 @@ export interface IndexEntry {
 /**
  * Index of one segment file, built while the file is read. It has one entry for every
  * `LOG_INDEX_STRIDE_BYTES` of the file, and one for the furthest block that was read. To find a
- * record, a reader does a binary search in the index and then scans a short part of the file. A
- * reader at the log's end starts at the entry of the furthest block, so it scans nothing.
+ * record, a reader looks up the entry before it and then scans a short part of the file. A reader
+ * at the log's end starts at the entry of the furthest block, so it scans nothing.
  */
 export class SegmentIndex {
   readonly #entries: IndexEntry[];
@@ -30,14 +30,7 @@ export class SegmentIndex {
   /** Returns the last entry whose `sequence` is at most the given `sequence`. */
   floor(sequence: number): IndexEntry {
     if (this.#furthest.sequence <= sequence) return this.#furthest;
-    let low = 0;
-    let high = this.#entries.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#entries[middle]!.sequence <= sequence) low = middle;
-      else high = middle - 1;
-    }
-    return this.#entries[low]!;
+    return this.#entries.findLast((entry) => entry.sequence <= sequence) ?? this.#entries[0]!;
   }
 
   /** Adds an entry to the index if its offset is beyond all offsets in the index. */
