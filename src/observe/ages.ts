@@ -14,29 +14,13 @@ const STEPS_MAX = 16;
  */
 const SET_CLOCK_MS_MIN = Date.UTC(2026, 0);
 
-interface AgeOf {
-  /**
-   * Returns how many milliseconds ago the time `at` was, at least 0. `at` is a time of the wall
-   * clock in milliseconds since the epoch. If the clock may have been set since `at`, returns the
-   * smallest possible age.
-   */
-  (at: number): number;
-  /**
-   * Returns the earliest time that it may be now, in milliseconds since the epoch: the wall clock
-   * may have been set wrongly, so each remembered difference to the monotonic clock gives a
-   * possible time. Ignores times before `SET_CLOCK_MS_MIN` if a later one is possible. Otherwise a
-   * machine whose clock started in 1970 would never delete old data.
-   */
-  earliestNow(): number;
-}
-
 /**
  * Creates the function that computes ages. When the wall clock is set, its difference to the
  * monotonic clock `elapsed` changes; the function remembers the differences that it has seen. It
  * cannot know whether `at` was read before or after such a change. It therefore computes the age by
  * each difference and returns the smallest, so that new data never looks old.
  */
-export function createAges(wall: () => number, elapsed: () => number): AgeOf {
+export function createAges(wall: () => number, elapsed: () => number) {
   let distances = [wall() - elapsed()];
 
   function checkStep(): void {
@@ -51,6 +35,11 @@ export function createAges(wall: () => number, elapsed: () => number): AgeOf {
     return distances.map((distance) => elapsed() + distance);
   }
 
+  /**
+   * Returns how many milliseconds ago the time `at` was, at least 0. `at` is a time of the wall
+   * clock in milliseconds since the epoch. If the clock may have been set since `at`, returns the
+   * smallest possible age.
+   */
   function ageOf(at: number): number {
     const ages = times().map((time) => time - at);
     // The clock of the node that received an event may be a little ahead of this one.
@@ -58,6 +47,12 @@ export function createAges(wall: () => number, elapsed: () => number): AgeOf {
     return possible.length === 0 ? 0 : Math.max(0, Math.min(...possible));
   }
 
+  /**
+   * Returns the earliest time that it may be now, in milliseconds since the epoch: the wall clock
+   * may have been set wrongly, so each remembered difference to the monotonic clock gives a
+   * possible time. Ignores times before `SET_CLOCK_MS_MIN` if a later one is possible. Otherwise a
+   * machine whose clock started in 1970 would never delete old data.
+   */
   function earliestNow(): number {
     const all = times();
     const possible = all.filter((time) => time >= SET_CLOCK_MS_MIN);
@@ -71,7 +66,7 @@ export function createAges(wall: () => number, elapsed: () => number): AgeOf {
  * Computes ages by the clock of this machine. Code that deletes data because of its age uses this
  * function, so that nothing is deleted too early while the wall clock is ahead.
  */
-export const ageOf: AgeOf = createAges(
+export const ageOf = createAges(
   () => Date.now(),
   () => performance.now(),
 );

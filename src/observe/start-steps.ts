@@ -11,14 +11,12 @@ export type StepDurations = Readonly<Record<string, number>>;
  * does not listen yet answers no `/ready`, so only the log can show why it waits.
  */
 export class StartSteps {
-  readonly #logger: Pick<Logger, "warn">;
-  readonly #slowMs: number;
   readonly #durations: Record<string, number> = {};
 
-  constructor(logger: Pick<Logger, "warn">, slowMs = SLOW_MS) {
-    this.#logger = logger;
-    this.#slowMs = slowMs;
-  }
+  constructor(
+    private readonly logger: Pick<Logger, "warn">,
+    private readonly slowMs = SLOW_MS,
+  ) {}
 
   /** Runs a step. `step` says what it does, such as `read the catalog`. */
   async run<T>(step: string, work: () => T | Promise<T>): Promise<T> {
@@ -26,8 +24,8 @@ export class StartSteps {
     const elapsedMs = () => Math.round(performance.now() - startedAt);
     const slow = setInterval(() => {
       const seconds = Math.round(elapsedMs() / 1_000);
-      this.#logger.warn({ step, seconds }, "the start is waiting");
-    }, this.#slowMs);
+      this.logger.warn({ step, seconds }, "the start is waiting");
+    }, this.slowMs);
     try {
       return await work();
     } finally {
