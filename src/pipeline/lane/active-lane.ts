@@ -18,7 +18,7 @@ import { BatchLoop } from "./batch-loop.ts";
 import { BatchScheduler } from "./batch-scheduler.ts";
 import { createDispatcher } from "./event-dispatcher.ts";
 import { LaneCommitter } from "./lane-committer.ts";
-import type { LaneContext } from "./lane-context.ts";
+import type { LaneContext, LaneParts } from "./lane-context.ts";
 import type { LaneRoutes } from "./lane-routes.ts";
 
 export interface ActiveLaneParts {
@@ -42,18 +42,19 @@ export interface ActiveLaneParts {
  */
 export class ActiveLane {
   /** Objects of the partition and of this lane, which all parts of this delivery share. */
-  readonly #shared;
-  readonly #replays: LaneReplays;
-  readonly #committer: LaneCommitter;
+  readonly #shared: LaneParts;
+  readonly replays: LaneReplays;
+  readonly committer: LaneCommitter;
   readonly #scheduler: BatchScheduler;
-  readonly #delivery: LaneDelivery;
+  readonly delivery: LaneDelivery;
   readonly #routes: LaneRoutes;
   /** Notified when settings change or this delivery stops. */
   readonly #changed = new Notifier();
   /** Notified only when this delivery stops, to abandon a batch that runs in a sandbox process. */
   readonly #stopping = new Notifier();
   #isRunning = true;
-  #isWaitingForSandbox = false;
+  /** Whether events wait for a sandbox process, which runs user code. */
+  isWaitingForSandbox = false;
   readonly #loop: BatchLoop;
   readonly #ended: Promise<void>;
 
@@ -71,72 +72,51 @@ export class ActiveLane {
       fail,
       memory: context.memory.openLane(workspaceId, holdsMuch),
       health: new HealthLogger({ ...context, destination }),
-      /** Notified when there may be new events to take, or free memory for their outputs. */
       work: new Notifier(),
       isRunning: () => this.#isRunning,
-      failureRecord: () => this.#delivery.client.failureRecord,
+      failureRecord: () => this.delivery.client.failureRecord,
     };
     const { memory } = this.#shared;
-    this.#replays = new LaneReplays({
+    this.replays = new LaneReplays({
       ...this.#shared,
       logs: context.replayedLogs,
       // Replays are part of batched deliveries; they do not affect other deliveries.
       inFlightMax: holdsMuch ? GATHERED_EVENTS_MAX : LANE_REPLAYS_EVENTS_MAX,
     });
-    const replays = this.#replays;
-    this.#committer = new LaneCommitter({ ...this.#shared, replays }, recovered);
-    const committer = this.#committer;
-    this.#replays.start(recovered, () => committer.schedule());
+    this.committer = new LaneCommitter({ ...this.#shared, replays: this.replays }, recovered);
+    this.replays.start(recovered, () => this.committer.schedule());
     this.#scheduler = new BatchScheduler({
       ...this.#shared,
       destinationId: id,
       program: () => context.live.program(id),
-      replays,
-      requeuedIds: committer.requeuedIds,
+      replays: this.replays,
+      requeuedIds: this.committer.requeuedIds,
       changed: this.#changed,
     });
-    this.#delivery = this.#createDelivery(parts);
+    this.delivery = this.#createDelivery(parts);
     // An interrupted delivery is repeated as a whole, unless this lane itself lacks memory.
-    const flush = () => reader.recovering === undefined && this.#delivery.batching?.flush();
+    const flush = () => reader.recovering === undefined && this.delivery.batching?.flush();
     if (holdsMuch) memory.onPressure(flush);
     this.#loop = this.#createLoop(kind);
     this.#ended = this.#loop.run().catch(fail);
   }
 
-  get destination(): Destination {
-    return this.#routes.destination;
-  }
-
-  /** Current state of the delivery. Does not count events that the reader has not taken. */
-  get state() {
-    return {
-      lagSeconds: () => this.#lagSeconds(),
-      isWaitingForSandbox: () => this.#isWaitingForSandbox,
-      failure: this.#delivery.client.failure,
-      refusal: this.#delivery.client.refusal,
-      lastFailure: this.#delivery.client.lastFailure,
-    };
+  /** Age in seconds of the oldest event that was taken and is not committed; 0 without any. */
+  get lagSeconds(): number {
+    const { oldest } = this.#shared.memory;
+    return oldest === undefined ? 0 : this.#shared.clock.age(oldest.retryWindowStart) / 1_000;
   }
 
   /** Whether the delivery has been idle for `LANE_IDLE_MS`, so that this object may be closed. */
   get mayRest(): boolean {
-    const isIdle = this.#loop.isWaiting && this.uncommitted === 0 && this.#committer.isIdle;
-    if (!isIdle || !this.#replays.isEmpty || !this.#delivery.client.isWell) return false;
+    const isIdle = this.#loop.isWaiting && this.uncommitted === 0 && this.committer.isIdle;
+    if (!isIdle || !this.replays.isEmpty || !this.delivery.client.isWell) return false;
     return this.#scheduler.hasRested(LANE_IDLE_MS);
-  }
-
-  get past(): DestinationPast {
-    return this.#delivery.client.past;
   }
 
   /** Number of events whose outcome is not on disk yet. */
   get uncommitted(): number {
     return this.#shared.memory.uncommitted;
-  }
-
-  /** Sequence number of the oldest record of `log` that replays need; undefined if none do. */
-  durableLowOfReplays(log: string): number | undefined {
-    return this.#replays.durableLow(log);
   }
 
   /** Makes the loop check for new events. */
@@ -148,17 +128,12 @@ export class ActiveLane {
   refreshReplays(): void {
     this.#scheduler.noteRequeued();
     // Events of a cancelled job are on their way.
-    if (this.#replays.refreshJobs()) this.#routes.invalidate();
-  }
-
-  /** Writes the read position even without new outcomes, so that the log can be trimmed. */
-  checkpoint(): void {
-    this.#committer.schedule();
+    if (this.replays.refreshJobs()) this.#routes.invalidate();
   }
 
   /** Applies a changed destination. Deliveries that wait for a retry are retried at once. */
   update(destination: Destination): void {
-    this.#delivery.client.update(destination);
+    this.delivery.client.update(destination);
     this.#interruptWaits();
   }
 
@@ -168,38 +143,24 @@ export class ActiveLane {
    */
   async stop(): Promise<void> {
     this.#isRunning = false;
-    this.#replays.stop();
+    this.replays.stop();
     this.#stopping.notify();
     this.#interruptWaits();
     await this.#ended;
-    await this.#delivery.close();
-    this.checkpoint();
+    await this.delivery.close();
+    this.committer.schedule();
     this.#shared.health.close();
     this.#shared.memory.close();
   }
 
-  /** Discards all outcomes that are not written yet, and all later ones. */
-  discard(): void {
-    this.#committer.discard();
-  }
-
-  abort(): void {
-    this.#delivery.client.abort();
-  }
-
   #interruptWaits(): void {
     this.#changed.notify();
-    this.#delivery.interruptWaits();
+    this.delivery.interruptWaits();
     this.#shared.work.notify();
   }
 
   #decide(event: LaneEvent): RouteDecision {
-    return this.#routes.decide(event, this.#replays);
-  }
-
-  #lagSeconds(): number {
-    const { oldest } = this.#shared.memory;
-    return oldest === undefined ? 0 : this.#shared.clock.age(oldest.retryWindowStart) / 1_000;
+    return this.#routes.decide(event, this.replays);
   }
 
   #createDelivery({ kind, recovered, past, earlierFailure }: ActiveLaneParts): LaneDelivery {
@@ -207,17 +168,17 @@ export class ActiveLane {
       ...this.#shared,
       routes: () => this.#routes.current,
       decide: (event: LaneEvent) => this.#decide(event),
-      committer: this.#committer,
+      committer: this.committer,
       recovered,
       past,
       earlierFailure,
     };
-    return new LaneDelivery(parts, kind, this.destination);
+    return new LaneDelivery(parts, kind, this.#routes.destination);
   }
 
   #createLoop(kind: DestinationKind): BatchLoop {
     const { reader, refresh } = this.#shared;
-    const parts = { ...this.#shared, delivery: this.#delivery, committer: this.#committer };
+    const parts = { ...this.#shared, delivery: this.delivery, committer: this.committer };
     return new BatchLoop({
       ...parts,
       scheduler: this.#scheduler,
@@ -230,11 +191,11 @@ export class ActiveLane {
       isRecovering: () => reader.recovering !== undefined,
       endRecovery: () => {
         reader.endRecovery();
-        this.#replays.endRecovery();
-        this.#delivery.batching?.endRecovery();
+        this.replays.endRecovery();
+        this.delivery.batching?.endRecovery();
         this.#scheduler.noteRequeued();
       },
-      isWaitingForSandbox: () => this.#isWaitingForSandbox,
+      isWaitingForSandbox: () => this.isWaitingForSandbox,
     });
   }
 
@@ -246,8 +207,8 @@ export class ActiveLane {
       pause: (ms) => clock.sleep(ms, this.#changed),
       unlessStopped: (work) => this.#stopping.unlessNotified(work),
       setWaiting: (isWaiting) => {
-        this.#isWaitingForSandbox = isWaiting;
-        if (isWaiting) this.#delivery.flush();
+        this.isWaitingForSandbox = isWaiting;
+        if (isWaiting) this.delivery.flush();
       },
       onRun: (live, outcomes, seconds) => {
         metrics.recordRun(labels, live, outcomes, seconds);

@@ -1,12 +1,8 @@
 import { InvariantError } from "../../assert.ts";
-import type { Logger } from "../../observe/log.ts";
-import type { Notifier } from "../clock.ts";
 import type { LaneDelivery } from "../delivering/lane-delivery.ts";
 import { FAULT_PAUSE_MS, TRANSFORM_BATCH_EVENTS } from "../limits.ts";
-import type { LaneBudget } from "../memory-budget.ts";
 import type { LaneEvent } from "../model/lane-event.ts";
 import type { RouteDecision } from "../model/routes.ts";
-import type { LaneLabels } from "../monitoring/lane-gauges.ts";
 import {
   type TransformContext,
   type TransformResult,
@@ -14,19 +10,16 @@ import {
 } from "../transforming/transform.ts";
 import type { BatchScheduler } from "./batch-scheduler.ts";
 import type { createDispatcher } from "./event-dispatcher.ts";
+import type { LaneParts } from "./lane-context.ts";
 
 type Dispatch = ReturnType<typeof createDispatcher>;
 
-export interface BatchLoopParts {
-  memory: LaneBudget;
+export interface BatchLoopParts
+  extends Pick<LaneParts, "memory" | "labels" | "logger" | "work" | "fail"> {
   scheduler: BatchScheduler;
   dispatch: Dispatch;
   delivery: LaneDelivery;
   transform: TransformContext;
-  labels: LaneLabels;
-  logger: Logger;
-  /** Notified when there may be new events to take, or free memory for the outputs of user code. */
-  work: Notifier;
   /** Decides for each event, by the current connections, whether to send, discard or refuse it. */
   decide(events: readonly LaneEvent[]): RouteDecision[];
   /**
@@ -36,8 +29,6 @@ export interface BatchLoopParts {
   isRecovering(): boolean;
   endRecovery(): void;
   isWaitingForSandbox(): boolean;
-  /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
-  fail(error: unknown): void;
 }
 
 const dispatchedAll = Promise.resolve(true);

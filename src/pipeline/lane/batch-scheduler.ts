@@ -4,13 +4,12 @@ import type { Clock, Notifier } from "../clock.ts";
 import { createRequeuedEvent } from "../dead-letters/letter-events.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
-import type { LaneBudget } from "../memory-budget.ts";
 import { forEachSource, type LaneEvent } from "../model/lane-event.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
-import type { BatchPace } from "./batch-pace.ts";
 import { BatchSize } from "./batch-size.ts";
+import type { LaneParts } from "./lane-context.ts";
 
 /**
  * Share of each batch that is kept for replayed events, even if new events could fill the batch.
@@ -22,10 +21,9 @@ const REPLAYS_FRACTION = 0.1;
  */
 const PLAIN_BATCH_EVENTS_MAX = 500;
 
-export interface BatchSchedulerParts {
+export interface BatchSchedulerParts extends Pick<LaneParts, "memory" | "work" | "pace"> {
   destinationId: string;
   reader: Pick<LaneReader, "take" | "recovering">;
-  memory: LaneBudget;
   /** Returns the user code that runs over the events, if any. */
   program(): LiveProgram | undefined;
   metrics: { histories: Pick<LaneMetrics["histories"], "get"> };
@@ -40,10 +38,7 @@ export interface BatchSchedulerParts {
    * processing. An id is removed once the ledger has deleted its letter.
    */
   requeuedIds: Set<string>;
-  /** Notified when there may be new events to take, or free memory for their outputs. */
-  work: Notifier;
   clock: Pick<Clock, "now" | "elapsed" | "sleep">;
-  pace: BatchPace;
   /** Notified when settings change or the delivery stops, which ends a wait for more events. */
   changed: Notifier;
 }

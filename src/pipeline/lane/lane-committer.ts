@@ -1,12 +1,8 @@
 import { assert } from "../../assert.ts";
-import type { Destination } from "../../catalog/model.ts";
-import type { Clock, Notifier } from "../clock.ts";
 import { createDeadLetter } from "../dead-letters/letter-events.ts";
-import type { LaneChange, LaneCommitSource, Ledger } from "../ledger/ledger.ts";
+import type { LaneChange, LaneCommitSource } from "../ledger/ledger.ts";
 import type { SettledLetter } from "../ledger/settle-requeued.ts";
 import { DOWN_MS_MIN, LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
-import type { LiveTail } from "../live-tail.ts";
-import type { LaneBudget } from "../memory-budget.ts";
 import type { StoredLetter } from "../model/dead-letter.ts";
 import {
   type EventOutcome,
@@ -15,18 +11,9 @@ import {
   type Origin,
   type Output,
 } from "../model/lane-event.ts";
-import {
-  type DeliveryIntent,
-  type FailureRecord,
-  isStored,
-  type LaneRecord,
-} from "../model/lane-record.ts";
-import type { HealthLogger } from "../monitoring/health-logger.ts";
-import type { LaneLabels } from "../monitoring/lane-gauges.ts";
-import type { LaneMetrics } from "../monitoring/metrics.ts";
-import type { LaneReader } from "../reading/lane-reader.ts";
-import type { LatestOutcomes } from "../recent/latest-outcomes.ts";
+import { type DeliveryIntent, isStored, type LaneRecord } from "../model/lane-record.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
+import type { LaneParts } from "./lane-context.ts";
 
 /**
  * Milliseconds between the first outcome (such as a delivered event) and the commit that writes it,
@@ -63,27 +50,8 @@ interface PendingCommit {
   replayLows: ReturnType<LaneReplays["lows"]>;
 }
 
-export interface LaneCommitterParts {
-  ledger: Pick<Ledger, "lane" | "schedule" | "isShared">;
-  metrics: Pick<LaneMetrics, "events" | "histories">;
-  liveTail: Pick<LiveTail, "publishOutcomes">;
-  latestOutcomes: Pick<LatestOutcomes, "add">;
-  clock: Pick<Clock, "now">;
-  labels: LaneLabels;
-  health: HealthLogger;
-  reader: LaneReader;
+export interface LaneCommitterParts extends LaneParts {
   replays: LaneReplays;
-  memory: LaneBudget;
-  retryWindowMs: number;
-  /** Whether the lane runs. A lane delivers the events of one destination. */
-  isRunning(): boolean;
-  /** The failures that are stored for a restart; see `DestinationClient.failureRecord`. */
-  failureRecord(): FailureRecord;
-  destination(): Destination;
-  /** Notified when the lane may have events to take, or memory to take them. */
-  work: Notifier;
-  /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
-  fail(error: unknown): void;
 }
 
 /**

@@ -66,23 +66,25 @@ export class Lane implements LaneCommitSource {
   }
 
   get gauges(): LaneGauges {
-    const { failure, ...state } = this.#active?.state ?? idle;
+    const active = this.#active;
+    const { failure, refusal, lastFailure } = active?.delivery.client ?? {};
     return {
-      ...state,
       labels: this.#labels,
       workspace: this.destination.workspaceId,
       // Events that have settled and are not on disk yet count too.
-      lagSeconds: () => Math.max(state.lagSeconds(), this.#secondsBehind),
+      lagSeconds: () => Math.max(active?.lagSeconds ?? 0, this.#secondsBehind),
       lagEvents: () => Math.max(this.#reader.lagEvents(), this.#active?.uncommitted ?? 0),
+      isWaitingForSandbox: () => active?.isWaitingForSandbox ?? false,
       sourceIds: () => this.#routes.connections.map(({ sourceId }) => sourceId),
       failure: this.#failure ?? failure,
-      lastFailure: state.lastFailure ?? this.#past?.lastFailure,
+      refusal,
+      lastFailure: lastFailure ?? this.#past?.lastFailure,
     };
   }
 
   durableLow(log: string): number | undefined {
     const low = this.#reader.durableLow(log);
-    return low && Math.min(low, this.#active?.durableLowOfReplays(log) ?? low);
+    return low && Math.min(low, this.#active?.replays.durableLow(log) ?? low);
   }
 
   /** The reader of a resting lane, if there may be unread records for it; else undefined. */
@@ -121,9 +123,9 @@ export class Lane implements LaneCommitSource {
     if (resting === undefined) return;
     this.#reader = resting;
     this.#active = undefined;
-    this.#past = active.past;
+    this.#past = active.delivery.client.past;
     // From here on, this lane writes its read positions.
-    active.discard();
+    active.committer.discard();
     this.#closing = active
       .stop()
       .catch((err) => logger.error({ ...this.#labels, err }, "idle lane failed to stop"));
@@ -131,7 +133,7 @@ export class Lane implements LaneCommitSource {
 
   /** Writes the read position even without new outcomes, so that the log can be trimmed. */
   checkpoint(): void {
-    if (this.#active !== undefined) this.#active.checkpoint();
+    if (this.#active !== undefined) this.#active.committer.schedule();
     else if (!this.#isDiscarded) this.context.ledger.schedule(this);
   }
 
@@ -151,7 +153,7 @@ export class Lane implements LaneCommitSource {
     if (this.#active !== undefined) {
       this.#active.update(destination);
       // A restart must not restore the failure of the former config.
-      this.#active.checkpoint();
+      this.#active.committer.schedule();
     } else {
       const resting = this.#restingReader(reader.record(), (log) => reader.durableLow(log));
       if (resting !== undefined) this.#reader = resting;
@@ -183,7 +185,7 @@ export class Lane implements LaneCommitSource {
   }
 
   abort(): void {
-    this.#active?.abort();
+    this.#active?.delivery.client.abort();
   }
 
   /**
@@ -228,7 +230,7 @@ export class Lane implements LaneCommitSource {
 
   #discard(): void {
     this.#isDiscarded = true;
-    this.#active?.discard();
+    this.#active?.committer.discard();
     this.abort();
   }
 
@@ -284,11 +286,3 @@ export class Lane implements LaneCommitSource {
     });
   }
 }
-
-const idle: ActiveLane["state"] = {
-  lagSeconds: () => 0,
-  isWaitingForSandbox: () => false,
-  failure: undefined,
-  refusal: undefined,
-  lastFailure: undefined,
-};
