@@ -1,104 +1,49 @@
-import type { Live } from "../catalog/live.ts";
 import { TimeSlicer } from "../concurrency/time-slicer.ts";
-import type { DestinationKind } from "../destinations/destination.ts";
 import { timeOfRecord } from "../event/record.ts";
 import { MinuteCounters } from "../figures/minute-counters.ts";
-import type { FigureRow } from "../figures/row.ts";
-import type { Series } from "../figures/series.ts";
-import type { DurableRange, LogReader } from "../log/event-log.ts";
+import type { DurableRange } from "../log/event-log.ts";
 import type { Positions } from "../log/positions.ts";
 import type { TimeOf } from "../log/time-search.ts";
-import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import type { Sandbox } from "../sandbox/guest-sandbox.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { DeadLetterBounds } from "./dead-letters/letter-retention.ts";
 import { BatchPace } from "./lane/batch-pace.ts";
+import type { LaneRegistryParts } from "./lane-registry.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { LiveTail, type RemoteTail, type TailSubscriptions } from "./live-tail.ts";
 import { MemoryBudget } from "./memory-budget.ts";
-import { type CodeLogFilter, type CodeLogLine, CodeLogs } from "./monitoring/code-logs.ts";
-import { addLag, minuteFigures, type PipelineFigures } from "./monitoring/lane-figures.ts";
+import { type CodeLogFilter, CodeLogs } from "./monitoring/code-logs.ts";
+import { pipelineFigures } from "./monitoring/lane-figures.ts";
 import { mergeGauges } from "./monitoring/lane-gauges.ts";
-import { type LaneStatus, laneStatus } from "./monitoring/lane-status.ts";
+import { laneStatus } from "./monitoring/lane-status.ts";
 import { createLaneMetrics } from "./monitoring/metrics.ts";
 import { TenantLabels } from "./monitoring/tenant-labels.ts";
 import { openPartition, type PartitionPipeline } from "./partition-pipeline.ts";
 import { HeldRecords, newerVersionWarning } from "./reading/held-records.ts";
 import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
-import { type LatestOutcome, LatestOutcomes, type RecentFilter } from "./recent/latest-outcomes.ts";
+import { LatestOutcomes, type RecentFilter } from "./recent/latest-outcomes.ts";
 import { repetitionSearch } from "./repetitions/repetition-search.ts";
 import { registerReplayMetrics } from "./replays/metrics.ts";
 import { createReplayJobs } from "./replays/replay-jobs.ts";
 import { createRetentionMetrics } from "./retention/metrics.ts";
 import { type Disk, noRetention, Retention, type RetentionBounds } from "./retention/retention.ts";
-import { eventOutcomes, type FoundOutcome } from "./search/event-outcomes.ts";
+import { eventOutcomes } from "./search/event-outcomes.ts";
 import { createSearch, type FoundEvent } from "./search/search.ts";
 
 /**
  * Delivers the events of the logs. For each destination, a lane reads, transforms and sends them.
  */
-export interface Pipeline {
-  /**
-   * Resolves with the end of each log: log name → a sequence number above all records that were
-   * acknowledged before the call. Rejects when the ends cannot be read.
-   */
-  logEnds(): Promise<Positions>;
-  /**
-   * Resolves once this node's dead letters and replay jobs show every change that any node
-   * acknowledged before the call.
-   */
-  current(): Promise<void>;
-  deadLetters: DeadLetters;
-  replays: ReturnType<typeof createReplayJobs>;
+export interface Pipeline extends Omit<PipelineHost, "open" | "liveTail"> {
   liveTail: TailSubscriptions;
-  /**
-   * Finds the latest `eventsMax` events in this node's memory that match `filter`, and returns all
-   * their outcomes; see `LatestOutcomes.list`.
-   */
-  latestOutcomes(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[];
-  /** Finds events that the logs still hold. */
-  search: ReturnType<typeof createSearch>;
-  /** Resolves with each event's outcomes at the destinations connected to its source. */
-  outcomes(workspaceId: string, events: readonly FoundEvent[]): Promise<FoundOutcome[][]>;
-  /** Returns this node's latest `log(...)` lines of published code that match, newest first. */
-  codeLogs(workspaceId: string, filter: CodeLogFilter, limit: number): CodeLogLine[];
-  /** Status of the delivery to a destination; undefined when nothing is delivered to it. */
-  status(destinationId: string): LaneStatus | undefined;
-  figures: PipelineFigures;
-  /**
-   * Resolves with the total size of all event logs, and the time of receipt of their oldest event
-   * in milliseconds since the epoch. The time is undefined when the logs are empty.
-   */
-  keptEvents(): Promise<{ bytes: number; oldestAt: number | undefined }>;
-  /** Returns one sentence for each problem of the deliveries that the operator can solve. */
-  warnings(): string[];
-  /** Waits for running deliveries, for a limited time, then stores their progress and stops. */
-  close(): Promise<void>;
 }
 
 /** A pipeline whose partitions (each the events of some users) open and close while it runs. */
-export interface PipelineHost extends Pipeline {
-  /**
-   * Opens a partition and starts its deliveries. They read the logs of `readers` and store their
-   * progress in `ledger`.
-   */
-  open(ledger: Ledger, readers: PipelineHostParts["readers"]): PartitionPipeline;
-}
+export type PipelineHost = ReturnType<typeof createPipelineHost>;
 
-export interface PipelineHostParts {
-  /**
-   * The live connections and user code of the catalog. The pipeline polls it for changed
-   * connections, and reads the user code for each batch.
-   */
-  live: Live;
-  sandbox: Sandbox;
-  /** Log name → reader, for all logs, for search and metrics. More may be added later. */
-  readers: ReadonlyMap<string, LogReader>;
-  decode: SharedReaderParts["decode"];
-  eventOf: SharedReaderParts["eventOf"];
-  kinds: ReadonlyMap<string, DestinationKind>;
+export interface PipelineHostParts
+  extends Omit<SharedReaderParts, "metrics">,
+    Pick<LaneRegistryParts, "live" | "sandbox" | "kinds" | "isOnHold" | "catalogCurrent"> {
   /**
    * Returns the ledgers (the stores of delivery progress) of all partitions, including those that
    * run on other nodes. The pipeline does not close them.
@@ -109,10 +54,6 @@ export interface PipelineHostParts {
    * records may be of any source. Returns a function that removes the listener.
    */
   onDurable(listener: (range?: DurableRange) => void): () => void;
-  /** Whether all deliveries are on hold; see `LaneRegistryParts.isOnHold`. */
-  isOnHold?(): boolean;
-  /** Waits until `live` is up to date; see `LaneRegistryParts.catalogCurrent`. */
-  catalogCurrent?(): Promise<void>;
   /** Age in milliseconds at which an event that cannot be delivered becomes a dead letter. */
   retryWindowMs: number;
   /** Limits above which the oldest dead letters are deleted. Absent: no limits. */
@@ -123,8 +64,9 @@ export interface PipelineHostParts {
    */
   remoteTail?: RemoteTail;
   /**
-   * Reads the current ends of the logs; see `Pipeline.logEnds`. Absent: the ends that the log
-   * readers know are used.
+   * Reads the current ends of the logs: log name → a sequence number above all records that were
+   * acknowledged before the call. Rejects when the ends cannot be read. Absent: the ends that the
+   * log readers know are used.
    */
   logEnds?(): Promise<Positions>;
   /** Limits up to which the logs keep events that were delivered. Absent: they keep none. */
@@ -135,7 +77,6 @@ export interface PipelineHostParts {
   disk?(): Disk;
   /** Counts of stored and repeated events by source. Absent: they are not counted. */
   received?: MinuteCounters;
-  logger: Logger;
   metrics: Metrics;
   /**
    * Whether metrics have labels with ids and names of workspaces, destinations and code. The
@@ -146,7 +87,7 @@ export interface PipelineHostParts {
 }
 
 /** Creates a pipeline without partitions; `open` adds them. */
-export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
+export function createPipelineHost(parts: PipelineHostParts) {
   const { live, logger, ledgers, clock = systemClock } = parts;
   const { deadLetterBounds = { countMax: 0, ageMsMax: 0 } } = parts;
   /** Open partition → ledger of this partition. */
@@ -172,17 +113,12 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
     workspaceOf: (id: string) => gaugesOf(id)?.workspace ?? live.destination(id)?.workspaceId,
     workspaceOfSource: (id: string) => live.sourceById(id)?.workspaceId,
   };
-  const lagSlicer = new TimeSlicer();
   const laneSlices = new TimeSlicer();
   const logs = new SharedReader({ ...parts, metrics });
   const partitionLogs = { keys: () => partitions.keys().flatMap((partition) => partition.logs()) };
   const overrideMembers = [...parts.kinds.values()].flatMap((kind) => kind.overrideMembers ?? []);
-  const liveTail = new LiveTail(
-    logs.subset(partitionLogs),
-    live,
-    parts.remoteTail,
-    overrideMembers,
-  );
+  const tailed = logs.subset(partitionLogs);
+  const liveTail = new LiveTail(tailed, live, parts.remoteTail, overrideMembers);
   const latestOutcomes = new LatestOutcomes(live, clock, overrideMembers);
   const codeLogs = new CodeLogs(clock);
   const { timeOf = timeOfRecord, retentionBounds = noRetention } = parts;
@@ -202,15 +138,15 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
   };
 
   return {
-    open(ledger, readers) {
+    /** Opens a partition. It reads the logs of `readers` and stores its progress in `ledger`. */
+    open(ledger: Ledger, readers: PipelineHostParts["readers"]): PartitionPipeline {
       const retention = new Retention({
+        ...parts,
         bounds: retentionBounds,
         readers,
         allReaders: parts.readers,
         timeOf,
         clock,
-        logger,
-        disk: parts.disk,
         onGivenUp: (bytes) => kept.givenUp.inc(bytes),
       });
       const repetitions = searchRepetitions(ledger, readers);
@@ -244,30 +180,36 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
       };
     },
     logEnds,
+    /**
+     * Resolves once this node's dead letters and replay jobs show every change that any node
+     * acknowledged before the call.
+     */
     async current() {
       await Promise.all(ledgers().map((ledger) => ledger.current()));
     },
     replays: createReplayJobs({ ...parts, timeOf, logEnds, wake, clock }),
     deadLetters: new DeadLetters(ledgers, wake, clock.now, overrideMembers),
     liveTail,
-    latestOutcomes: (...question) => latestOutcomes.list(...question),
+    /** Returns outcomes of the latest events in this node's memory; see `LatestOutcomes.list`. */
+    latestOutcomes: (workspaceId: string, filter: RecentFilter, eventsMax: number) =>
+      latestOutcomes.list(workspaceId, filter, eventsMax),
     search: createSearch({ ...parts, clock }),
-    outcomes: (workspaceId, events) => eventOutcomes({ live, ledgers }, workspaceId, events),
-    codeLogs: (workspaceId, filter, limit) => codeLogs.list(workspaceId, filter, limit),
-    status(destinationId) {
+    /** Resolves with each event's outcomes at the destinations connected to its source. */
+    outcomes: (workspaceId: string, events: readonly FoundEvent[]) =>
+      eventOutcomes({ live, ledgers }, workspaceId, events),
+    /** Returns this node's latest `log(...)` lines of published code that match, newest first. */
+    codeLogs: (workspaceId: string, filter: CodeLogFilter, limit: number) =>
+      codeLogs.list(workspaceId, filter, limit),
+    /** Status of the delivery to a destination; undefined when nothing is delivered to it. */
+    status(destinationId: string) {
       const lane = gaugesOf(destinationId);
       return lane && laneStatus(lane, { clock, metrics });
     },
-    figures: {
-      minute: (at) => minuteFigures(figureSources, at),
-      async lag() {
-        const rows = new Map<Series, FigureRow>();
-        await lagSlicer.each([...gauges.lanes()], (lane) => addLag(rows, lane));
-        return rows;
-      },
-    },
-    keptEvents: () => kept.keptEvents(),
+    figures: pipelineFigures(figureSources, gauges.lanes),
+    keptEvents: kept.keptEvents,
+    /** Returns one sentence for each problem of the deliveries that the operator can solve. */
     warnings: () => newerVersionWarning([...gauges.heldLogs()]),
+    /** Waits for running deliveries, for a limited time, then stores their progress and stops. */
     async close() {
       stopListening();
       await Promise.all(partitions.keys().map((partition) => partition.close()));

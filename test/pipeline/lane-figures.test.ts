@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { MinuteCounters } from "../../src/figures/minute-counters.ts";
-import { DELIVERED, type FigureRow, RECEIVED, REPEATED } from "../../src/figures/row.ts";
-import { connectionSeries, type Series, seriesOf } from "../../src/figures/series.ts";
-import { addLag, minuteFigures } from "../../src/pipeline/monitoring/lane-figures.ts";
+import { DELIVERED, RECEIVED, REPEATED } from "../../src/figures/row.ts";
+import { connectionSeries, seriesOf } from "../../src/figures/series.ts";
+import { pipelineFigures } from "../../src/pipeline/monitoring/lane-figures.ts";
 import type { LaneGauges } from "../../src/pipeline/monitoring/lane-gauges.ts";
 import { LaneHistories } from "../../src/pipeline/monitoring/lane-history.ts";
 
@@ -32,7 +32,8 @@ test("a minute has the outcomes of each item, and received events once for a sou
     workspaceOf: (id: string) => (id === "deleted" ? undefined : "w"),
     workspaceOfSource: (id: string) => (id === "deleted" ? undefined : "w"),
   };
-  expect(Object.fromEntries(minuteFigures(sources, at))).toEqual({
+  const { minute } = pipelineFigures(sources, () => []);
+  expect(Object.fromEntries(minute(at))).toEqual({
     [seriesOf("destination", "a")]: [7, 3, 1, 2],
     [seriesOf("destination", "b")]: [5, 4],
     [seriesOf("workspace", "w")]: [6, 7, 1, 2],
@@ -43,11 +44,10 @@ test("a minute has the outcomes of each item, and received events once for a sou
     [connection("s", "b")]: [5, 4],
     [seriesOf("transformation", "code")]: [0, 9],
   });
-  expect(minuteFigures(sources, at - 60_000).size).toBe(0);
+  expect(minute(at - 60_000).size).toBe(0);
 });
 
-test("the lag of lanes adds up in events, and is the longest in whole seconds", () => {
-  const rows = new Map<Series, FigureRow>();
+test("the lag of lanes adds up in events, and is the longest in whole seconds", async () => {
   const lane = (destination: string, events: number, seconds: number) =>
     ({
       labels: { destination },
@@ -57,7 +57,7 @@ test("the lag of lanes adds up in events, and is the longest in whole seconds", 
       sourceIds: () => ["s"],
     }) as unknown as LaneGauges;
   const lagging = [lane("a", 3, 7.2), lane("b", 4, 2), lane("none", 0, 9)];
-  for (const it of lagging) addLag(rows, it);
+  const rows = await pipelineFigures({} as never, () => lagging).lag();
   const lag = (events: number, seconds: number) => [0, 0, 0, 0, 0, events, seconds];
   expect(Object.fromEntries(rows)).toEqual({
     [seriesOf("destination", "a")]: lag(3, 8),

@@ -1,3 +1,4 @@
+import { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { MinuteCounters } from "../../figures/minute-counters.ts";
 import {
   DELIVERED,
@@ -12,20 +13,6 @@ import { connectionSeries, type Series, seriesOf } from "../../figures/series.ts
 import type { LaneGauges } from "./lane-gauges.ts";
 import type { LaneHistories } from "./lane-history.ts";
 
-/** Counts and lags that are stored as figures (statistics) of destinations, sources and so on. */
-export interface PipelineFigures {
-  /**
-   * Returns a row of counts for each series (destination, source, …), for the minute that began at
-   * the time `at`.
-   */
-  minute(at: number): Map<Series, FigureRow>;
-  /**
-   * Resolves with a row for each series whose events wait for delivery. The rows hold only this
-   * lag.
-   */
-  lag(): Promise<Map<Series, FigureRow>>;
-}
-
 export interface FigureSources {
   histories: LaneHistories;
   /** Transformation id → counts of the events over which its code has run. */
@@ -39,11 +26,31 @@ export interface FigureSources {
 }
 
 /**
+ * Returns the functions that read the counts and lags that are stored as figures (statistics) of
+ * destinations, sources and so on.
+ */
+export function pipelineFigures(sources: FigureSources, lanes: () => Iterable<LaneGauges>) {
+  const slicer = new TimeSlicer();
+  return {
+    minute: (at: number) => minuteFigures(sources, at),
+    /**
+     * Resolves with a row for each series whose events wait for delivery. The rows hold only this
+     * lag.
+     */
+    async lag() {
+      const rows = new Map<Series, FigureRow>();
+      await slicer.each([...lanes()], (lane) => addLag(rows, lane));
+      return rows;
+    },
+  };
+}
+
+/**
  * Returns a row of this node's counts for each series, for the minute that began at the time `at`.
  * The row of a source or a workspace sums up the outcomes at all of its destinations, but counts
  * each received event once.
  */
-export function minuteFigures(sources: FigureSources, at: number): Map<Series, FigureRow> {
+function minuteFigures(sources: FigureSources, at: number): Map<Series, FigureRow> {
   const { histories, runs, received } = sources;
   const rows = new Map<Series, FigureRow>();
   for (const [destinationId, { counters, sources: bySource }] of histories.minute(at)) {
@@ -73,7 +80,7 @@ export function minuteFigures(sources: FigureSources, at: number): Map<Series, F
  * Adds the lag of a lane (a destination's delivery) to the rows of its destination, workspace,
  * sources and connections.
  */
-export function addLag(rows: Map<Series, FigureRow>, lane: LaneGauges): void {
+function addLag(rows: Map<Series, FigureRow>, lane: LaneGauges): void {
   const events = lane.lagEvents();
   if (events === 0) return;
   const destinationId = lane.labels.destination;

@@ -53,6 +53,10 @@ export function createRetentionMetrics(
     registers,
   }).set(bounds.bytesMax);
   return {
+    /**
+     * Resolves with the total size of all event logs, and the time of receipt of their oldest event
+     * in milliseconds since the epoch. The time is undefined when the logs are empty.
+     */
     keptEvents: async () => ({ bytes: keptBytes(), oldestAt: await oldestAt() }),
     givenUp: new Counter({
       name: "pixelmill_events_given_up_bytes_total",
