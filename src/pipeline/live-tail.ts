@@ -1,9 +1,8 @@
 import type { Live } from "../catalog/live.ts";
 import type { Destination } from "../catalog/model.ts";
 import type { ShownAnswer } from "../destinations/answers/receiver-answer.ts";
-import { type LogInput, parseFromNode, parseJsonOrText } from "./model/input-event.ts";
+import { type LogInput, parseFromNode, parseJsonOrText, shownOutput } from "./model/input-event.ts";
 import type { EventOutcome, Output } from "./model/lane-event.ts";
-import { shownOutput } from "./model/shown-event.ts";
 import type { LogSet } from "./reading/shared-reader.ts";
 
 /** A message to viewers of the live tail: an event was received, or got its final outcome. */

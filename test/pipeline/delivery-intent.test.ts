@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createDeliveryIntent } from "../../src/pipeline/delivering/delivery-intent.ts";
+import { createDeliveryIntent } from "../../src/pipeline/delivering/batching-queue.ts";
 import type { Output } from "../../src/pipeline/model/lane-event.ts";
 
 const now = Date.UTC(2026, 10, 27, 12, 34, 56, 789);

@@ -4,8 +4,7 @@ import type { LiveProgram } from "../../src/catalog/live.ts";
 import { MINUTE_MS, MinuteCounters } from "../../src/figures/minute-counters.ts";
 import type { ReplayJob } from "../../src/pipeline/model/replay-job.ts";
 import type { LaneGauges } from "../../src/pipeline/monitoring/lane-gauges.ts";
-import { createLaneTotals } from "../../src/pipeline/monitoring/lane-totals.ts";
-import { createLaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
+import { createLaneMetrics, createLaneTotals } from "../../src/pipeline/monitoring/metrics.ts";
 import { TenantLabels } from "../../src/pipeline/monitoring/tenant-labels.ts";
 import {
   createTransformationMetrics,

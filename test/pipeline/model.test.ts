@@ -7,9 +7,13 @@ import {
   fullRefusal,
   withAttempt,
 } from "../../src/pipeline/model/attempt.ts";
-import { eventKey } from "../../src/pipeline/model/event-key.ts";
 import { EventList } from "../../src/pipeline/model/event-list.ts";
-import { parseFromNode, parseJsonOrText } from "../../src/pipeline/model/input-event.ts";
+import {
+  eventKey,
+  parseFromNode,
+  parseJsonOrText,
+  shownOutput,
+} from "../../src/pipeline/model/input-event.ts";
 import {
   createOutput,
   forEachSource,
@@ -17,8 +21,7 @@ import {
   outputBytes,
 } from "../../src/pipeline/model/lane-event.ts";
 import { noCounts, pendingLetters } from "../../src/pipeline/model/replay-job.ts";
-import { shownOutput } from "../../src/pipeline/model/shown-event.ts";
-import { OutcomeList } from "../../src/pipeline/recent/outcome-list.ts";
+import { OutcomeList } from "../../src/pipeline/recent/latest-outcomes.ts";
 import { RECENT_EVENTS_MAX } from "../../src/settings/limits.ts";
 import { laneEvent } from "./doubles.ts";
 

@@ -10,9 +10,8 @@ import type {
   LetterScanResult,
   StoredLetter,
 } from "../model/dead-letter.ts";
-import { parseJsonOrText } from "../model/input-event.ts";
+import { parseJsonOrText, shownOutput } from "../model/input-event.ts";
 import type { LetterJob } from "../model/replay-job.ts";
-import { shownOutput } from "../model/shown-event.ts";
 
 /** Maximum number of dead letter groups that one call of `groups` reads from each ledger. */
 const GROUPS_READ_MAX = 10_000;

@@ -1,14 +1,15 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { LiveProgram } from "../../catalog/live.ts";
+import { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { DeliveryResult } from "../../destinations/destination.ts";
 import { MinuteCounters } from "../../figures/minute-counters.ts";
 import type { Metrics } from "../../observe/metrics.ts";
+import { recentResult } from "../../observe/recent-result.ts";
 import type { ProgramOutcome } from "../../sandbox/program.ts";
 import { FIGURE_COUNTERS_MAX } from "../../settings/limits.ts";
 import type { EventOutcome } from "../model/lane-event.ts";
 import type { LaneGauges, LaneLabels } from "./lane-gauges.ts";
 import { LaneHistories } from "./lane-history.ts";
-import { createLaneTotals, type LaneTotal } from "./lane-totals.ts";
 import { TenantLabels } from "./tenant-labels.ts";
 import { createTransformationMetrics, recordRunFigures } from "./transformation-metrics.ts";
 
@@ -32,6 +33,54 @@ interface GaugeSources {
    * of pixelmill can read.
    */
   heldLogs(): Iterable<string>;
+}
+
+/**
+ * Current state of all lanes (deliveries to destinations) that have the same metric labels. Lags
+ * are combined, `lagEvents` as a sum and `lagSeconds` as the maximum.
+ */
+interface LaneTotal {
+  /**
+   * Labels of the lanes' metrics. `letterLabels` has the labels of the metrics about their dead
+   * letters.
+   */
+  labels: Record<string, string>;
+  letterLabels: Record<string, string>;
+  lagEvents: number;
+  lagSeconds: number;
+  isWaitingForSandbox: boolean;
+}
+
+/**
+ * Creates a function that combines the state of all lanes with equal metric labels. Because there
+ * may be thousands of lanes, the function lets other work run in between, and concurrent calls
+ * share one result.
+ */
+export function createLaneTotals(
+  lanes: () => Iterable<LaneGauges>,
+  tenants: TenantLabels,
+): () => Promise<readonly LaneTotal[]> {
+  const slicer = new TimeSlicer();
+  return recentResult(0, async () => {
+    const totals = new Map<string, LaneTotal>();
+    const add = (lane: LaneGauges) => {
+      const labels = tenants.shown({ ...lane.labels });
+      const key = labels.destination ?? `kind ${lane.labels.kind}`;
+      const before = totals.get(key);
+      totals.set(key, {
+        labels,
+        letterLabels:
+          labels.destination === undefined
+            ? {}
+            : { workspace: lane.workspace, destination: labels.destination },
+        lagEvents: (before?.lagEvents ?? 0) + lane.lagEvents(),
+        lagSeconds: Math.max(before?.lagSeconds ?? 0, lane.lagSeconds()),
+        isWaitingForSandbox: before?.isWaitingForSandbox || lane.isWaitingForSandbox(),
+      });
+    };
+    await slicer.each([...lanes()], add);
+    return [...totals.values()];
+  });
 }
 
 function createGauges(
@@ -108,6 +157,8 @@ function createGauges(
 
 function createCounters(registry: Metrics, tenants: TenantLabels) {
   const registers = [registry];
+  const histogram = (name: string, help: string) =>
+    new Histogram({ name, help, labelNames: ["kind"] as const, buckets, registers });
   return {
     events: tenants.counter(
       new Counter({
@@ -133,20 +184,14 @@ function createCounters(registry: Metrics, tenants: TenantLabels) {
         registers,
       }),
     ),
-    deliverySeconds: new Histogram({
-      name: "pixelmill_delivery_seconds",
-      help: "Time of one delivery attempt, by the destination's kind",
-      labelNames: ["kind"] as const,
-      buckets,
-      registers,
-    }),
-    transformSeconds: new Histogram({
-      name: "pixelmill_transform_seconds",
-      help: "Time of one batch in the sandbox, by the destination's kind",
-      labelNames: ["kind"] as const,
-      buckets,
-      registers,
-    }),
+    deliverySeconds: histogram(
+      "pixelmill_delivery_seconds",
+      "Time of one delivery attempt, by the destination's kind",
+    ),
+    transformSeconds: histogram(
+      "pixelmill_transform_seconds",
+      "Time of one batch in the sandbox, by the destination's kind",
+    ),
     deadLettersDropped: tenants.counter(
       new Counter({
         name: "pixelmill_dead_letters_dropped_total",

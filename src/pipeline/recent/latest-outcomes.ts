@@ -12,20 +12,30 @@ import {
   RECENT_EVENTS_PER_SECOND_MAX,
 } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
-import { eventKey } from "../model/event-key.ts";
+import { eventKey, type InputEvent, shownOutput } from "../model/input-event.ts";
 import type { EventOutcome, Output } from "../model/lane-event.ts";
-import { shownOutput } from "../model/shown-event.ts";
-import { type FinalOutcome, type KeptOutcome, OutcomeList } from "./outcome-list.ts";
-import { SharedBytes } from "./shared-bytes.ts";
+import { SharedBytes, type Trimmable } from "./shared-bytes.ts";
+
+type FinalOutcome = Exclude<EventOutcome["kind"], "discarded">;
+
+/** The final outcome of an event at a destination, as it is kept in memory. */
+interface KeptOutcome extends Pick<InputEvent, "sourceId" | "messageId" | "receivedAt"> {
+  at: number;
+  /**
+   * The event as user code made it for the destination, or as received if no code changed it, as
+   * JSON. Undefined when it was too long.
+   */
+  json: Uint8Array | undefined;
+  /** The event as received, as JSON; undefined when equal to `json` or too long to be kept. */
+  received: Uint8Array | undefined;
+  reason?: string;
+  response?: ShownAnswer;
+}
 
 /** The final outcome of an event at a destination, with the event before and after user code. */
-export interface LatestOutcome {
-  messageId: string;
-  sourceId: string;
+export interface LatestOutcome extends Omit<KeptOutcome, "json" | "received"> {
   destinationId: string;
   outcome: FinalOutcome;
-  receivedAt: number;
-  at: number;
   /**
    * The event as received, as JSON text. Absent when the received event, or the event after user
    * code, has more than `RECENT_EVENT_BYTES_MAX` bytes.
@@ -36,8 +46,6 @@ export interface LatestOutcome {
    * changed it. Absent when `received` is absent.
    */
   event?: string;
-  reason?: string;
-  response?: ShownAnswer;
 }
 
 /** Selects the events that a caller of `list` wants. An absent condition matches every event. */
@@ -172,4 +180,37 @@ function keptOutcome(
       ...(outcome.response && { response: outcome.response }),
     }),
   };
+}
+
+/** Approximate bytes of memory that one `KeptOutcome` takes besides its JSON and its strings. */
+const OVERHEAD_BYTES = 600;
+
+/** The latest events with one outcome at one destination, oldest first. */
+export class OutcomeList implements Trimmable {
+  readonly outcomes: KeptOutcome[] = [];
+  bytes = 0;
+
+  constructor(
+    readonly outcome: FinalOutcome,
+    readonly destinationId: string,
+  ) {}
+
+  push(outcome: KeptOutcome): void {
+    this.outcomes.push(outcome);
+    this.bytes += sizeOf(outcome);
+    if (this.outcomes.length > RECENT_EVENTS_MAX) this.#shift();
+  }
+
+  trimTo(bytesMax: number): void {
+    while (this.bytes > bytesMax) this.#shift();
+  }
+
+  #shift(): void {
+    this.bytes -= sizeOf(this.outcomes.shift()!);
+  }
+}
+
+function sizeOf({ json, received, messageId, reason = "", response }: KeptOutcome): number {
+  const chars = messageId.length + reason.length + (response?.body?.length ?? 0);
+  return (json?.length ?? 0) + (received?.length ?? 0) + OVERHEAD_BYTES + 2 * chars;
 }

@@ -3,7 +3,7 @@ import type { Connection } from "../../catalog/model.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { LAST_KEY } from "../ledger/letter-keys.ts";
 import type { RepetitionRow } from "../ledger/repetition-table.ts";
-import { eventKey } from "../model/event-key.ts";
+import { eventKey } from "../model/input-event.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 import { covers } from "../model/routes.ts";
 import type { FoundEvent } from "./search.ts";

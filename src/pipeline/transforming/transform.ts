@@ -12,7 +12,7 @@ import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
 import { retryDelayMs } from "../delivering/retry.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
-import { eventKey } from "../model/event-key.ts";
+import { eventKey } from "../model/input-event.ts";
 import {
   createOutput,
   type EventOutcome,

@@ -1,4 +1,4 @@
-import { eventKey } from "../../../pipeline/model/event-key.ts";
+import { eventKey } from "../../../pipeline/model/input-event.ts";
 import type { LatestOutcome } from "../../../pipeline/recent/latest-outcomes.ts";
 import type { FoundOutcome } from "../../../pipeline/search/event-outcomes.ts";
 import type { FoundEvent } from "../../../pipeline/search/search.ts";
