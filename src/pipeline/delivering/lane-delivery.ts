@@ -3,27 +3,20 @@ import type { Destination } from "../../catalog/model.ts";
 import type { DestinationKind } from "../../destinations/destination.ts";
 import type { Clock } from "../clock.ts";
 import type { AttemptResult } from "../model/attempt.ts";
-import {
-  type EventOutcome,
-  type LaneEvent,
-  type Output,
-  zeroOutputCounts,
-} from "../model/lane-event.ts";
+import { type EventOutcome, type Output, zeroOutputCounts } from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
-import type { RouteDecision, Routes } from "../model/routes.ts";
 import { BatchingQueue, type BatchingQueueContext } from "./batching-queue.ts";
 import { DeliveryQueue, type DeliveryQueueContext } from "./delivery-queue.ts";
 import { DestinationClient, type DestinationClientParts } from "./destination-client.ts";
 import { UserGroups } from "./user-groups.ts";
 
-export interface LaneDeliveryParts extends DestinationClientParts {
+/** Members of `BatchingQueueContext` that a lane's delivery gets from the lane. */
+type LaneMembers = "retryWindowMs" | "refresh" | "isRunning" | "routes" | "decide" | "fail";
+
+export interface LaneDeliveryParts
+  extends DestinationClientParts,
+    Pick<BatchingQueueContext, LaneMembers> {
   clock: Clock;
-  retryWindowMs: number;
-  /** Applies changes of the catalog (destinations, connections, code) to the running deliveries. */
-  refresh(): void;
-  isRunning(): boolean;
-  routes(): Routes;
-  decide(event: LaneEvent): RouteDecision;
   /** Stores outcomes of events, and intents (name and event range) of batched deliveries. */
   committer: BatchingQueueContext["committer"] & {
     settle(outputs: readonly Output[], outcome: EventOutcome): void;
@@ -34,8 +27,6 @@ export interface LaneDeliveryParts extends DestinationClientParts {
    * none.
    */
   recovered: DeliveryIntent | undefined;
-  /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
-  fail(error: unknown): void;
 }
 
 /**
@@ -73,7 +64,12 @@ export class LaneDelivery {
     this.#queues = Array.from({ length: kind.concurrency }, () => new DeliveryQueue(context));
     this.#filled = this.#queues[0]!;
     if (kind.batchLimits === undefined) return;
-    this.batching = new BatchingQueue(this.#createBatchingContext(context), parts.recovered?.name);
+    const batchingContext: BatchingQueueContext = {
+      ...context,
+      batchLimits: () => this.client.batchLimits,
+      deliver: (outputs, name) => this.#deliver(outputs, name || undefined),
+    };
+    this.batching = new BatchingQueue(batchingContext, parts.recovered?.name);
   }
 
   /**
@@ -169,7 +165,7 @@ export class LaneDelivery {
     return result;
   }
 
-  #createContext(): DeliveryQueueContext {
+  #createContext(): DeliveryQueueContext & LaneDeliveryParts {
     return {
       ...this.#parts,
       settle: (outputs, outcome) => this.#settle(outputs, outcome),
@@ -183,17 +179,6 @@ export class LaneDelivery {
       },
       outputCounts: zeroOutputCounts(),
       failure: () => this.client.failure,
-    };
-  }
-
-  #createBatchingContext(context: DeliveryQueueContext): BatchingQueueContext {
-    const { clock, committer } = this.#parts;
-    return {
-      ...context,
-      clock,
-      committer,
-      batchLimits: () => this.client.batchLimits,
-      deliver: (outputs, name) => this.#deliver(outputs, name || undefined),
     };
   }
 }

@@ -4,14 +4,8 @@ import type { RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
 import { firstKeys, keyRange, type PairKey } from "./letter-keys.ts";
 import { letterChars, takeChars } from "./letter-tables.ts";
 
-/** Ids of the requeued dead letters that are being sent. A read does not return these letters. */
-export interface IdSet {
-  readonly size: number;
-  has(id: string): boolean;
-}
-
 /** Bounds of one read of requeued dead letters. */
-export interface RequeuedBounds {
+interface RequeuedBounds {
   charsMax?: number;
   /** Highest letter id to read; no bound when absent. */
   last?: string | undefined;
@@ -30,7 +24,7 @@ export class RequeuedLetters {
    * Destination id → where the next read starts: after the letter with the id `last`. That letter
    * and all letters before it are being sent, and their ids are in the set `inFlight`.
    */
-  readonly #skipped = new Map<string, { inFlight: IdSet; last: string }>();
+  readonly #skipped = new Map<string, { inFlight: ReadonlySet<string>; last: string }>();
 
   constructor(store: Store) {
     this.#letters = store.table(REQUEUED);
@@ -56,7 +50,7 @@ export class RequeuedLetters {
    */
   oldest(
     destinationId: string,
-    inFlight: IdSet,
+    inFlight: ReadonlySet<string>,
     count: number,
     { charsMax = Number.POSITIVE_INFINITY, last }: RequeuedBounds = {},
   ): RequeuedLetter[] {

@@ -1,5 +1,5 @@
 import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
-import type { FailureScope } from "../../destinations/destination.ts";
+import type { DeliveryResult } from "../../destinations/destination.ts";
 
 /** Why events were not delivered. It has no secrets, so it may be stored, logged and shown. */
 export interface FailureCause {
@@ -21,30 +21,24 @@ export interface FailedAttempt {
   status?: number;
 }
 
+type ResultOf<Kind extends DeliveryResult["kind"]> = Extract<DeliveryResult, { kind: Kind }>;
+
 /** The result of one attempt: a `DeliveryResult` without secrets. */
-export type AttemptResult =
-  | {
-      kind: "delivered";
-      refused?: ReadonlyMap<number, string>;
-      /**
-       * This attempt, as the dead letters of the refused events store it. Absent when no event was
-       * refused.
-       */
-      attempt?: FailedAttempt;
-    }
-  | ({ kind: "rejected"; attempt?: FailedAttempt } & FailureCause)
-  | ({
-      kind: "retry";
-      scope?: FailureScope;
-      afterMs?: number;
-      delivered?: ReadonlySet<number>;
-      attempt?: FailedAttempt;
-      /**
-       * Whether the destination's config changed during the attempt. The events are then sent again
-       * at once.
-       */
-      isOutdated?: boolean;
-    } & FailureCause);
+export type AttemptResult = {
+  /** This attempt, if it failed or if the receiver refused some of its events. */
+  attempt?: FailedAttempt;
+} & (
+  | ResultOf<"delivered">
+  | (Omit<ResultOf<"rejected">, "answer"> & FailureCause)
+  | (Omit<ResultOf<"retry">, "answer"> &
+      FailureCause & {
+        /**
+         * Whether the destination's config changed during the attempt. The events are then sent
+         * again at once.
+         */
+        isOutdated?: boolean;
+      })
+);
 
 /** Returns the cause if the receiver refused all `events` events of a delivery, else undefined. */
 export function fullRefusal(result: AttemptResult, events: number): FailureCause | undefined {

@@ -5,17 +5,14 @@ import type { InputEvent } from "./input-event.ts";
 import type { Routes } from "./routes.ts";
 
 /**
- * The log record that holds the event, and the connection or the replay job for which it was read.
+ * Where an event in delivery comes from: a log record that was read for a connection or for a
+ * replay job, or a requeued dead letter. It decides which progress is stored when the event has its
+ * final outcome: that of the log or of the dead letter.
  */
-export type LogOrigin =
+export type Origin =
   | { log: string; sequence: number; connectionId: string }
-  | { log: string; sequence: number; replayId: string };
-
-/**
- * Where an event in delivery comes from: a log record, or a requeued dead letter. It decides which
- * progress is stored when the event has its final outcome: that of the log or of the dead letter.
- */
-export type Origin = LogOrigin | { requeued: StoredLetter; jobId?: string | undefined };
+  | { log: string; sequence: number; replayId: string }
+  | { requeued: StoredLetter; jobId?: string | undefined };
 
 /**
  * Approximate bytes that an event takes in memory besides its text. If they were not counted, a

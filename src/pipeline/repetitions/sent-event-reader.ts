@@ -4,23 +4,15 @@ import {
   isNewerRecord,
   isRefusedRecord,
   type JsonRecord,
-  type LogEnd,
   sourceOfRecord,
 } from "../../event/record.ts";
 import { loadText, stringText } from "../../json/json-scanner.ts";
 import { ABSENT, memberSpans } from "../../json/member-names.ts";
 import type { LogReader, LogRecord } from "../../log/event-log.ts";
+import type { LogInput } from "../model/input-event.ts";
 
 /** An event with a messageId that its client made. */
-export interface SentEvent {
-  /** Sequence number of its record in the log. */
-  sequence: number;
-  sourceId: string;
-  messageId: string;
-  receivedAt: number;
-  /** Ends of the other event logs when the event arrived; see `PixelRecord.after`. */
-  after?: readonly LogEnd[] | undefined;
-}
+export type SentEvent = Omit<LogInput, "type" | "event">;
 
 const member = memberSpans(["messageId"]);
 

@@ -8,6 +8,7 @@ import type { Positions } from "../../log/positions.ts";
 import { positionAt } from "../../log/time-search.ts";
 import { SEARCH_ANSWER_BYTES_MAX, SEARCH_BYTES_MAX, SEARCH_MS_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
+import type { LogInput } from "../model/input-event.ts";
 import { ReverseScan } from "./reverse-scan.ts";
 
 /**
@@ -31,14 +32,10 @@ export interface SearchQuery extends EventQuery {
   rest?: Positions;
 }
 
-export interface FoundEvent {
-  /** Name of the log that has the event, and its sequence number there. */
+export interface FoundEvent
+  extends Pick<LogInput, "sequence" | "sourceId" | "receivedAt" | "messageId" | "event"> {
+  /** Name of the log that has the event. */
   log: string;
-  sequence: number;
-  sourceId: string;
-  receivedAt: number;
-  messageId: string;
-  event: BuiltEvent;
   /** Why the event was refused at its ingestion; absent for other events. */
   refused?: string;
 }
@@ -127,7 +124,8 @@ export function createSearch(parts: SearchParts) {
     });
     const page = new Page(query.limit);
     for (;;) {
-      const next = furthestBehind(logs);
+      // The log whose scan has come least far into the past.
+      const next = best(logs, (log) => (log.isDone ? undefined : log.reachedAt));
       const bound = next?.reachedAt ?? Number.NEGATIVE_INFINITY;
       let by = emit(logs, bound, page, shownEvent);
       if (by === undefined && next === undefined) {
@@ -218,10 +216,6 @@ function stopped(
     stopped: { by, rest },
     reachedAt: Number.isFinite(reachedAt) ? reachedAt : undefined,
   };
-}
-
-function furthestBehind(logs: readonly ReverseScan[]): ReverseScan | undefined {
-  return best(logs, (log) => (log.isDone ? undefined : log.reachedAt));
 }
 
 function withNewestHit(logs: readonly ReverseScan[]): ReverseScan | undefined {
