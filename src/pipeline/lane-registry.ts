@@ -202,14 +202,6 @@ export class LaneRegistry {
     await this.#removals.stop();
   }
 
-  #hasReplays(destinationId: string): boolean {
-    const { ledger } = this.parts;
-    return (
-      ledger.jobs.runningOf(destinationId).length > 0 ||
-      ledger.requeued.hasAtLeast(destinationId, 1)
-    );
-  }
-
   /** Updates the lanes of all destinations. Its cost grows with their number. */
   #updateAll(): void {
     const { live, ledger } = this.parts;
@@ -235,8 +227,11 @@ export class LaneRegistry {
 
   #replayLane(id: string): WantedLane {
     if (!this.#replaying.has(id)) return undefined;
-    const destination = this.parts.live.destination(id);
-    if (destination !== undefined && this.#hasReplays(id)) return { destination, connections: [] };
+    const { live, ledger } = this.parts;
+    const destination = live.destination(id);
+    const hasReplays = () =>
+      ledger.jobs.runningOf(id).length > 0 || ledger.requeued.hasAtLeast(id, 1);
+    if (destination !== undefined && hasReplays()) return { destination, connections: [] };
     this.#replaying.delete(id);
     return undefined;
   }

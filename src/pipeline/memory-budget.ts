@@ -143,9 +143,6 @@ export class MemoryBudget {
  * repeated if the server crashes while commits fail.
  */
 export class LaneBudget {
-  readonly workspace: WorkspaceUse;
-  readonly #budget: MemoryBudget;
-  readonly #bounds: LaneBounds;
   /** Events whose outcome is not on disk yet, in the order in which they were read. */
   readonly #events = new EventList();
   #unsettled = 0;
@@ -153,11 +150,11 @@ export class LaneBudget {
   bytes = 0;
   #isClosed = false;
 
-  constructor(budget: MemoryBudget, workspace: WorkspaceUse, bounds: LaneBounds) {
-    this.#budget = budget;
-    this.workspace = workspace;
-    this.#bounds = bounds;
-  }
+  constructor(
+    private readonly budget: MemoryBudget,
+    readonly workspace: WorkspaceUse,
+    private readonly bounds: LaneBounds,
+  ) {}
 
   /** Number of events whose outcome is not on disk yet. */
   get uncommitted(): number {
@@ -172,7 +169,7 @@ export class LaneBudget {
   get room(): { events: number; bytes: number } {
     // A lane that holds nothing may take one event, whatever the other lanes hold.
     const bytes = Math.max(this.#freeBytes, this.#events.size === 0 ? 1 : 0);
-    const { unsettledEvents, uncommittedEvents } = this.#bounds;
+    const { unsettledEvents, uncommittedEvents } = this.bounds;
     const unsettled = unsettledEvents - this.#unsettled;
     const uncommitted = uncommittedEvents - this.#events.size;
     return { events: bytes > 0 ? Math.min(unsettled, uncommitted) : 0, bytes };
@@ -230,7 +227,7 @@ export class LaneBudget {
     this.#dispatched -= events;
     this.workspace.dispatched -= events;
     assert(this.#dispatched >= 0, "A lane settles no more events than it dispatched");
-    if (this.workspace.dispatched === 0) this.#budget.notifyWaiting();
+    if (this.workspace.dispatched === 0) this.budget.notifyWaiting();
   }
 
   /** Frees the memory of events whose outcomes are now on disk. */
@@ -242,7 +239,7 @@ export class LaneBudget {
 
   /** Notifies `notifier` once when this lane may have free memory. */
   wait(notifier: Notifier): void {
-    this.#budget.wait(this, notifier);
+    this.budget.wait(this, notifier);
   }
 
   /**
@@ -250,7 +247,7 @@ export class LaneBudget {
    * lanes need memory.
    */
   onPressure(flush: () => void): void {
-    this.#budget.onPressure(this, flush);
+    this.budget.onPressure(this, flush);
   }
 
   /** Frees all memory of this lane. Later calls do not change the totals of all lanes. */
@@ -260,7 +257,7 @@ export class LaneBudget {
     this.#dispatched = 0;
     this.#add(-this.bytes);
     this.#isClosed = true;
-    this.#budget.closeLane(this);
+    this.budget.closeLane(this);
   }
 
   /** Number of bytes that this lane may still hold; 0 or negative when a limit is reached. */
@@ -268,10 +265,10 @@ export class LaneBudget {
     const { bytes } = this.workspace;
     const scale = this.bytes < LANE_HELD_BYTES_MIN ? 2 : 1;
     const ofWorkspace = scale * WORKSPACE_HELD_BYTES_MAX - bytes;
-    const ofAll = scale * LANES_HELD_BYTES_MAX - this.#budget.bytes;
+    const ofAll = scale * LANES_HELD_BYTES_MAX - this.budget.bytes;
     const ofMinimum = WORKSPACE_HELD_BYTES_MIN - bytes;
     const shared = Math.min(ofWorkspace, Math.max(ofAll, ofMinimum));
-    return Math.min(this.#bounds.bytes - this.bytes, shared);
+    return Math.min(this.bounds.bytes - this.bytes, shared);
   }
 
   #add(bytes: number): void {
@@ -279,6 +276,6 @@ export class LaneBudget {
     this.bytes += bytes;
     this.workspace.bytes += bytes;
     assert(this.bytes >= 0, "A lane holds no negative number of bytes");
-    this.#budget.add(bytes);
+    this.budget.add(bytes);
   }
 }

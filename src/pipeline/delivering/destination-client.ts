@@ -57,11 +57,9 @@ export interface DestinationClientParts {
  * destination at the first delivery, and opens it again after its config has changed.
  */
 export class DestinationClient {
-  readonly #labels: LaneLabels;
   readonly #abort = new AbortController();
   readonly #closing = new Set<Promise<void>>();
-  readonly #workspaceId: string;
-  #config: Record<string, unknown>;
+  #destination: Destination;
   #masking: AttemptMasking;
   #client: OpenClient | undefined;
   /** Whether the receiver has accepted an event with this config since the server was started. */
@@ -90,10 +88,8 @@ export class DestinationClient {
     private readonly parts: DestinationClientParts,
     readonly onRecovery: () => void,
   ) {
-    this.#labels = parts.labels;
-    this.#workspaceId = destination.workspaceId;
-    this.#config = destination.config;
-    this.#masking = new AttemptMasking(kind, this.#config);
+    this.#destination = destination;
+    this.#masking = new AttemptMasking(kind, destination.config);
     const { outageMs, refusedMs, reason = "All attempts failed" } = parts.earlierFailure;
     const known = { reason, at: Number.NEGATIVE_INFINITY, count: REFUSALS_MIN };
     if (outageMs !== undefined) this.failure = { ...this.#now(outageMs), ...known };
@@ -117,7 +113,7 @@ export class DestinationClient {
 
   /** Largest number of events in one delivery. */
   get batchSize(): number {
-    return this.kind.batchSize(this.#config);
+    return this.kind.batchSize(this.#destination.config);
   }
 
   /**
@@ -150,12 +146,13 @@ export class DestinationClient {
    * deliveries. For other kinds of destinations, both are 0.
    */
   get batchLimits(): BatchLimits {
-    return this.kind.batchLimits?.(this.#config) ?? { bytes: 0, ageMs: 0 };
+    return this.kind.batchLimits?.(this.#destination.config) ?? { bytes: 0, ageMs: 0 };
   }
 
-  update({ config }: Destination): void {
-    if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
-    this.#config = config;
+  update(destination: Destination): void {
+    const { config } = destination;
+    if (JSON.stringify(config) === JSON.stringify(this.#destination.config)) return;
+    this.#destination = destination;
     this.#masking = new AttemptMasking(this.kind, config);
     this.failure = undefined;
     this.lastFailure = undefined;
@@ -170,21 +167,21 @@ export class DestinationClient {
    * failure or a refusal becomes a retry.
    */
   async deliver(events: readonly Output[], name?: string): Promise<AttemptResult> {
-    const { clock, metrics, health } = this.parts;
-    const config = this.#config;
+    const { clock, metrics, health, labels } = this.parts;
+    const { config } = this.#destination;
     const started = performance.now();
     const masking = this.#masking;
     const delivery = await this.#attempt(events, name);
     const ms = performance.now() - started;
     const result = masking.shown(delivery, events, clock.now() - ms, ms);
     metrics.deliverySeconds.observe({ kind: this.kind.kind }, ms / 1_000);
-    metrics.attempts.inc({ ...this.#labels, verdict: result.kind });
+    metrics.attempts.inc({ ...labels, verdict: result.kind });
     // Attempts that a stop aborts say nothing about the receiver.
     if (result.kind === "retry" && this.#abort.signal.aborted) return result;
     health.recordAttempt(result);
-    const history = metrics.histories.get(this.#labels.destination);
+    const history = metrics.histories.get(labels.destination);
     history.recordAttempt(result.kind === "retry", ms, clock.now());
-    const isOutdated = config !== this.#config;
+    const isOutdated = config !== this.#destination.config;
     if (!isOutdated) this.#recordResult(result, events.length);
     return isOutdated && result.kind !== "delivered"
       ? { ...result, kind: "retry", isOutdated }
@@ -251,7 +248,7 @@ export class DestinationClient {
       return await client.destination.deliver(events, this.#abort.signal, name);
     } catch (error) {
       // A destination never throws: this is a fault of pixelmill, and the events wait for its end.
-      this.parts.logger.error({ ...this.#labels, err: error }, "delivery threw an error");
+      this.parts.logger.error({ ...this.parts.labels, err: error }, "delivery threw an error");
       return { kind: "retry", reason: "The delivery failed to run" };
     } finally {
       if (client !== undefined) {
@@ -263,7 +260,7 @@ export class DestinationClient {
 
   #open(): OpenClient {
     this.#client ??= {
-      destination: this.kind.open(this.#config, this.#workspaceId),
+      destination: this.kind.open(this.#destination.config, this.#destination.workspaceId),
       deliveries: 0,
       isRetired: false,
     };
@@ -288,7 +285,7 @@ export class DestinationClient {
     try {
       await destination.close();
     } catch (error) {
-      this.parts.logger.error({ ...this.#labels, err: error }, "destination failed to close");
+      this.parts.logger.error({ ...this.parts.labels, err: error }, "destination failed to close");
     }
   }
 }

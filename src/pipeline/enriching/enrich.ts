@@ -1,6 +1,6 @@
 import type { Live } from "../../catalog/live.ts";
 import { type SourceSettings, settingsOfSource } from "../../catalog/source-settings.ts";
-import { asBuffer, SPACE } from "../../json/bytes.ts";
+import { asBuffer, BRACE_OPEN, QUOTE, SPACE } from "../../json/bytes.ts";
 import { loadText, stringText } from "../../json/json-scanner.ts";
 import { ABSENT, memberSpans } from "../../json/member-names.ts";
 import type { BuiltEvent } from "../model/input-event.ts";
@@ -58,9 +58,6 @@ const USER_AGENT = 1;
 const GEO = 2;
 const IS_BOT = 3;
 const BOT = 4;
-
-const QUOTE = 0x22;
-const BRACE_OPEN = 0x7b;
 
 function enriched(
   event: BuiltEvent,

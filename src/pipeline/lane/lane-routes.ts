@@ -11,8 +11,6 @@ import type { LaneReplays } from "../replays/lane-replays.ts";
 
 /** The connections of one destination by source, which decide which events are sent. */
 export class LaneRoutes {
-  destination: Destination;
-  connections: readonly Connection[];
   /**
    * The routes that `current` returns; undefined until its first call, because most destinations
    * are idle and never need them.
@@ -20,10 +18,10 @@ export class LaneRoutes {
   #current: Routes | undefined;
   #isRemoved = false;
 
-  constructor(destination: Destination, connections: readonly Connection[]) {
-    this.destination = destination;
-    this.connections = connections;
-  }
+  constructor(
+    public destination: Destination,
+    public connections: readonly Connection[],
+  ) {}
 
   /**
    * The current routes. Every change makes a new object, so a comparison of references shows

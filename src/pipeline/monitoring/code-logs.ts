@@ -58,11 +58,9 @@ interface WorkspaceLines {
 export class CodeLogs {
   readonly #byWorkspace = new Map<string, WorkspaceLines>();
   readonly #rates: TokenBuckets;
-  readonly #now: () => number;
   #bytes = 0;
 
-  constructor(clock: Pick<Clock, "now" | "elapsed">) {
-    this.#now = () => clock.now();
+  constructor(private readonly clock: Pick<Clock, "now" | "elapsed">) {
     this.#rates = new TokenBuckets({
       perSecond: CODE_LOG_LINES_PER_SECOND_MAX,
       burst: CODE_LOG_LINES_PER_SECOND_MAX,
@@ -91,7 +89,7 @@ export class CodeLogs {
     const taken = lines.slice(0, this.#rates.available(transformation.id));
     if (taken.length === 0) return;
     this.#rates.take(transformation.id, taken.length);
-    const at = this.#now();
+    const at = this.clock.now();
     const kept = this.#byWorkspace.get(workspaceId) ?? { lines: [], bytes: 0 };
     for (const { event, text, ...place } of taken) {
       const messageId = event === undefined ? undefined : messageIdOf(event);

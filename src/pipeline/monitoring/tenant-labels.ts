@@ -7,27 +7,15 @@ const TENANT_LABELS = ["workspace", "destination", "name", "transformation", "ve
 type Labels = Record<string, string>;
 
 /**
- * A counter that callers increment with tenant labels. It removes these labels when `/metrics` must
- * not show them.
- */
-interface TenantCounter {
-  inc(labels: Labels, count?: number): void;
-  remove(labels: Labels): void;
-}
-
-/**
  * Decides which metrics have labels that identify tenants (workspaces, destinations, user code).
  * When `areShown` is false, no metric has them: `/metrics` then shows no names, and its size does
  * not grow with the number of destinations. When it is true, up to `METRICS_DESTINATIONS_MAX`
  * destinations have such labels. The metrics of the destinations without labels are summed.
  */
 export class TenantLabels {
-  readonly areShown: boolean;
   readonly #destinations = new Set<string>();
 
-  constructor(areShown: boolean) {
-    this.areShown = areShown;
-  }
+  constructor(readonly areShown: boolean) {}
 
   /**
    * Returns the labels of a metric as `/metrics` shows them: all labels, or only the labels that do
@@ -48,11 +36,15 @@ export class TenantLabels {
     this.#destinations.delete(destination);
   }
 
-  counter(counter: Counter): TenantCounter {
+  /**
+   * Returns a counter that callers increment with tenant labels. It removes these labels when
+   * `/metrics` must not show them.
+   */
+  counter(counter: Counter) {
     return {
-      inc: (labels, count = 1) => counter.inc(this.shown(labels), count),
+      inc: (labels: Labels, count = 1) => counter.inc(this.shown(labels), count),
       // A sum over several tenants is kept, because a counter never decreases.
-      remove: (labels) => {
+      remove: (labels: Labels) => {
         const shown = this.shown(labels);
         if (shown === labels) counter.remove(shown);
       },

@@ -11,7 +11,6 @@ const KEPT_EVENTS_BYTES_MAX = 8 << 20;
  * together, because either can be hundreds of times larger than the other.
  */
 export class EventCache {
-  readonly #build: (record: EventRecord) => BuiltEvent;
   /**
    * Inputs whose events are kept, in two generations: `#young` has the newer ones, `#old` the older
    * ones. When `#young` is full, the inputs in `#old` drop their events and `#young` becomes
@@ -21,16 +20,14 @@ export class EventCache {
   #old: RecordInput[] = [];
   #youngBytes = 0;
 
-  constructor(build: (record: EventRecord) => BuiltEvent) {
-    this.#build = build;
-  }
+  constructor(private readonly eventOf: (record: EventRecord) => BuiltEvent) {}
 
   /**
    * Builds the event of a record, which `input` then keeps. When all kept events take too much
    * memory, this cache makes the inputs with the oldest ones drop theirs.
    */
   build(record: EventRecord, input: RecordInput): BuiltEvent {
-    const event = this.#build(record);
+    const event = this.eventOf(record);
     this.#young.push(input);
     this.#youngBytes += event.json.length + recordBytes(record);
     if (this.#youngBytes < KEPT_EVENTS_BYTES_MAX / 2) return event;

@@ -23,8 +23,6 @@ export interface LogPlace {
  * belong to sources that are not connected to the lane.
  */
 export class RestingReader {
-  readonly #logs: LogSet;
-  readonly #connections: readonly Connection[];
   /** Log → sequence number of the next record to read. */
   readonly #next: Record<string, number> = {};
   /** Log → lowest sequence number that would be read after a restart. */
@@ -45,10 +43,10 @@ export class RestingReader {
    */
   #passedAt = 0;
 
-  private constructor(logs: LogSet, connections: readonly Connection[]) {
-    this.#logs = logs;
-    this.#connections = connections;
-  }
+  private constructor(
+    private readonly logs: LogSet,
+    private readonly connections: readonly Connection[],
+  ) {}
 
   /**
    * Creates the reader of a lane from its stored state `record`. `durableLow` returns the lowest
@@ -97,7 +95,7 @@ export class RestingReader {
 
   /** Creates a `LaneReader` that continues at the positions of this reader. */
   wake(routes: Routes): LaneReader {
-    const reader = new LaneReader(this.#logs, routes, this.record());
+    const reader = new LaneReader(this.logs, routes, this.record());
     reader.committed(new Map(Object.entries(this.#durable)));
     return reader;
   }
@@ -106,7 +104,7 @@ export class RestingReader {
     const logs: LaneRecord["logs"] = {};
     for (const [log, next] of this.lows()) logs[log] = { next, pending: [] };
     const known: LaneRecord["known"] = {};
-    for (const connection of this.#connections) {
+    for (const connection of this.connections) {
       const start = latestStart(connection);
       if (start !== undefined) known[connection.id] = start;
     }
@@ -146,7 +144,7 @@ export class RestingReader {
   /** Returns whether the lane has passed all records of all logs that it reads. */
   isAtEnd(): boolean {
     this.#skipAnnounced();
-    return this.#logs.names().every((log) => this.#logs.end(log) <= (this.#next[log] ?? 0));
+    return this.logs.names().every((log) => this.logs.end(log) <= (this.#next[log] ?? 0));
   }
 
   /**
@@ -159,7 +157,7 @@ export class RestingReader {
     for (const [log, end] of ends) {
       const sequence = this.#nextOf(log);
       if (this.#held?.has(log)) continue;
-      if (sequence < Math.min(end, this.#logs.end(log))) return { log, sequence };
+      if (sequence < Math.min(end, this.logs.end(log))) return { log, sequence };
     }
     this.isBehind = false;
     return undefined;
@@ -177,7 +175,7 @@ export class RestingReader {
     const next = this.#next[log] ?? end;
     if (newerAt !== undefined && next === end) this.#hold(log, newerAt);
     if (next < from || next >= end) return true;
-    for (const connection of this.#connections) {
+    for (const connection of this.connections) {
       if (sources.has(connection.sourceId) && coversSome(connection, log, next, end)) return false;
     }
     this.#next[log] = end;
@@ -202,8 +200,8 @@ export class RestingReader {
 
   #skipAnnounced(): void {
     if (this.isBehind || this.#held !== undefined) return;
-    for (const log of this.#logs.names()) {
-      this.#next[log] = Math.max(this.#nextOf(log), this.#logs.announcedEnd(log));
+    for (const log of this.logs.names()) {
+      this.#next[log] = Math.max(this.#nextOf(log), this.logs.announcedEnd(log));
     }
   }
 
@@ -212,7 +210,7 @@ export class RestingReader {
    * first one that a connection of the lane delivers.
    */
   #nextOf(log: string): number {
-    this.#next[log] ??= firstToRead(log, this.#connections, this.#logs);
+    this.#next[log] ??= firstToRead(log, this.connections, this.logs);
     this.#durable[log] ??= this.#next[log];
     return this.#next[log];
   }
@@ -223,7 +221,7 @@ export class RestingReader {
     let lag = 0;
     // Without a list of the logs: an overview asks every lane.
     for (const log in this.#next) {
-      lag += this.#logs.countBetween(log, this.#next[log]!, this.#logs.end(log));
+      lag += this.logs.countBetween(log, this.#next[log]!, this.logs.end(log));
     }
     return lag;
   }

@@ -48,10 +48,11 @@ export class EventReplay {
   readonly #range;
   readonly #reader: LaneReader;
   readonly #ready = new ReadyEvents();
-  /** Notifies the reading loop when the read-ahead buffer has room. */
-  readonly #room = new Notifier();
-  /** Notifies `takeRecovered` when events were read or reading stopped. */
-  readonly #read = new Notifier();
+  /**
+   * Notifies the reading loop when the read-ahead buffer has room, and `takeRecovered` when events
+   * were read or reading stopped.
+   */
+  readonly #changed = new Notifier();
   /** Notifies when the replay stops. */
   readonly #stopping = new Notifier();
   #isRecovering: boolean;
@@ -84,10 +85,6 @@ export class EventReplay {
     this.#startReading();
   }
 
-  get job(): EventJob {
-    return this.parts.job;
-  }
-
   get isRunning(): boolean {
     return !this.#isEnded;
   }
@@ -113,7 +110,8 @@ export class EventReplay {
   /** Takes events whose delivery a crash interrupted; none when all were taken, or after `stop`. */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const isReading = () => !this.#isRead && !this.#isStopped;
-    while (this.#isRecovering && this.#ready.length === 0 && isReading()) await this.#read.wait();
+    while (this.#isRecovering && this.#ready.length === 0 && isReading())
+      await this.#changed.wait();
     return this.#isRecovering ? this.#shift(count, bytes) : [];
   }
 
@@ -149,7 +147,7 @@ export class EventReplay {
 
   /** Returns the progress to store; undefined if it has not changed since the last call. */
   progress(): JobProgress | undefined {
-    const { id, workspaceId } = this.job;
+    const { id, workspaceId } = this.parts.job;
     const { logs } = this.#reader.record();
     const reached = this.#reachedAt;
     const missing = this.#range.missingBefore;
@@ -191,8 +189,7 @@ export class EventReplay {
   stop(): void {
     this.#isStopped = true;
     this.#stopping.notify();
-    this.#room.notify();
-    this.#read.notify();
+    this.#changed.notify();
   }
 
   #startReading(): void {
@@ -202,7 +199,7 @@ export class EventReplay {
   async #readAhead(): Promise<void> {
     while (!this.#isStopped && !this.#isRead) {
       if (this.#ready.isFull) {
-        await this.#room.wait();
+        await this.#changed.wait();
         continue;
       }
       const events = await this.#tryRead();
@@ -212,7 +209,7 @@ export class EventReplay {
       }
       if (this.#isStopped) return;
       for (const event of events) this.#push(event);
-      this.#read.notify();
+      this.#changed.notify();
       this.parts.onReady();
     }
     if (this.#isRead) this.parts.onRead();
@@ -231,7 +228,7 @@ export class EventReplay {
       return events;
     } catch (error) {
       if (error instanceof InvariantError) throw error;
-      const { id, destinationId } = this.job;
+      const { id, destinationId } = this.parts.job;
       const fields = { replayId: id, destinationId, err: error };
       this.parts.logger.error(fields, "replay cannot read the event log");
       return [];
@@ -242,7 +239,7 @@ export class EventReplay {
     const { origin } = event;
     assert("log" in origin, "A replayed event comes from the log");
     const { log, sequence } = origin;
-    this.#ready.push({ ...event, origin: { replayId: this.job.id, log, sequence } });
+    this.#ready.push({ ...event, origin: { replayId: this.parts.job.id, log, sequence } });
   }
 
   #shift(count: number, bytesMax: number): LaneEvent[] {
@@ -254,7 +251,7 @@ export class EventReplay {
     for (const event of events) event.retryWindowStart = now;
     this.#inFlight += events.length;
     this.#reachedAt = last.input.receivedAt;
-    this.#room.notify();
+    this.#changed.notify();
     return events;
   }
 
@@ -270,8 +267,8 @@ export class EventReplay {
 
   /** The job's rate times this partition's share of the logs, in events per second. */
   #eventsPerSecond(): number {
-    const all = Math.max(1, Object.keys(this.job.ends).length);
-    return (this.job.rate * Math.max(1, this.#range.names().length)) / all;
+    const all = Math.max(1, Object.keys(this.parts.job.ends).length);
+    return (this.parts.job.rate * Math.max(1, this.#range.names().length)) / all;
   }
 
   #wakeIn(ms: number): void {
@@ -285,7 +282,7 @@ export class EventReplay {
 
   /** Whether this partition's logs were read to the job's ends. */
   #isAtEnd(logs: EventJob["logs"]): boolean {
-    const { ends } = this.job;
+    const { ends } = this.parts.job;
     return this.#range.names().every((log) => (logs[log]?.next ?? 0) >= (ends[log] ?? 0));
   }
 
