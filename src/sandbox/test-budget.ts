@@ -24,8 +24,6 @@ const defaults = {
  * processes start slowly on a busy machine.
  */
 export class TestBudget implements Disposable {
-  readonly #limits: typeof defaults;
-  readonly #caller: AbortSignal | undefined;
   readonly #end = new AbortController();
   readonly #clock: Timer;
   readonly #disposal = new DisposableStack();
@@ -33,9 +31,10 @@ export class TestBudget implements Disposable {
   #outputBytes = 0;
   #over: "cpu" | "wall" | "caller" | undefined;
 
-  constructor(caller?: AbortSignal, limits = defaults) {
-    this.#limits = limits;
-    this.#caller = caller;
+  constructor(
+    private readonly caller?: AbortSignal,
+    private readonly limits = defaults,
+  ) {
     this.#clock = setTimeout(() => this.#stop("wall"), limits.wallMs);
     this.#clock.unref();
     caller?.addEventListener("abort", this.#handleHangUp);
@@ -62,7 +61,7 @@ export class TestBudget implements Disposable {
 
   /** Whether the caller has disconnected, so that it no longer waits for the result. */
   get callerHungUp(): boolean {
-    return this.#caller?.aborted ?? false;
+    return this.caller?.aborted ?? false;
   }
 
   /**
@@ -85,7 +84,7 @@ export class TestBudget implements Disposable {
    */
   charge(cpuMs: number): void {
     this.#cpuMs += cpuMs;
-    if (this.#cpuMs >= this.#limits.cpuMs) this.#stop("cpu");
+    if (this.#cpuMs >= this.limits.cpuMs) this.#stop("cpu");
   }
 
   /**
@@ -116,7 +115,7 @@ export class TestBudget implements Disposable {
   [Symbol.dispose](): void {
     this.#disposal.dispose();
     clearTimeout(this.#clock);
-    this.#caller?.removeEventListener("abort", this.#handleHangUp);
+    this.caller?.removeEventListener("abort", this.#handleHangUp);
   }
 
   readonly #handleHangUp = () => this.#stop("caller");
@@ -128,7 +127,7 @@ export class TestBudget implements Disposable {
   }
 
   #messageFor(over: "cpu" | "wall" | "caller"): string {
-    const { cpuMs, wallMs } = this.#limits;
+    const { cpuMs, wallMs } = this.limits;
     if (over === "caller") return "Stopped: the caller hung up";
     if (over === "wall") return `Stopped: the tests came no further for ${wallMs / 1_000} s`;
     return `Stopped: the tests of one request may take ${cpuMs / 1_000} s of CPU time together`;

@@ -36,16 +36,13 @@ const REVISIONS_KEPT_MAX = 1_024;
  * one, because rudder-server requests a version until it has received a newer one.
  */
 export class Programs {
-  readonly #catalog: Catalog;
   /**
    * Cache of code by workspace, kind and version. No entry becomes invalid, because the code of a
    * version never changes, and a version that was published stays available.
    */
   readonly #known = new Map<string, ImportedLibrary>();
 
-  constructor(catalog: Catalog) {
-    this.#catalog = catalog;
-  }
+  constructor(private readonly catalog: Catalog) {}
 
   /**
    * Returns the requested program; undefined when its version was never published in the workspace.
@@ -57,7 +54,7 @@ export class Programs {
     let main = this.#published(workspaceId, "transformation", versionId);
     if (main === undefined) {
       // Another node of the cluster may have published it a moment ago.
-      await this.#catalog.current();
+      await this.catalog.current();
       main = this.#published(workspaceId, "transformation", versionId);
     }
     return main && this.#programOf(main, request);
@@ -68,7 +65,7 @@ export class Programs {
     const libraries = librariesFor(imports, this.#libraryFinder(revision, request));
     const { workspaceId } = revision;
     const credentials = Object.fromEntries([
-      ...Object.entries(this.#catalog.live.credentials(workspaceId)),
+      ...Object.entries(this.catalog.live.credentials(workspaceId)),
       ...Object.entries(request.credentials),
     ]);
     const versions = [revision, ...libraries].map(({ versionId }) => versionId);
@@ -92,7 +89,7 @@ export class Programs {
 
   /** Returns the published version of the library that code imports as `importName`. */
   #publishedNow({ workspaceId, language }: Revision, importName: string) {
-    const found = this.#catalog.code.libraryByImportName(workspaceId, language, importName);
+    const found = this.catalog.code.libraryByImportName(workspaceId, language, importName);
     return found && this.#published(workspaceId, "library", found.versionId);
   }
 
@@ -100,7 +97,7 @@ export class Programs {
     const key = `${workspaceId} ${kind} ${versionId}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const { code } = this.#catalog;
+    const { code } = this.catalog;
     const revision = unlessMissing(() => code.revisionByVersion(workspaceId, kind, versionId));
     const imports = revision && code.history(revision).imports;
     if (revision === undefined || imports === undefined) return undefined;

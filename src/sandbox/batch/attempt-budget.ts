@@ -38,8 +38,6 @@ const LOAD_KILL_FACTOR = 2;
 
 /** CPU time and clock time that the attempts to load code, or to run events of a batch, may use. */
 export class AttemptBudget {
-  readonly #limits: SandboxLimits;
-  readonly #culpritsMax: number;
   /** Ratio of clock time to CPU time. Above 1 while the guest process gets too little CPU. */
   #slowness = 1;
   /** CPU time in ms that the code may use in the current attempt. */
@@ -49,14 +47,15 @@ export class AttemptBudget {
    * `culpritsMax` is the number of events that may use up the whole CPU limit. After them, each
    * event gets only a short CPU time.
    */
-  constructor(limits: SandboxLimits, culpritsMax: number) {
-    this.#limits = limits;
-    this.#culpritsMax = culpritsMax;
+  constructor(
+    private readonly limits: SandboxLimits,
+    private readonly culpritsMax: number,
+  ) {
     this.cpuMs = limits.cpuMs;
   }
 
   beginLoad(): void {
-    this.cpuMs = this.#limits.cpuMs;
+    this.cpuMs = this.limits.cpuMs;
   }
 
   /**
@@ -66,10 +65,10 @@ export class AttemptBudget {
    * up its time.
    */
   begin(culprits: number, isWarm: boolean, isSuspect: boolean): void {
-    const { cpuMs } = this.#limits;
+    const { cpuMs } = this.limits;
     const coldMs = COLD_SHARE * cpuMs;
     const shortMs = Math.max(GUEST_SHORT_CPU_MS_MAX, isWarm ? 0 : coldMs);
-    if (culprits >= this.#culpritsMax) this.cpuMs = Math.min(cpuMs, shortMs);
+    if (culprits >= this.culpritsMax) this.cpuMs = Math.min(cpuMs, shortMs);
     else this.cpuMs = isSuspect ? coldMs : cpuMs;
   }
 
@@ -89,7 +88,7 @@ export class AttemptBudget {
 
   /** CPU time in ms after which the server kills a guest process that does not stop its events. */
   get killMs(): number {
-    return Math.max(this.cpuMs, COLD_SHARE * this.#limits.cpuMs);
+    return Math.max(this.cpuMs, COLD_SHARE * this.limits.cpuMs);
   }
 
   /**
@@ -125,6 +124,6 @@ export class AttemptBudget {
   }
 
   get #clockMsMax(): number {
-    return CLOCK_FACTOR_MAX * this.#limits.cpuMs;
+    return CLOCK_FACTOR_MAX * this.limits.cpuMs;
   }
 }

@@ -18,19 +18,16 @@ export const noLogs: LogSink = { lines: 0, chars: 0, take() {} };
  */
 export class BatchLogs {
   readonly lines: LogLine[] = [];
-  readonly #bounds: LogBounds;
   #chars = 0;
 
-  constructor(bounds: LogBounds) {
-    this.#bounds = bounds;
-  }
+  constructor(private readonly bounds: LogBounds) {}
 
   get linesLeft(): number {
-    return this.#bounds.lines - this.lines.length;
+    return this.bounds.lines - this.lines.length;
   }
 
   get charsLeft(): number {
-    return Math.max(0, this.#bounds.chars - this.#chars);
+    return Math.max(0, this.bounds.chars - this.#chars);
   }
 
   /**
@@ -40,7 +37,7 @@ export class BatchLogs {
   add(lines: readonly LogLine[], events: readonly number[]): void {
     for (const line of lines) {
       this.#chars += line.text.length;
-      if (this.#chars > this.#bounds.chars) return;
+      if (this.#chars > this.bounds.chars) return;
       // All lines of an attempt at one event belong to that event.
       const event = events.length === 1 ? events[0] : events[line.event ?? -1];
       this.lines.push(event === undefined ? line : { ...line, event });

@@ -38,9 +38,6 @@ type RunAnswer = RunReport | LoadFailure;
 export class BatchRun {
   /** Whether an event of the batch has ended a guest process, or has used up its time in one. */
   hasCostGuest = false;
-  readonly #program: Program;
-  readonly #batch: ProgramBatch;
-  readonly #options: BatchRunOptions;
   readonly #logs: BatchLogs;
   readonly #budget: AttemptBudget;
   readonly #outcomes: (ProgramOutcome | undefined)[];
@@ -66,10 +63,11 @@ export class BatchRun {
    */
   #failure: { error: UserError; until: number } | undefined;
 
-  constructor(program: Program, batch: ProgramBatch, options: BatchRunOptions) {
-    this.#program = program;
-    this.#batch = batch;
-    this.#options = options;
+  constructor(
+    private readonly program: Program,
+    private readonly batch: ProgramBatch,
+    private readonly options: BatchRunOptions,
+  ) {
     this.#logs = new BatchLogs(options.logs);
     this.#budget = new AttemptBudget(options.limits, options.culpritsMax);
     this.#outcomes = new Array(batch.events.length).fill(undefined);
@@ -84,16 +82,16 @@ export class BatchRun {
 
   /** Whether the outputs exceed `bytesMax` bytes, and the first event has its outcome. */
   get #isFull(): boolean {
-    return this.#bytes > this.#options.bytesMax && this.#outcomes[0] !== undefined;
+    return this.#bytes > this.options.bytesMax && this.#outcomes[0] !== undefined;
   }
 
   /** Error of the events without an outcome when the batch must stop; otherwise undefined. */
   get #refusal(): UserError | undefined {
-    const { isAwaited, costlyUntil = Infinity } = this.#batch;
+    const { isAwaited, costlyUntil = Infinity } = this.batch;
     if (isAwaited?.() === false) return notAwaited;
     const count = this.#culprits.length + this.#doubtful;
     const isCostly = count >= GUEST_CULPRITS_MAX && performance.now() >= costlyUntil;
-    const { budget, trial } = this.#options;
+    const { budget, trial } = this.options;
     return budget?.error ?? trial?.suspended ?? (isCostly ? notRun(count) : undefined);
   }
 
@@ -110,7 +108,7 @@ export class BatchRun {
 
   #handleReport(taken: readonly number[], answer: RunReport): void {
     if (answer.outcomes.some((outcome) => outcome && "events" in outcome)) {
-      this.#options.trial?.noteSuccess();
+      this.options.trial?.noteSuccess();
     }
     for (const [position, outcome] of answer.outcomes.entries()) {
       if (!outcome) continue;
@@ -125,8 +123,8 @@ export class BatchRun {
   #nextEvents(): readonly number[] {
     if (this.#suspect !== undefined) return [this.#suspect];
     // Events that come one after another may all be of one kind that the code does not bear.
-    if (this.#options.trial?.isLastTry) return this.#open.slice(-1);
-    return this.#isAlone ? this.#open.slice(0, 1) : firstFrameOf(this.#open, this.#batch);
+    if (this.options.trial?.isLastTry) return this.#open.slice(-1);
+    return this.#isAlone ? this.#open.slice(0, 1) : firstFrameOf(this.#open, this.batch);
   }
 
   /** Sets the outcome of an event. Throws `InvariantError` when the event already has one. */
@@ -166,26 +164,26 @@ export class BatchRun {
     const fresh = guest.eventCount === 0 && guest.programs.size === 0 && !guest.busy;
     // The cause that killed the last guest may have killed this one too while it waited; only a
     // guest that is known to live can die of this batch.
-    if (this.#losses > 0 && !(await isResponsive(guest, this.#options.limits))) {
+    if (this.#losses > 0 && !(await isResponsive(guest, this.options.limits))) {
       return { end: "retired", fresh, shared: false };
     }
-    const hostCalls = new HostCalls(this.#options.hostFunctions, this.#program.workspaceId);
+    const hostCalls = new HostCalls(this.options.hostFunctions, this.program.workspaceId);
     let number: number | LoadFailure | undefined;
     this.#budget.beginLoad();
     this.#usedBeforeMs = this.#meter.cpuMs;
     try {
-      const { limits } = this.#options;
+      const { limits } = this.options;
       const accounting = { hostCalls, meter: this.#meter };
-      number = await loadProgram(guest, this.#program, limits, this.#budget, accounting);
+      number = await loadProgram(guest, this.program, limits, this.#budget, accounting);
       if (typeof number === "object") return number;
-      const isSuspect = this.#options.trial?.isSuspect ?? false;
+      const isSuspect = this.options.trial?.isSuspect ?? false;
       this.#budget.begin(this.#culprits.length, guest.eventCount > 0, isSuspect);
       this.#usedBeforeMs = this.#meter.cpuMs;
       guest.eventCount += taken.length;
       const answer = await this.#runEvents(guest, number, taken, accounting);
       const isTimeout = "stopped" in answer && answer.stopped?.reason === "timeout";
       if (isTimeout) guest.softTimeouts += 1;
-      if (isTimeout || "error" in answer) unloadProgram(guest, this.#program, number);
+      if (isTimeout || "error" in answer) unloadProgram(guest, this.program, number);
       return answer;
     } catch (error) {
       if (!(error instanceof GuestEndedError)) throw error;
@@ -207,9 +205,9 @@ export class BatchRun {
     taken: readonly number[],
     accounting: RunAccounting,
   ): Promise<RunAnswer> {
-    const { sizes, body } = bodyOf(taken, this.#batch);
+    const { sizes, body } = bodyOf(taken, this.batch);
     const { cpuMs, clockMs, killMs } = this.#budget;
-    const { wallMs } = this.#options.limits;
+    const { wallMs } = this.options.limits;
     const { linesLeft: logsMax, charsLeft: logsCharsMax } = this.#logs;
     const budgets = { budgetMs: clockMs, cpuMs, logsMax, logsCharsMax };
     return guest.request(
@@ -233,7 +231,7 @@ export class BatchRun {
   #handleStop(taken: readonly number[], stop: RunStop): void {
     if (stop.error) {
       // The time is bounded, since each event may wait for a receiver that is down.
-      const until = performance.now() + this.#options.limits.cpuMs;
+      const until = performance.now() + this.options.limits.cpuMs;
       this.#failure ??= { error: stop.error, until };
       this.#isAlone = true;
       return;
@@ -295,6 +293,6 @@ export class BatchRun {
       return;
     }
     this.#culprits.push(cause);
-    this.#options.trial?.noteCulprit(error.message);
+    this.options.trial?.noteCulprit(error.message);
   }
 }

@@ -29,14 +29,11 @@ interface CostRecord {
  */
 export class CostlyPrograms {
   readonly #records = new Map<string, CostRecord>();
-  readonly #now: () => number;
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number = () => performance.now()) {}
 
   has({ id }: Program): boolean {
-    return (this.#records.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.#now();
+    return (this.#records.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.now();
   }
 
   /** Returns how many of the program's next events may each use up the whole CPU limit. */
@@ -47,7 +44,7 @@ export class CostlyPrograms {
   /** Records the number of culprits and the CPU time of a batch. */
   record({ id }: Program, culprits: number, cpuMs: number): void {
     if (culprits === 0 && cpuMs < COSTLY_BATCH_CPU_MS) return;
-    const now = this.#now();
+    const now = this.now();
     const before = this.#culpritsOf(this.#records.get(id));
     // The last key is the program that was costly last.
     this.#records.delete(id);
@@ -62,7 +59,7 @@ export class CostlyPrograms {
 
   #culpritsOf(record: CostRecord | undefined): number {
     if (!record) return 0;
-    const forgotten = Math.floor((this.#now() - record.changedAt) / CULPRIT_FORGOTTEN_MS);
+    const forgotten = Math.floor((this.now() - record.changedAt) / CULPRIT_FORGOTTEN_MS);
     return Math.max(0, record.culprits - forgotten);
   }
 }

@@ -92,18 +92,16 @@ export class ProgramSuspensions {
    */
   readonly #goodAt = new Map<string, number>();
   readonly #running = new Map<string, RunningProgram>();
-  readonly #metrics: SandboxMetrics;
-  readonly #log: Logger;
-  /**
-   * Returns the time in milliseconds by a clock that is never set back or forward. All times in the
-   * fields are by this clock.
-   */
-  readonly #now: () => number;
 
-  constructor(metrics: SandboxMetrics, log: Logger, now: () => number = () => performance.now()) {
-    this.#metrics = metrics;
-    this.#log = log;
-    this.#now = now;
+  /**
+   * `now` returns the time in milliseconds by a clock that is never set back or forward. All times
+   * in the fields are by this clock.
+   */
+  constructor(
+    private readonly metrics: SandboxMetrics,
+    private readonly log: Logger,
+    private readonly now: () => number = () => performance.now(),
+  ) {
     metrics.countSuspended(() => this.list().length);
   }
 
@@ -113,7 +111,7 @@ export class ProgramSuspensions {
    */
   errorFor(program: Program): UserError | undefined {
     const record = this.#records.get(program.id);
-    if (!record || record.until <= this.#now()) return undefined;
+    if (!record || record.until <= this.now()) return undefined;
     const seconds = Math.ceil(record.periodMs / 1_000);
     const message = `Transformation is suspended for ${seconds} s, since it only fails: ${record.reason}`;
     return { message };
@@ -126,7 +124,7 @@ export class ProgramSuspensions {
    */
   beginTrial(program: Program) {
     const { id: programId, workspaceId } = program;
-    const begun = { programId, workspaceId, since: this.#now(), batches: 0 };
+    const begun = { programId, workspaceId, since: this.now(), batches: 0 };
     const running = this.#running.getOrInsert(programId, begun);
     running.batches += 1;
     const culprits = () => (this.#isGood(programId) ? 0 : this.#records.get(programId)?.culprits);
@@ -170,7 +168,7 @@ export class ProgramSuspensions {
   }
 
   #succeeded(program: Program): void {
-    const now = this.#now();
+    const now = this.now();
     this.#goodAt.delete(program.id);
     this.#goodAt.set(program.id, now);
     for (const id of this.#goodAt.keys()) {
@@ -182,14 +180,14 @@ export class ProgramSuspensions {
     const record = this.#records.get(program.id);
     if (record === undefined) return;
     if (record.periodMs > 0) {
-      this.#log.info(logFieldsOf(record), "transformation works again after a suspension");
+      this.log.info(logFieldsOf(record), "transformation works again after a suspension");
     }
     this.#records.delete(program.id);
   }
 
   #isGood(programId: string): boolean {
     const goodAt = this.#goodAt.get(programId) ?? Number.NEGATIVE_INFINITY;
-    return this.#now() - goodAt < SUSPENSION_GOOD_MS;
+    return this.now() - goodAt < SUSPENSION_GOOD_MS;
   }
 
   #noteCulprit(program: Program, reason: string): void {
@@ -203,7 +201,7 @@ export class ProgramSuspensions {
   }
 
   list(): ProgramSuspension[] {
-    const now = this.#now();
+    const now = this.now();
     return [...this.#records.values()]
       .filter(
         ({ program, until, periodMs }) =>
@@ -217,7 +215,7 @@ export class ProgramSuspensions {
 
   /** Lists the running programs none of whose events has succeeded for `CODE_SLOW_MS`. */
   slow(): SlowProgram[] {
-    const now = this.#now();
+    const now = this.now();
     return [...this.#running.values()]
       .filter(({ since }) => now - since >= CODE_SLOW_MS)
       .map(({ programId, workspaceId, since }) => {
@@ -225,15 +223,15 @@ export class ProgramSuspensions {
       });
   }
 
-  /** Converts a time by `#now` to milliseconds since the Unix epoch. */
+  /** Converts a time by `now` to milliseconds since the Unix epoch. */
   #timeOf(at: number): number {
-    return Math.round(Date.now() + at - this.#now());
+    return Math.round(Date.now() + at - this.now());
   }
 
   #failed(program: Program, reason: string, isBroken: boolean): void {
     const record = this.#failing(program);
     // The error of a suspended program is that of its suspension.
-    if (record.until <= this.#now()) record.reason = reason.split("\n")[0]!;
+    if (record.until <= this.now()) record.reason = reason.split("\n")[0]!;
     record.batches += 1;
     // A batch that breaks into its guest is no accident of some events.
     if (isBroken || this.#onlyFails(record)) this.#suspend(record);
@@ -241,13 +239,13 @@ export class ProgramSuspensions {
 
   #suspend(record: FailureRecord): void {
     // The batch, or another one beside it, has suspended the program already.
-    if (record.until > this.#now()) return;
+    if (record.until > this.now()) return;
     record.periodMs = Math.min(SUSPENDED_MS_MAX, record.periodMs * 2 || SUSPENDED_MS_MIN);
-    record.until = this.#now() + record.periodMs;
-    this.#metrics.suspensions.inc();
+    record.until = this.now() + record.periodMs;
+    this.metrics.suspensions.inc();
     // Only the first suspension is logged: the next ones, each twice as long, say nothing new.
     if (record.periodMs > SUSPENDED_MS_MIN) return;
-    this.#log.warn(logFieldsOf(record), "transformation suspended because it only fails");
+    this.log.warn(logFieldsOf(record), "transformation suspended because it only fails");
   }
 
   #onlyFails({ program, batches, periodMs }: FailureRecord): boolean {

@@ -67,8 +67,6 @@ type HostCallResult = GuestFetchResponse | { location: object } | { error: strin
  * server has sent all results that are available.
  */
 export class HostCalls {
-  readonly #functions: HostFunctions;
-  readonly #workspaceId: string;
   #abortController: AbortController | undefined;
   readonly #queue: HostCall[] = [];
   /** UTF-16 units of all host calls that have no result yet. */
@@ -85,10 +83,10 @@ export class HostCalls {
   #deadline: Timer | undefined;
   #wake = () => {};
 
-  constructor(functions: HostFunctions, workspaceId: string) {
-    this.#functions = functions;
-    this.#workspaceId = workspaceId;
-  }
+  constructor(
+    private readonly functions: HostFunctions,
+    private readonly workspaceId: string,
+  ) {}
 
   /**
    * Starts the host calls in `calls`, a JSON array. Resolves with all available results, at least
@@ -98,7 +96,7 @@ export class HostCalls {
    * calls, or when no call has or will have a result.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
-    for (const call of parseCalls(calls, this.#workspaceId)) {
+    for (const call of parseCalls(calls, this.workspaceId)) {
       this.#count += 1;
       this.#pendingChars += call.chars;
       if (this.#count > CALLS_MAX) throw new GuestFrameError("Expected fewer host calls");
@@ -181,9 +179,9 @@ export class HostCalls {
 
   async #request(request: GuestFetchRequest): Promise<GuestFetchResponse> {
     const { signal } = this.#startDeadline();
-    if (!this.#functions.fetch) throw new Error("fetch is not available");
+    if (!this.functions.fetch) throw new Error("fetch is not available");
     if (signal.aborted) throw new Error("The batch has no time left to fetch");
-    const { url, status, headers, body } = await this.#functions.fetch(request, signal);
+    const { url, status, headers, body } = await this.functions.fetch(request, signal);
     return { url, status, headers, body };
   }
 
@@ -203,7 +201,7 @@ export class HostCalls {
   #locate(ip: string): { location: object } {
     if (isIP(ip) === 0) throw new Error("invalid ip address");
     try {
-      return { location: this.#functions.geolocation!(ip) ?? {} };
+      return { location: this.functions.geolocation!(ip) ?? {} };
     } catch {
       throw new Error("geolocation is not available right now");
     }

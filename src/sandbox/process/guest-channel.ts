@@ -61,20 +61,15 @@ export class GuestChannel {
    * one; the requests of the others wait in the socket.
    */
   readonly #exchanges: GuestExchange[] = [];
-  readonly #send: (bytes: Buffer) => void;
-  readonly #kill: (cause: GuestEndCause, fault?: InvariantError) => void;
 
   /**
    * `send` sends bytes to the guest process, and throws when the guest has closed its socket.
    * `kill` kills the guest and calls `close` of this channel.
    */
   constructor(
-    send: (bytes: Buffer) => void,
-    kill: (cause: GuestEndCause, fault?: InvariantError) => void,
-  ) {
-    this.#send = send;
-    this.#kill = kill;
-  }
+    private readonly send: (bytes: Buffer) => void,
+    private readonly kill: (cause: GuestEndCause, fault?: InvariantError) => void,
+  ) {}
 
   /** The exchange that the guest process is working on; undefined when it has no request. */
   get current(): GuestExchange | undefined {
@@ -102,12 +97,12 @@ export class GuestChannel {
       const numbered: HostRequest & ExchangeNumber = { ...header, exchange: number };
       const frame = this.#writer.write(numbered, body);
       try {
-        this.#send(frame);
+        this.send(frame);
         this.#exchanges.push(exchange);
       } catch {
         // The guest died before it got this request, which therefore did not cause its death.
         reject(new GuestEndedError("retired"));
-        this.#kill("crash");
+        this.kill("crash");
       }
     });
   }
@@ -178,10 +173,10 @@ export class GuestChannel {
       if (this.#exchanges[0] !== exchange) return;
       exchange.startedAt += performance.now() - exchange.waitingSince;
       exchange.waitingSince = undefined;
-      this.#send(this.#writer.write({ kind: "answers" }, [results]));
+      this.send(this.#writer.write({ kind: "answers" }, [results]));
     } catch (error) {
-      if (error instanceof InvariantError) this.#kill("retired", error);
-      else this.#kill(error instanceof GuestFrameError ? "violation" : "crash");
+      if (error instanceof InvariantError) this.kill("retired", error);
+      else this.kill(error instanceof GuestFrameError ? "violation" : "crash");
     }
   }
 

@@ -46,9 +46,6 @@ export class ResourceMonitor {
   anonymousBytes = 0;
   isIdle = true;
 
-  readonly #pid: number;
-  readonly #profile: LanguageProfile;
-  readonly #read: typeof readProcessUsage;
   #measuredAt = performance.now();
   #last: ProcessUsage | undefined;
   /**
@@ -66,18 +63,18 @@ export class ResourceMonitor {
    */
   #idleDebtMs = 0;
 
-  constructor(pid: number, profile: LanguageProfile, read = readProcessUsage) {
-    this.#pid = pid;
-    this.#profile = profile;
-    this.#read = read;
-  }
+  constructor(
+    private readonly pid: number,
+    private readonly profile: LanguageProfile,
+    private readonly read = readProcessUsage,
+  ) {}
 
   /**
    * Whether the guest process used more memory at the last measurement than the limit above which
    * it should be replaced.
    */
   get isNearMemoryLimit(): boolean {
-    return this.residentBytes > this.idleBytes + this.#profile.recycleBytes;
+    return this.residentBytes > this.idleBytes + this.profile.recycleBytes;
   }
 
   get cpuDebtMs(): number {
@@ -100,7 +97,7 @@ export class ResourceMonitor {
    * this call does not count.
    */
   start(): void {
-    this.#last = this.#read(this.#pid);
+    this.#last = this.read(this.pid);
     this.#measuredAt = performance.now();
     this.idleBytes = this.#last?.residentBytes ?? 0;
     this.anonymousBytes = this.#last?.anonymousBytes ?? 0;
@@ -125,7 +122,7 @@ export class ResourceMonitor {
     fairShare: number,
   ): GuestEndCause | undefined {
     const now = performance.now();
-    const usage = this.#read(this.#pid);
+    const usage = this.read(this.pid);
     if (usage) {
       this.residentBytes = usage.residentBytes;
       this.anonymousBytes = usage.anonymousBytes;
@@ -134,9 +131,9 @@ export class ResourceMonitor {
       this.#measuredAt = now;
     }
     this.#exchange = exchange;
-    if (this.residentBytes > this.idleBytes + this.#profile.memoryBytesMax) return "memory";
-    if (this.idleBytes > 0 && usage && usage.threads > this.#profile.threadsMax) return "threads";
-    if (this.#idleDebtMs > this.#profile.idleCpuMsMax) return "idle";
+    if (this.residentBytes > this.idleBytes + this.profile.memoryBytesMax) return "memory";
+    if (this.idleBytes > 0 && usage && usage.threads > this.profile.threadsMax) return "threads";
+    if (this.#idleDebtMs > this.profile.idleCpuMsMax) return "idle";
     if (exchange && isOverTime(exchange, graceMs, now, usage)) return "timeout";
     return undefined;
   }

@@ -39,7 +39,6 @@ const FREE_SHARE = 0.5;
  * between sessions that it schedules as groups.
  */
 export class CpuScheduler<T extends SchedulableGuest> {
-  readonly #processors: number;
   /**
    * Workspaces with a guest process whose CPU debt is above a limit, which `schedule` lowers as
    * more guests compute. The first workspaces of the list, one per processor, have their turn: one
@@ -54,9 +53,7 @@ export class CpuScheduler<T extends SchedulableGuest> {
    */
   #shares = new Map<unknown, WorkspaceShare>();
 
-  constructor(processors = availableParallelism()) {
-    this.#processors = processors;
-  }
+  constructor(private readonly processors = availableParallelism()) {}
 
   /**
    * Returns the fraction of one processor that a guest process may use without CPU debt. CPU time
@@ -65,7 +62,7 @@ export class CpuScheduler<T extends SchedulableGuest> {
   fairShareOf(guest: T): number {
     const ofWorkspace = Math.min(
       1,
-      (FREE_SHARE * this.#processors) / Math.max(1, this.#shares.size),
+      (FREE_SHARE * this.processors) / Math.max(1, this.#shares.size),
     );
     return ofWorkspace / Math.max(1, this.#shares.get(holderOf(guest))?.running ?? 0);
   }
@@ -78,7 +75,7 @@ export class CpuScheduler<T extends SchedulableGuest> {
     const all = [...guests];
     const runnable = all.filter((guest) => guest.runnable);
     this.#shares = sharesOf(runnable);
-    const processorsPerGuest = Math.min(1, this.#processors / Math.max(1, runnable.length));
+    const processorsPerGuest = Math.min(1, this.processors / Math.max(1, runnable.length));
     const burstMs = GUEST_BURST_CPU_MS_MAX * processorsPerGuest;
     const indebted = new Map<unknown, T[]>();
     for (const guest of all) {
@@ -90,7 +87,7 @@ export class CpuScheduler<T extends SchedulableGuest> {
     this.#queue.push(...[...indebted.keys()].filter((holder) => !this.#queue.includes(holder)));
     if (now - this.#rotatedAt >= GUEST_TIME_SLICE_MS) {
       this.#rotatedAt = now;
-      this.#queue.push(...this.#queue.splice(0, this.#processors));
+      this.#queue.push(...this.#queue.splice(0, this.processors));
       const slicesOf = (holder: unknown) => slices(this.#shares.get(holder)!.debtMs);
       this.#queue.sort((a, b) => slicesOf(a) - slicesOf(b));
     }
@@ -98,7 +95,7 @@ export class CpuScheduler<T extends SchedulableGuest> {
     const turns = this.#queue.map((holder) => indebted.get(holder)!.toSorted(byDebt));
     const order = [...turns.map(([first]) => first!), ...turns.flatMap(([, ...others]) => others)];
     for (const [position, guest] of order.entries()) {
-      if (position < this.#processors) guest.resume();
+      if (position < this.processors) guest.resume();
       else {
         guest.pause();
         this.#shares.get(holderOf(guest))!.running -= 1;

@@ -50,7 +50,6 @@ export interface AdmissionLimits {
  * interval, guests would be replaced for each event, and no time would be left for events.
  */
 export class GuestAdmission<T extends GuestHolder> {
-  readonly #limits: AdmissionLimits;
   /** Holders that may have a guest process, in the order of their admission. */
   readonly #holders = new Set<T>();
   readonly #evicted = new Set<T>();
@@ -63,9 +62,7 @@ export class GuestAdmission<T extends GuestHolder> {
   #evictionAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  constructor(limits: AdmissionLimits) {
-    this.#limits = limits;
-  }
+  constructor(private readonly limits: AdmissionLimits) {}
 
   /** Number of holders that wait for the permission to have a guest process. */
   get waiting(): number {
@@ -93,7 +90,7 @@ export class GuestAdmission<T extends GuestHolder> {
   assertAdmitted(holder: T): void {
     assert(this.#holders.has(holder), "Only admitted workspaces get a guest");
     assert(
-      this.#holders.size <= this.#limits.guestsMax,
+      this.#holders.size <= this.limits.guestsMax,
       "The guests of a pool are at most as many as its bound",
     );
   }
@@ -110,7 +107,7 @@ export class GuestAdmission<T extends GuestHolder> {
    * an eviction for this reason is in progress. Must be called repeatedly.
    */
   evictOverMemory(): void {
-    if (!this.#limits.isOverMemory() || this.#evictedForMemory) return;
+    if (!this.limits.isOverMemory() || this.#evictedForMemory) return;
     this.#evictedForMemory = this.#longestIdle() ?? this.#second() ?? this.#largest();
     this.#evict(this.#evictedForMemory, true);
   }
@@ -122,7 +119,7 @@ export class GuestAdmission<T extends GuestHolder> {
 
   #hasRoom(): boolean {
     const count = this.#holders.size;
-    return count < this.#limits.guestsMax && (count === 0 || this.#limits.hasMemory());
+    return count < this.limits.guestsMax && (count === 0 || this.limits.hasMemory());
   }
 
   #admit(): void {
@@ -147,7 +144,7 @@ export class GuestAdmission<T extends GuestHolder> {
     const isDue = now - this.#evictionAt >= GUEST_EVICTION_INTERVAL_MS;
     if (isDue && this.#queue.size > this.#evicted.size) {
       this.#evictionAt = now;
-      const isFull = this.#holders.size >= this.#limits.guestsMax;
+      const isFull = this.#holders.size >= this.limits.guestsMax;
       const dispensable = this.#longestIdle() ?? this.#second();
       // Where memory is short, the longest admitted guest need not be the one that takes it.
       this.#evict(dispensable ?? (isFull ? this.#longestAdmitted() : this.#largest()), !isFull);

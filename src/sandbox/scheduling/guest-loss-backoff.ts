@@ -19,7 +19,6 @@ const FORGOTTEN_MS = 10_000;
  * such code would make the server start guests all the time, which slows down all workspaces.
  */
 export class GuestLossBackoff {
-  readonly #freeLosses: number;
   #count = 0;
   #at = Number.NEGATIVE_INFINITY;
 
@@ -27,9 +26,7 @@ export class GuestLossBackoff {
    * `freeLosses` is the number of recent losses (guest processes that user code ended) that cause
    * no delay.
    */
-  constructor(freeLosses: number) {
-    this.#freeLosses = freeLosses;
-  }
+  constructor(private readonly freeLosses: number) {}
 
   add(now = performance.now()): void {
     this.#count = this.count(now) + 1;
@@ -46,7 +43,7 @@ export class GuestLossBackoff {
    * have one now.
    */
   delayMs(now = performance.now()): number {
-    const excess = this.#count - this.#freeLosses;
+    const excess = this.#count - this.freeLosses;
     if (excess <= 0) return 0;
     return Math.max(0, this.#at + backoffMs(excess, DELAY_MS_MIN, DELAY_MS_MAX) - now);
   }

@@ -30,10 +30,8 @@ const NEW_GUEST_BYTES = 16 << 20;
  * limited separately, so that tests delay no live event.
  */
 export class GuestPool {
-  readonly #starter: GuestStarter;
   readonly #guests = new Map<string, { first: WorkspaceGuest; second?: WorkspaceGuest }>();
   readonly #admission: GuestAdmission<WorkspaceGuest>;
-  readonly #freeLosses: number;
   readonly #throwAways: FairSemaphore;
   /**
    * Throw-away guests that have run no user code yet, by the test budget of their request. The next
@@ -42,10 +40,11 @@ export class GuestPool {
   readonly #unused = new Map<TestBudget, ThrowAwayGuests>();
   readonly #sweep: Timer;
 
-  constructor(starter: GuestStarter, limits: SandboxLimits) {
+  constructor(
+    private readonly starter: GuestStarter,
+    private readonly limits: SandboxLimits,
+  ) {
     const { guests, memoryBytes, throwAways, throwAwaysOfWorkspace } = limits;
-    this.#starter = starter;
-    this.#freeLosses = limits.freeLosses;
     this.#admission = new GuestAdmission({
       guestsMax: guests,
       hasMemory: () => starter.memoryBytes + NEW_GUEST_BYTES <= memoryBytes,
@@ -136,7 +135,7 @@ export class GuestPool {
     const permit = await this.#throwAways.acquire(workspaceId, budget.signal).catch((error) => {
       throw new SandboxUnavailable(messageOf(error));
     });
-    return new ThrowAwayGuests(this.#starter, language, budget, permit);
+    return new ThrowAwayGuests(this.starter, language, budget, permit);
   }
 
   #takeUnused(budget: TestBudget): ThrowAwayGuests | undefined {
@@ -175,8 +174,8 @@ export class GuestPool {
   }
 
   #createGuest(language: GuestLanguage, first?: WorkspaceGuest): WorkspaceGuest {
-    const losses = new GuestLossBackoff(this.#freeLosses);
-    return new WorkspaceGuest(this.#starter, this.#admission, language, losses, first);
+    const losses = new GuestLossBackoff(this.limits.freeLosses);
+    return new WorkspaceGuest(this.starter, this.#admission, language, losses, first);
   }
 
   #evictIdle(): void {

@@ -59,7 +59,6 @@ export interface GuestStarterOptions {
 export class GuestStarter {
   /** Called every `watchMs` milliseconds, after the limits of all guest processes were enforced. */
   onWatch: () => void = () => {};
-  readonly #options: GuestStarterOptions;
   readonly #spares = new Map<GuestLanguage, Promise<Guest>[]>();
   readonly #alive = new Set<Guest>();
   readonly #watch: Timer;
@@ -82,8 +81,7 @@ export class GuestStarter {
   readonly #refills = new Map<GuestLanguage, Timer>();
   #isClosed = false;
 
-  constructor(options: GuestStarterOptions) {
-    this.#options = options;
+  constructor(private readonly options: GuestStarterOptions) {
     let watchedAt = performance.now();
     this.#watch = setInterval(() => {
       const lateMs = performance.now() - watchedAt - options.watchMs;
@@ -105,7 +103,7 @@ export class GuestStarter {
   }
 
   status(): SandboxStatus {
-    const { insecure } = this.#options;
+    const { insecure } = this.options;
     const all = Object.values(this.#startHealth);
     const down = all.find(({ unavailable }) => unavailable);
     if (down) return { state: "unavailable", reason: down.reason!, insecure };
@@ -173,7 +171,7 @@ export class GuestStarter {
   #refill(language: GuestLanguage): void {
     const spares = this.#spares.getOrInsert(language, []);
     const { delayMs } = this.#startHealth[language];
-    while (!this.#isClosed && delayMs === 0 && spares.length < this.#options.spares) {
+    while (!this.#isClosed && delayMs === 0 && spares.length < this.options.spares) {
       const spare = this.#startWithPermit(language, 0);
       spare.catch(() => {
         const index = spares.indexOf(spare);
@@ -196,7 +194,7 @@ export class GuestStarter {
     let guest: Guest | undefined;
     try {
       guest = this.#spawn(language);
-      const { ready, reason } = await guest.start(this.#options.insecure);
+      const { ready, reason } = await guest.start(this.options.insecure);
       if (!ready) throw new SandboxUnavailable(`User code cannot run: ${reason}`);
       this.#handleStart(language, reason);
       return guest;
@@ -209,7 +207,7 @@ export class GuestStarter {
   }
 
   #spawn(language: GuestLanguage): Guest {
-    const { guestCommand, log, metrics } = this.#options;
+    const { guestCommand, log, metrics } = this.options;
     const guest = new Guest(guestCommand, language, languageProfiles[language]);
     this.#alive.add(guest);
     metrics.starts.inc();
@@ -231,7 +229,7 @@ export class GuestStarter {
   #handleStart(language: GuestLanguage, confinementGap: string | undefined): void {
     const health = this.#startHealth[language];
     if (confinementGap !== undefined && health.confinementGap !== confinementGap) {
-      this.#options.log.warn({ reason: confinementGap }, "user code runs without confinement");
+      this.options.log.warn({ reason: confinementGap }, "user code runs without confinement");
     }
     health.onSuccess(confinementGap);
   }
@@ -252,8 +250,7 @@ export class GuestStarter {
     const reason = refused
       ? error.message
       : `${guests} do not start: ${describeStartFailure(error, guest)}`;
-    if (health.reason !== reason)
-      this.#options.log.error({ reason }, "guest process did not start");
+    if (health.reason !== reason) this.options.log.error({ reason }, "guest process did not start");
     health.onFailure(reason, refused);
     this.#retry(language);
     return refused ? error : new SandboxUnavailable(reason);

@@ -23,11 +23,6 @@ const FREE_CPU_MS = 20;
  */
 export class ThrowAwayGuests implements GuestSource, Disposable {
   readonly isLeaving = false;
-  readonly language: GuestLanguage;
-  readonly #starter: GuestStarter;
-  readonly #budget: TestBudget;
-  readonly #permit: Permit;
-  readonly #read: typeof readProcessUsage;
   readonly #meter: Timer;
   #guest: Guest | undefined;
   #losses = 0;
@@ -38,17 +33,12 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   #chargedMs = 0;
 
   constructor(
-    starter: GuestStarter,
-    language: GuestLanguage,
-    budget: TestBudget,
-    permit: Permit,
-    read = readProcessUsage,
+    private readonly starter: GuestStarter,
+    readonly language: GuestLanguage,
+    private readonly budget: TestBudget,
+    private readonly permit: Permit,
+    private readonly read = readProcessUsage,
   ) {
-    this.#starter = starter;
-    this.language = language;
-    this.#budget = budget;
-    this.#permit = permit;
-    this.#read = read;
     this.#meter = setInterval(() => this.#charge(), GUEST_MEMORY_POLL_MS);
     budget.signal.addEventListener("abort", this.#stop);
   }
@@ -61,12 +51,12 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   async guest(): Promise<Guest> {
     if (this.#guest && !this.#guest.dying) return this.#guest;
     if (this.#guest) this.#losses += 1;
-    const start = this.#starter.acquire(this.language, this.#losses);
-    const guest = await unlessOver(start, this.#budget);
+    const start = this.starter.acquire(this.language, this.#losses);
+    const guest = await unlessOver(start, this.budget);
     this.#guest = guest;
-    this.#budget.restartClock();
+    this.budget.restartClock();
     // The start is not charged, since the code is not to blame for its cost.
-    this.#chargedMs = (this.#read(guest.pid)?.cpuMs ?? 0) + FREE_CPU_MS;
+    this.#chargedMs = (this.read(guest.pid)?.cpuMs ?? 0) + FREE_CPU_MS;
     return guest;
   }
 
@@ -76,22 +66,22 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
    */
   [Symbol.dispose](): void {
     clearInterval(this.#meter);
-    this.#budget.signal.removeEventListener("abort", this.#stop);
+    this.budget.signal.removeEventListener("abort", this.#stop);
     this.#charge();
     this.#guest?.kill("retired");
-    this.#permit[Symbol.dispose]();
+    this.permit[Symbol.dispose]();
   }
 
   #charge(): void {
-    const usage = this.#guest && this.#read(this.#guest.pid);
+    const usage = this.#guest && this.read(this.#guest.pid);
     if (!usage) return;
     const cpuMs = usage.cpuMs - this.#chargedMs;
     if (cpuMs <= 0) return;
     this.#chargedMs = usage.cpuMs;
-    this.#budget.charge(cpuMs);
+    this.budget.charge(cpuMs);
   }
 
-  readonly #stop = () => this.#guest?.kill(this.#budget.guestEnd);
+  readonly #stop = () => this.#guest?.kill(this.budget.guestEnd);
 }
 
 /**

@@ -48,11 +48,6 @@ export interface GuestWork {
  * While there is no room for that guest, the second queue passes its work to the first one.
  */
 export class WorkspaceGuest implements GuestHolder, GuestSource {
-  readonly #starter: GuestStarter;
-  readonly #admission: GuestAdmission<WorkspaceGuest>;
-  readonly #language: GuestLanguage;
-  /** The first queue of the same workspace; undefined if this queue is the first one. */
-  readonly #first: WorkspaceGuest | undefined;
   #guest: Guest | undefined;
   /** Promise of the next guest process while it is being started; undefined at other times. */
   #start: Promise<Guest> | undefined;
@@ -68,7 +63,6 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
    * time of that end. The next guest takes this debt over.
    */
   #debt = { ms: 0, at: 0 };
-  readonly #losses: GuestLossBackoff;
   #isClosed = false;
   /**
    * Function that ends the delay before the next guest process starts; undefined while there is no
@@ -77,21 +71,16 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   #endBackoff: (() => void) | undefined;
 
   constructor(
-    starter: GuestStarter,
-    admission: GuestAdmission<WorkspaceGuest>,
-    language: GuestLanguage,
-    losses: GuestLossBackoff,
-    first?: WorkspaceGuest,
-  ) {
-    this.#starter = starter;
-    this.#admission = admission;
-    this.#language = language;
-    this.#losses = losses;
-    this.#first = first;
-  }
+    private readonly starter: GuestStarter,
+    private readonly admission: GuestAdmission<WorkspaceGuest>,
+    private readonly language: GuestLanguage,
+    private readonly losses: GuestLossBackoff,
+    /** The first queue of the same workspace; undefined if this queue is the first one. */
+    private readonly first?: WorkspaceGuest,
+  ) {}
 
   get isSecond(): boolean {
-    return this.#first !== undefined;
+    return this.first !== undefined;
   }
 
   /**
@@ -115,7 +104,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
    * no guest process and no work, and its code has not ended a guest recently.
    */
   get isForgettable(): boolean {
-    return this.#state === "none" && this.idleSince !== undefined && this.#losses.count() === 0;
+    return this.#state === "none" && this.idleSince !== undefined && this.losses.count() === 0;
   }
 
   /**
@@ -153,12 +142,12 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
 
   #startWork(): void {
     if (this.#state === "none" && this.#queue.length > 0) {
-      if (this.#first && !this.#admission.hasRoom) {
-        for (const work of this.#queue.splice(0)) this.#first.enqueue(work);
+      if (this.first && !this.admission.hasRoom) {
+        for (const work of this.#queue.splice(0)) this.first.enqueue(work);
         return;
       }
       this.#state = "queued";
-      this.#admission.request(this);
+      this.admission.request(this);
     }
     while (this.#state === "admitted" && this.#queue.length > 0 && this.#hasRoom) {
       this.#perform(this.#queue.shift()!);
@@ -205,16 +194,16 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
 
   async #startGuest(): Promise<Guest> {
     await this.#lastExit;
-    await this.#backOff(this.#losses.delayMs());
-    this.#admission.assertAdmitted(this);
-    const guest = await this.#starter.acquire(this.#language, this.#losses.count());
+    await this.#backOff(this.losses.delayMs());
+    this.admission.assertAdmitted(this);
+    const guest = await this.starter.acquire(this.language, this.losses.count());
     // A new guest takes over the debt of the last one.
     guest.setCpuDebt(this.#debt.ms - (performance.now() - this.#debt.at));
     this.#guest = guest;
     this.#lastExit = guest.exited;
     guest.exited.then(() => {
       this.#debt = { ms: guest.cpuDebtMs, at: performance.now() };
-      if (guest.ended!.end !== "retired") this.#losses.add();
+      if (guest.ended!.end !== "retired") this.losses.add();
       if (this.#guest === guest) this.#guest = undefined;
       this.#leaveWithoutGuest();
     });
@@ -247,7 +236,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     this.#retireGuest();
     await this.#lastExit;
     this.#state = "none";
-    this.#admission.release(this);
+    this.admission.release(this);
     this.#startWork();
   }
 }

@@ -124,20 +124,17 @@ function workspaceIn(bytes: Buffer, start: number): string {
  * members that select the code.
  */
 class GroupFinder {
-  readonly #bytes: Buffer;
   readonly #groups = new Map<string, ItemGroup>();
   #last: ItemGroup | undefined;
 
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
+  constructor(private readonly bytes: Buffer) {}
 
   /** Returns the first group of the request that is equal to `wanted`, or `wanted` if none is. */
   find(wanted: ItemGroup): ItemGroup {
     // Almost all requests have one group.
     if (this.#last !== undefined && this.#isSame(this.#last, wanted)) return this.#last;
     const parts = [wanted.destination, wanted.libraries, wanted.credentials].map((span) =>
-      span === undefined ? "" : this.#bytes.toString("latin1", span.start, span.end),
+      span === undefined ? "" : this.bytes.toString("latin1", span.start, span.end),
     );
     const key = JSON.stringify([wanted.workspaceId, ...parts]);
     this.#last = this.#groups.getOrInsert(key, wanted);
@@ -155,7 +152,7 @@ class GroupFinder {
 
   #isSameText(span: Span | undefined, other: Span | undefined): boolean {
     if (span === undefined || other === undefined) return span === other;
-    const bytes = this.#bytes;
+    const bytes = this.bytes;
     return bytes.compare(bytes, span.start, span.end, other.start, other.end) === 0;
   }
 }
