@@ -178,20 +178,13 @@ export class HostCalls {
   }
 
   async #request(request: GuestFetchRequest): Promise<GuestFetchResponse> {
-    const { signal } = this.#startDeadline();
+    this.#abortController ??= new AbortController();
+    this.#deadline ??= setTimeout(() => this.abort(), FETCH_WAIT_MS_MAX);
+    const { signal } = this.#abortController;
     if (!this.functions.fetch) throw new Error("fetch is not available");
     if (signal.aborted) throw new Error("The batch has no time left to fetch");
     const { url, status, headers, body } = await this.functions.fetch(request, signal);
     return { url, status, headers, body };
-  }
-
-  #startDeadline(): AbortController {
-    if (!this.#abortController) {
-      const controller = new AbortController();
-      this.#abortController = controller;
-      this.#deadline = setTimeout(() => controller.abort(), FETCH_WAIT_MS_MAX);
-    }
-    return this.#abortController;
   }
 
   /**
