@@ -12,6 +12,7 @@ import { createNodeRpc } from "../cluster/node-bus/node-rpc.ts";
 import { createTailRelay } from "../cluster/node-bus/tail-relay.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
 import { awaitBrokers } from "../cluster/topics/await-brokers.ts";
+import type { TopicOpening } from "../cluster/topics/ensure-topic.ts";
 import { nameNumbers } from "../cluster/topics/number-list.ts";
 import { accessOf } from "../cluster/topics/partition-access.ts";
 import { judgeTopics } from "../cluster/topics/topic-health.ts";
@@ -24,7 +25,7 @@ import {
   topicIds,
 } from "../first-start/data-directory.ts";
 import { expectSameToken } from "../first-start/first-workspace.ts";
-import { type BrokerSettings, connectClients, type KafkaClients } from "../kafka/client.ts";
+import { type BrokerSettings, connectClients } from "../kafka/client.ts";
 import { correctedClock } from "../pipeline/clock.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
@@ -37,6 +38,9 @@ import { PartitionLedgers } from "./partition-ledgers.ts";
 import { type PartitionPipelines, runPartitionPipelines } from "./partition-pipelines.ts";
 import { sharedFigures } from "./shared-figures.ts";
 
+/** Returns a topic of the cluster by its name without the cluster's. */
+type ClusterTopic = (name: string) => TopicOpening;
+
 /**
  * Opens the storage of a cluster node, which is in Kafka topics. Throws `StartError` when a topic
  * is unusable, or when the data directory belongs to a standalone server.
@@ -47,28 +51,23 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   const brokers = brokerSettings(config);
   const clients = await steps.run("reach the brokers", () => openClients(brokers, stack));
   const { "cluster.name": group, "cluster.replicas": replicas } = config;
-  const topic = (name: string) => ({ clients, topic: `${group}.${name}`, replicas, logger });
+  const topic = (name: string) => ({ clients, name: `${group}.${name}`, replicas, logger });
 
-  const catalog = await steps.run("read the catalog", () => openSharedCatalog(opening, clients));
+  const catalog = await steps.run("read the catalog", () => openSharedCatalog(opening, topic));
   const logs = await steps.run("open the topic of events", () =>
     openPartitionLogs({
       clients,
       brokers,
       logger,
       metrics,
-      topic: { name: `${group}.events`, partitions: config["cluster.partitions"], replicas },
+      topic: { ...topic("events"), partitions: config["cluster.partitions"] },
       sourceOf: sourceOfRecord,
     }),
   );
   stack.defer(() => logs.close());
   const node = `${hostname()}-${crypto.randomUUID().slice(0, 8)}`;
   const ledgers = await steps.run("read the ledgers", () =>
-    PartitionLedgers.open({
-      ...topic("ledgers"),
-      config,
-      logs,
-      onNewer: opening.requestStop,
-    }),
+    PartitionLedgers.open({ topic: topic("ledgers"), config, logs, onNewer: opening.requestStop }),
   );
   stack.defer(() => ledgers.close());
   const bus = await steps.run("open the topic of nodes", () => openNodeBus(topic("nodes")));
@@ -77,10 +76,10 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   stack.defer(() => questions.close());
   const audience = createTailRelay<TailMessage>(bus);
   stack.defer(() => audience.close());
-  const watch = watchTopics(opening, clients, logs.readers.size);
+  const watch = watchTopics(opening, topic, logs.readers.size);
   const standing = judgeTopics({
     clients,
-    topics: () => TOPICS.map((it) => ({ ...it, name: `${group}.${it.name}`, replicas })),
+    topics: () => TOPICS.map((it) => ({ ...it, ...topic(it.name) })),
   });
   const reading = () => judgeReading(accessOf(clients, group), logs.trouble());
   const warnings = () => [
@@ -112,7 +111,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     logs,
     others: Object.assign(questions, { running, stopped }),
     catalogDirectory: clusterDirectory(config, "catalog"),
-    figures: sharedFigures(opening, clients, () => running().length / logs.readers.size),
+    figures: sharedFigures(opening, topic("figures"), () => running().length / logs.readers.size),
     startPipeline(work) {
       const host = createPipelineHost({
         ...work,
@@ -186,13 +185,11 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
  * Checks the settings of the cluster's topics regularly, for risks of data loss. `size` is the
  * number of partitions that the event log has.
  */
-function watchTopics({ config, logger, stack }: StartContext, clients: KafkaClients, size: number) {
-  const { "cluster.name": group, "cluster.replicas": replicas } = config;
+function watchTopics({ logger, stack }: StartContext, topic: ClusterTopic, size: number) {
   const sizes = Object.entries({ catalog: 1, events: size, ledgers: size });
-  const topics = sizes.map(([name, partitions]) => {
-    return { name: `${group}.${name}`, partitions, replicas };
-  });
-  const watch = monitorTopicSettings({ admin: clients.admin(), logger, topics });
+  const topics = sizes.map(([name, partitions]) => ({ ...topic(name), partitions }));
+  const admin = topic("catalog").clients.admin();
+  const watch = monitorTopicSettings({ admin, logger, topics });
   stack.defer(() => watch.close());
   return watch;
 }
@@ -242,15 +239,12 @@ const TOPICS = [
  * Opens the catalog that the nodes of the cluster share, and waits until this node has read all
  * changes made before the call.
  */
-async function openSharedCatalog(opening: StartContext, clients: KafkaClients): Promise<Catalog> {
-  const { config, logger, requestStop } = opening;
+async function openSharedCatalog(opening: StartContext, topic: ClusterTopic): Promise<Catalog> {
+  const { config, requestStop } = opening;
   const ids = topicIds(config);
-  const topic = (name: string) => `${config["cluster.name"]}.${name}`;
-  const name = topic("catalog");
   // A node that is refused before it opens the ledgers has never been in the cluster.
-  const isNewNode = ids.get(topic("ledgers")) === undefined;
-  const replicas = config["cluster.replicas"];
-  const [order] = await openOrderedTopic({ clients, logger, partitions: 1, replicas, ids, name });
+  const isNewNode = ids.get(topic("ledgers").name) === undefined;
+  const [order] = await openOrderedTopic({ ...topic("catalog"), partitions: 1, ids });
   const directory = clusterDirectory(config, "catalog");
   const storage = { directory, order: order!, onNewer: requestStop };
   const catalog = await openServedCatalog(opening, storage);

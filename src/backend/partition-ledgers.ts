@@ -1,9 +1,9 @@
 import { logNameOf, type PartitionLogs } from "../cluster/events/partition-logs.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
+import type { TopicOpening } from "../cluster/topics/ensure-topic.ts";
 import { type Judgement, judgeLedgers } from "../cluster/topics/troubles.ts";
 import { clusterDirectory, topicIds } from "../first-start/data-directory.ts";
 import type { KafkaClients } from "../kafka/client.ts";
-import type { Logger } from "../observe/log.ts";
 import { Ledger } from "../pipeline/ledger/ledger.ts";
 import type { LaneRecord } from "../pipeline/model/lane-record.ts";
 import type { Config } from "../settings/keys.ts";
@@ -13,16 +13,13 @@ import type { Store } from "../store/store.ts";
 import { syncOffsetBase } from "./offset-base.ts";
 
 export interface PartitionLedgersOptions {
-  clients: KafkaClients;
   /**
-   * Name of the Kafka topic of the ledgers (delivery progress). Each partition of this topic has
-   * the ledger of the event log's partition with the same number.
+   * Kafka topic of the ledgers (delivery progress). Each of its partitions has the ledger of the
+   * event log's partition with the same number.
    */
-  topic: string;
-  replicas: number;
+  topic: TopicOpening;
   config: Config;
   logs: PartitionLogs;
-  logger: Logger;
   /**
    * Called with a sentence when a ledger (delivery progress of a partition) has an entry of a newer
    * pixelmill release, which this release cannot read.
@@ -60,7 +57,10 @@ export class PartitionLedgers {
   readonly #admin: ReturnType<KafkaClients["admin"]>;
   readonly #ledgers: PartitionLedger[] = [];
   #growing: Promise<void> | undefined;
-  readonly #growth: ReturnType<typeof setInterval>;
+  readonly #growth = setInterval(() => {
+    const { logger } = this.options.topic;
+    this.#grow().catch((err) => logger.error({ err }, "ledger open failed"));
+  }, GROWTH_MS);
 
   /**
    * Opens the ledgers (delivery progress) of all partitions. Throws `StartError` when their topic
@@ -73,10 +73,7 @@ export class PartitionLedgers {
   }
 
   constructor(private readonly options: PartitionLedgersOptions) {
-    this.#admin = options.clients.admin();
-    this.#growth = setInterval(() => {
-      this.#grow().catch((err) => options.logger.error({ err }, "ledger open failed"));
-    }, GROWTH_MS);
+    this.#admin = options.topic.clients.admin();
   }
 
   all(): Ledger[] {
@@ -171,20 +168,13 @@ export class PartitionLedgers {
   }
 
   async #openLedgers(): Promise<void> {
-    const { clients, topic, replicas, config, logger, logs, onNewer } = this.options;
+    const { topic, config, logs, onNewer } = this.options;
+    const { logger } = topic;
     const partitions = logs.readers.size;
     const known = this.#ledgers.length;
     if (partitions <= known) return;
     const ids = topicIds(config);
-    const orders = await openOrderedTopic({
-      clients,
-      admin: this.#admin,
-      name: topic,
-      partitions,
-      replicas,
-      ids,
-      logger,
-    });
+    const orders = await openOrderedTopic({ ...topic, admin: this.#admin, partitions, ids });
     const name = "The ledger";
     for (const [index, log] of orders.slice(known).entries()) {
       const path = clusterDirectory(config, `ledger/${known + index}`);

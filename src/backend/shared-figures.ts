@@ -1,6 +1,6 @@
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
+import type { TopicOpening } from "../cluster/topics/ensure-topic.ts";
 import { clusterDirectory } from "../first-start/data-directory.ts";
-import type { KafkaClients } from "../kafka/client.ts";
 import { openView } from "../store/lmdb/view.ts";
 import type { OrderedLog } from "../store/ordered/ordered-log.ts";
 import { OrderedStore } from "../store/ordered/ordered-store.ts";
@@ -9,13 +9,11 @@ import type { FigureStorage, StartContext } from "./backend.ts";
 /** Returns the storage of figures (such as counts of events) that all nodes of a cluster share. */
 export function sharedFigures(
   { config, logger }: StartContext,
-  clients: KafkaClients,
+  topic: TopicOpening,
   share: () => number,
 ): FigureStorage {
-  const topic = `${config["cluster.name"]}.figures`;
-  const replicas = config["cluster.replicas"];
   // All attempts to open the store share the clients of the brokers.
-  const options = { clients, admin: clients.admin(), logger, partitions: 1, replicas, name: topic };
+  const options = { ...topic, admin: topic.clients.admin(), partitions: 1 };
   let log: OrderedLog | undefined;
   return {
     share,

@@ -101,9 +101,9 @@ test("attempts to open the figures of a cluster that fail share the clients of t
     producer: () => made("producer", {}),
     fetchConsumer: () => made("consumer", { topics: { track() {} } }),
   };
-  const config = { data: "/dev/null", "cluster.name": "p", "cluster.replicas": 1 };
-  const context = { config, logger: quiet } as never;
-  const { open } = sharedFigures(context, clients as never, () => 1);
+  const context = { config: { data: "/dev/null" }, logger: quiet } as never;
+  const topic = { clients: clients as never, name: "p.figures", replicas: 1, logger: quiet };
+  const { open } = sharedFigures(context, topic, () => 1);
   for (hasTopic of [false, false, true, true]) await expect(open()).rejects.toThrow();
   expect(created.sort()).toEqual(["admin", "consumer", "producer"]);
 });

@@ -7,12 +7,14 @@ import { quiet } from "../log/support.ts";
 
 function ledgersOf(admin: () => unknown): PartitionLedgers {
   return new PartitionLedgers({
-    clients: { admin } as unknown as KafkaClients,
-    topic: "p.ledgers",
-    replicas: 1,
+    topic: {
+      clients: { admin } as unknown as KafkaClients,
+      name: "p.ledgers",
+      replicas: 1,
+      logger: quiet,
+    },
     config: { data: "/nowhere" } as Config,
     logs: { readers: new Map([["k0", {}]]) } as unknown as PartitionLogs,
-    logger: quiet,
     onNewer() {},
   });
 }

@@ -11,7 +11,7 @@ import { withBrokers } from "./support.ts";
 describeWith(brokersMissing)("what nodes tell each other", () => {
   const { clients } = withBrokers(1);
   const open = (topic: string) =>
-    openNodeBus({ clients: clients(), topic, replicas: 1, logger: quiet });
+    openNodeBus({ clients: clients(), name: topic, replicas: 1, logger: quiet });
 
   test("is received by all other nodes in order, and not by its sender", async () => {
     const nodes = await Promise.all([open("told"), open("told"), open("told")]);

@@ -56,7 +56,7 @@ const clients = {
 /** A bus of one node, which hears what other nodes publish, and its log lines. */
 async function openBus() {
   const { logger, lines } = listeningLogger();
-  const bus = await openNodeBus({ clients, topic: "p.nodes", replicas: 1, logger });
+  const bus = await openNodeBus({ clients, name: "p.nodes", replicas: 1, logger });
   const heard: unknown[] = [];
   const unsubscribe = bus.subscribe((message) => heard.push(message));
   // The bus hears what is written once it knows the end of the topic.

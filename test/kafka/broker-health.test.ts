@@ -82,7 +82,7 @@ describeWith(brokersMissing)("clients of several brokers", () => {
       const [log] = await openOrderedTopic({ ...open, name: "still-ordered", partitions: 1 });
       await log!.append(Buffer.from("there"));
       expect(await log!.knownEnd()).toBe(1);
-      const exchange = await openNodeBus({ ...open, topic: "still-bus" });
+      const exchange = await openNodeBus({ ...open, name: "still-bus" });
       exchange.publish("hello");
       await exchange.close();
       // How long it has been silent is known, and that others answer.

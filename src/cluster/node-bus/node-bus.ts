@@ -1,9 +1,8 @@
 import { Packr } from "msgpackr";
 import { assert } from "../../assert.ts";
-import type { KafkaClients } from "../../kafka/client.ts";
 import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import type { Logger } from "../../observe/log.ts";
-import { ensureTopic } from "../topics/ensure-topic.ts";
+import { ensureTopic, type TopicOpening } from "../topics/ensure-topic.ts";
 import { Fetcher } from "../topics/fetcher.ts";
 import { describeWriteRefusal } from "../topics/write-refusal.ts";
 import { MessagePassage } from "./message-passage.ts";
@@ -13,14 +12,6 @@ import { MessagePassage } from "./message-passage.ts";
  * brokers misses messages.
  */
 export type NodeBus = Awaited<ReturnType<typeof openNodeBus>>;
-
-export interface NodeBusOptions {
-  clients: KafkaClients;
-  /** Name of the Kafka topic with the messages. It has one partition. */
-  topic: string;
-  replicas: number;
-  logger: Logger;
-}
 
 /**
  * Version of the message format. It is raised by each format change that older releases would
@@ -47,8 +38,7 @@ const packr = new Packr({ useRecords: false });
  * topic. Creates the topic if it is missing. Throws `StartError` when the topic cannot be created,
  * or has settings with which messages could be lost.
  */
-export async function openNodeBus(options: NodeBusOptions) {
-  const { clients, topic, replicas, logger } = options;
+export async function openNodeBus({ clients, name: topic, replicas, logger }: TopicOpening) {
   const retention = { ms: KEPT_MS, bytes: KEPT_BYTES };
   const settings = { name: topic, partitions: 1, replicas, retention, hasBrokerTimes: true };
   await ensureTopic(clients.admin(), settings);

@@ -1,7 +1,6 @@
 import type { Admin } from "@platformatic/kafka";
 import { assert } from "../../assert.ts";
 import { CircuitBreaker } from "../../concurrency/circuit-breaker.ts";
-import type { KafkaClients } from "../../kafka/client.ts";
 import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import type { Logger } from "../../observe/log.ts";
 import {
@@ -10,31 +9,26 @@ import {
   type LogEntry,
   type OrderedLog,
 } from "../../store/ordered/ordered-log.ts";
-import { ensureTopic, type TopicIds } from "../topics/ensure-topic.ts";
+import { ensureTopic, type TopicIds, type TopicOpening } from "../topics/ensure-topic.ts";
 import type { FetchResult } from "../topics/fetch-answer.ts";
 import { Fetcher } from "../topics/fetcher.ts";
 import { EntriesLost, ReadHealth } from "../topics/read-health.ts";
 import { TopicIdentity } from "../topics/topic-identity.ts";
 import { FollowPace } from "./follow-pace.ts";
 
-export interface OrderedTopicOptions {
-  clients: KafkaClients;
+export interface OrderedTopicOptions extends TopicOpening {
   /** Client that creates and changes the topic. If absent, `clients` creates one. */
   admin?: Admin;
-  name: string;
   /**
    * Number of partitions of the topic. Each partition is a separate ordered log, whose entries all
    * nodes read in the same order.
    */
   partitions: number;
-  /** Number of brokers that store a copy of each partition. */
-  replicas: number;
   /**
    * Topic ids that this node stored on disk when it used the topics before. A different id shows
    * that a topic was deleted and created again.
    */
   ids?: TopicIds;
-  logger: Logger;
 }
 
 /** Maximum milliseconds for which a broker delays a fetch response without a new entry. */

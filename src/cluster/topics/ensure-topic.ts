@@ -1,6 +1,8 @@
 import type { Admin } from "@platformatic/kafka";
 import { StartError } from "../../errors.ts";
+import type { KafkaClients } from "../../kafka/client.ts";
 import { LOG_BLOCK_BYTES_MAX } from "../../log/block.ts";
+import type { Logger } from "../../observe/log.ts";
 
 export interface TopicSettings {
   name: string;
@@ -18,6 +20,12 @@ export interface TopicSettings {
    * provided that it has the right to.
    */
   hasBrokerTimes?: boolean;
+}
+
+/** A topic of a cluster, with what a node needs to open it. */
+export interface TopicOpening extends Pick<TopicSettings, "name" | "replicas"> {
+  clients: KafkaClients;
+  logger: Logger;
 }
 
 /**
