@@ -7,15 +7,10 @@ import { Permit } from "./permit.ts";
  * a limit is refused.
  */
 export class ConcurrencyLimiter {
-  readonly #perOwner: number;
-  readonly #total: number;
   readonly #held = new Map<string, number>();
   #heldTotal = 0;
 
-  constructor({ perOwner, total = Infinity }: { perOwner: number; total?: number }) {
-    this.#perOwner = perOwner;
-    this.#total = total;
-  }
+  constructor(private readonly max: { perOwner: number; total?: number }) {}
 
   /**
    * Returns a permit for `count` units, such as 1 for a request, or the number of bytes of a
@@ -25,7 +20,8 @@ export class ConcurrencyLimiter {
   tryAcquire(owner: string, count = 1): Permit | undefined {
     const held = (this.#held.get(owner) ?? 0) + count;
     const heldTotal = this.#heldTotal + count;
-    if (held > this.#perOwner || heldTotal > this.#total) return undefined;
+    const { perOwner, total = Infinity } = this.max;
+    if (held > perOwner || heldTotal > total) return undefined;
     this.#count(owner, held, heldTotal);
     return new Permit(() => {
       this.#count(owner, (this.#held.get(owner) ?? 0) - count, this.#heldTotal - count);
@@ -34,12 +30,13 @@ export class ConcurrencyLimiter {
 
   /** Whether the owner holds as many units as one owner may hold. */
   isOwnerFull(owner: string): boolean {
-    return (this.#held.get(owner) ?? 0) >= this.#perOwner;
+    return (this.#held.get(owner) ?? 0) >= this.max.perOwner;
   }
 
   #count(owner: string, held: number, heldTotal: number): void {
+    const { perOwner, total = Infinity } = this.max;
     assert(
-      held >= 0 && held <= this.#perOwner && held <= heldTotal && heldTotal <= this.#total,
+      held >= 0 && held <= perOwner && held <= heldTotal && heldTotal <= total,
       "The units that owners hold are never negative and within the limiter's bounds",
     );
     if (held > 0) this.#held.set(owner, held);

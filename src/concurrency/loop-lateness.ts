@@ -8,16 +8,11 @@ const REMEMBERED_MS = 5_000;
  * process gets no processor time.
  */
 export class LoopLateness {
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #timer = setInterval(() => this.#look(), LOOK_MS).unref();
   #lookedAt = performance.now();
   /** Largest lateness in milliseconds: in this period of `REMEMBERED_MS`, and in the one before. */
   #largest = [0, 0] as [present: number, previous: number];
   #since = performance.now();
-
-  constructor() {
-    this.#timer = setInterval(() => this.#look(), LOOK_MS);
-    this.#timer.unref();
-  }
 
   /**
    * Returns the largest lateness of a timer, in milliseconds, in a period that ends now and is

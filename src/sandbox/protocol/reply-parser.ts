@@ -131,20 +131,18 @@ function readStop(value: unknown, outcomes: readonly unknown[]): RunStop {
  * unchanged: a destination gets exactly the bytes that the guest process wrote.
  */
 class Outputs {
-  readonly #body: Buffer;
   /** Copy of the body in the memory of the JSON scanner. */
   readonly #scannable: Buffer;
   #offset = 0;
   #count = 0;
 
-  constructor(body: Buffer) {
+  constructor(private readonly body: Buffer) {
     if (!isUtf8(body)) throw new GuestFrameError("Expected UTF-8");
-    this.#body = body;
     this.#scannable = loadText(body);
   }
 
   get done(): boolean {
-    return this.#offset >= this.#body.length;
+    return this.#offset >= this.body.length;
   }
 
   take(count: number): ProgramOutcome {
@@ -155,7 +153,7 @@ class Outputs {
     const events: Uint8Array[] = [];
     let error: UserError | undefined;
     for (let taken = 0; taken < count; taken += 1) {
-      if (this.#body[this.#offset] !== OPENING_BRACE)
+      if (this.body[this.#offset] !== OPENING_BRACE)
         throw new GuestFrameError("Expected an object");
       const end = this.#lineEnd();
       scanned.levels = 0;
@@ -163,15 +161,15 @@ class Outputs {
         throw new GuestFrameError("Expected a line of JSON per output");
       }
       if (scanned.levels > GUEST_OUTPUT_LEVELS_MAX) error = tooDeep;
-      else events.push(this.#body.subarray(this.#offset, end));
+      else events.push(this.body.subarray(this.#offset, end));
       this.#offset = end + 1;
     }
     return error ? { error } : { events };
   }
 
   #lineEnd(): number {
-    const newline = this.#body.indexOf(NEWLINE, this.#offset);
-    return newline < 0 ? this.#body.length : newline;
+    const newline = this.body.indexOf(NEWLINE, this.#offset);
+    return newline < 0 ? this.body.length : newline;
   }
 }
 

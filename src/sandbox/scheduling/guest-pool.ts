@@ -38,7 +38,7 @@ export class GuestPool {
    * test of the same request uses the guest.
    */
   readonly #unused = new Map<TestBudget, ThrowAwayGuests>();
-  readonly #sweep: Timer;
+  readonly #sweep = setInterval(() => this.#evictIdle(), SWEEP_MS);
 
   constructor(
     private readonly starter: GuestStarter,
@@ -52,7 +52,6 @@ export class GuestPool {
     });
     starter.onWatch = () => this.#admission.evictOverMemory();
     this.#throwAways = new FairSemaphore(throwAways, atMost(throwAwaysOfWorkspace));
-    this.#sweep = setInterval(() => this.#evictIdle(), SWEEP_MS);
   }
 
   /**

@@ -23,7 +23,7 @@ const FREE_CPU_MS = 20;
  */
 export class ThrowAwayGuests implements GuestSource, Disposable {
   readonly isLeaving = false;
-  readonly #meter: Timer;
+  readonly #meter = setInterval(() => this.#charge(), GUEST_MEMORY_POLL_MS);
   #guest: Guest | undefined;
   #losses = 0;
   /**
@@ -39,7 +39,6 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
     private readonly permit: Permit,
     private readonly read = readProcessUsage,
   ) {
-    this.#meter = setInterval(() => this.#charge(), GUEST_MEMORY_POLL_MS);
     budget.signal.addEventListener("abort", this.#stop);
   }
 
