@@ -11,7 +11,14 @@ import type { SandboxLimits } from "./limits.ts";
 import type { Guest } from "./process/guest.ts";
 import { GuestEndedError } from "./process/guest-end.ts";
 import type { GuestSource } from "./process/guest-source.ts";
-import type { GuestLanguage, LibraryCode, Program, ProgramBatch, UserError } from "./program.ts";
+import type {
+  GuestLanguage,
+  GuestOwner,
+  LibraryCode,
+  Program,
+  ProgramBatch,
+  UserError,
+} from "./program.ts";
 import { parseInspectReply, parseLoadReply } from "./protocol/reply-parser.ts";
 import { type CheckReport, type ImportInspection, SandboxUnavailable } from "./sandbox.ts";
 import type { GuestPool } from "./scheduling/guest-pool.ts";
@@ -49,7 +56,6 @@ export function createCodeChecks(
     batches: readonly ProgramBatch[],
     budget = new TestBudget(),
   ): Promise<CheckReport[]> {
-    const { workspaceId, language } = program;
     const reports: CheckReport[] = [];
     const work = async (source: GuestSource) => {
       for (const batch of batches) {
@@ -60,7 +66,7 @@ export function createCodeChecks(
       }
       return reports;
     };
-    const run = () => pool.useThrowAway(workspaceId, language, budget, work);
+    const run = () => pool.useThrowAway(program, budget, work);
     return failIfSpent(budget, run, (error) => {
       const rest = batches.slice(reports.length);
       return [...reports, ...rest.map((batch) => refusal(batch, error))];
@@ -101,17 +107,11 @@ export function createCodeChecks(
     budget?: TestBudget,
   ): Promise<ImportInspection> {
     using own = budget ? undefined : new TestBudget();
-    const spent = budget ?? own!;
+    const owner = { workspaceId, language };
+    const parse = (guest: Guest) =>
+      guest.request({ kind: "inspect", code }, [], exchangeLimits, parseInspectReply);
     const failed = (error: UserError) => ({ imports: [], error });
-    const work = requestOf(
-      workspaceId,
-      language,
-      spent,
-      (guest) => guest.request({ kind: "inspect", code }, [], exchangeLimits, parseInspectReply),
-      failed,
-    );
-    const parse = () => pool.parseInThrowAway(workspaceId, language, spent, work);
-    return await failIfSpent(spent, parse, failed);
+    return await ask("parseInThrowAway", owner, budget ?? own!, parse, failed);
   }
 
   /**
@@ -126,7 +126,6 @@ export function createCodeChecks(
     libraries: readonly LibraryCode[],
     budget = new TestBudget(),
   ): Promise<UserError | undefined> {
-    const failed = (error: UserError) => error;
     const attempts = new AttemptBudget(limits, 1);
     const load = async (guest: Guest): Promise<UserError | undefined> => {
       const { clockMs: budgetMs, loadKillMs } = attempts;
@@ -135,33 +134,32 @@ export function createCodeChecks(
       const failure = await guest.request(request, [], loadLimits, parseLoadReply);
       return failure && attempts.mustLoadAgain(failure) ? load(guest) : failure?.error;
     };
-    const work = requestOf(workspaceId, language, budget, load, failed);
-    const check = () => pool.useThrowAway(workspaceId, language, budget, work);
-    return failIfSpent(budget, check, failed);
+    return ask("useThrowAway", { workspaceId, language }, budget, load, (error) => error);
   }
 
   /**
-   * Returns a function that sends `request` to a guest process and resolves with the reply. When
-   * the process ends before it replies, the checked code is to blame. The function then resolves
-   * with the result of `failed`, called with the reason of the end.
+   * Sends `request` to a guest process that the pool's function `how` provides, and resolves with
+   * the reply. When the process ends before it replies, the checked code is to blame. Then it
+   * resolves with the result of `failed`, called with the reason of the end.
    */
-  function requestOf<T>(
-    workspaceId: string,
-    language: GuestLanguage,
+  function ask<T>(
+    how: "useThrowAway" | "parseInThrowAway",
+    owner: GuestOwner,
     budget: TestBudget,
     request: (guest: Guest) => Promise<T>,
     failed: (error: UserError) => T,
-  ): (source: GuestSource) => Promise<T> {
-    return async (source) => {
+  ): Promise<T> {
+    const work = async (source: GuestSource) => {
       const guest = await source.guest();
       try {
-        guest.assign(workspaceId, language);
+        guest.assign(owner);
         return await request(guest);
       } catch (error) {
         if (!(error instanceof GuestEndedError)) throw error;
         return failed(budget.error ?? endError(error.end));
       }
     };
+    return failIfSpent(budget, () => pool[how](owner, budget, work), failed);
   }
 }
 

@@ -107,18 +107,15 @@ export function createSandbox(options: SandboxOptions) {
       logs: logSink,
       trial,
     });
-    const { workspaceId, language } = program;
     const bytes = batchBytes(batch);
     // A batch that has cost the first guest continues in the second one, so that it no longer
     // delays other programs of the workspace.
     const isCostly = () => run.hasCostGuest || costly.has(program);
-    if (!isCostly()) {
-      await pool.use(workspaceId, language, bytes, (source) => runBatch(source, run, isCostly));
-    }
+    if (!isCostly()) await pool.use(program, bytes, (source) => runBatch(source, run, isCostly));
     // Batches beside each other would each take minutes of a busy machine to find out the same.
     const runCostly = async () => {
       while (!run.isDone) {
-        await pool.useSecond(workspaceId, language, bytes, (source) =>
+        await pool.useSecond(program, bytes, (source) =>
           runBatch(source, run, () => source.isLeaving),
         );
       }

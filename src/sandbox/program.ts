@@ -46,6 +46,9 @@ export interface Program {
   credentials: Readonly<Record<string, string>>;
 }
 
+/** The workspace that a guest process serves, and the language of the code that it runs. */
+export type GuestOwner = Pick<Program, "workspaceId" | "language">;
+
 /**
  * Batch of events, each as UTF-8 bytes of JSON, with the metadata of each event. User code reads
  * the metadata with `metadata(event)`.

@@ -3,6 +3,7 @@ import { createCodeChecks } from "../../src/sandbox/code-checks.ts";
 import { defaultLimits } from "../../src/sandbox/limits.ts";
 import { GuestEndedError } from "../../src/sandbox/process/guest-end.ts";
 import type { GuestSource } from "../../src/sandbox/process/guest-source.ts";
+import type { GuestOwner } from "../../src/sandbox/program.ts";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
 import type { GuestPool } from "../../src/sandbox/scheduling/guest-pool.ts";
 import { TestBudget } from "../../src/sandbox/test-budget.ts";
@@ -14,8 +15,7 @@ import { batch, program, shown } from "./support.ts";
 function checksOf(source: GuestSource, unavailable?: (budget: TestBudget) => Error) {
   const budgets: TestBudget[] = [];
   const use = async (
-    _: string,
-    __: string,
+    _: GuestOwner,
     budget: TestBudget,
     work: (from: GuestSource) => Promise<unknown>,
   ) => {

@@ -28,7 +28,7 @@ beforeEach(() => {
   [uses, leaving] = [[], 0];
   const use =
     (which: string) =>
-    async (...[, , bytes, work]: Parameters<GuestPool["use"]>) => {
+    async (...[, bytes, work]: Parameters<GuestPool["use"]>) => {
       uses.push([which, bytes]);
       const isLeaving = which === "second" && leaving-- > 0;
       return work({ guest: () => guests.guest(), isLeaving } as GuestSource);
@@ -121,7 +121,7 @@ test("batches of one costly program run one after another, and those of another 
   const gate = Promise.withResolvers<void>();
   const begun: unknown[] = [];
   spyOn(GuestPool.prototype, "useSecond").mockImplementation((async (
-    ...[workspaceId, , , work]: Parameters<GuestPool["use"]>
+    ...[{ workspaceId }, , work]: Parameters<GuestPool["use"]>
   ) => {
     begun.push(workspaceId);
     await gate.promise;

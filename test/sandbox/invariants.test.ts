@@ -38,16 +38,20 @@ test("a run that settles an event twice fails", () => {
 
 test("a guest is refused code of a second workspace or language", () => {
   const guest = guestOf("exec sleep 60");
-  guest.assign("w1", "javascript");
-  guest.assign("w1", "javascript");
-  expect(() => guest.assign("w2", "javascript")).toThrow("one workspace and one language");
-  expect(() => guest.assign("w1", "python")).toThrow("one workspace and one language");
+  guest.assign({ workspaceId: "w1", language: "javascript" });
+  guest.assign({ workspaceId: "w1", language: "javascript" });
+  expect(() => guest.assign({ workspaceId: "w2", language: "javascript" })).toThrow(
+    "one workspace and one language",
+  );
+  expect(() => guest.assign({ workspaceId: "w1", language: "python" })).toThrow(
+    "one workspace and one language",
+  );
   guest.kill("retired");
 });
 
 test("code of a second workspace fails its batch and leaves the guest alive", async () => {
   const guest = guestOf("exec sleep 60");
-  guest.assign("w1", "javascript");
+  guest.assign({ workspaceId: "w1", language: "javascript" });
   const foreign = program("", { workspaceId: "w2" });
   const budget = new AttemptBudget(defaultLimits, 1);
   await expect(loadProgram(guest, foreign, defaultLimits, budget, {})).rejects.toThrow(

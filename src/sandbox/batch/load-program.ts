@@ -28,7 +28,7 @@ export async function loadProgram(
   budget: AttemptBudget,
   accounting: RunAccounting,
 ): Promise<number | LoadFailure> {
-  guest.assign(program.workspaceId, program.language);
+  guest.assign(program);
   const loaded = guest.programs.get(program.id);
   if (loaded !== undefined) {
     // The last key is the most recently used program.

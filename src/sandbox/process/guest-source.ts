@@ -12,3 +12,6 @@ export interface GuestSource {
    */
   readonly isLeaving: boolean;
 }
+
+/** Work that is done in a guest process. */
+export type GuestUse<T> = (source: GuestSource) => Promise<T>;

@@ -1,6 +1,6 @@
 import { assert, InvariantError } from "../../assert.ts";
 import { GUEST_START_MS_MAX } from "../guest-limits.ts";
-import type { GuestLanguage } from "../program.ts";
+import type { GuestLanguage, GuestOwner } from "../program.ts";
 import { type FrameText, type GuestFrame, GuestFrameError } from "../protocol/guest-frames.ts";
 import type { HostRequest, LoadFailure } from "../protocol/guest-protocol.ts";
 import { printable } from "../protocol/printable.ts";
@@ -139,7 +139,7 @@ export class Guest {
    * Reserves the guest process for a workspace. Throws `InvariantError` when the guest is reserved
    * for another workspace or runs another language.
    */
-  assign(workspaceId: string, language: GuestLanguage): void {
+  assign({ workspaceId, language }: GuestOwner): void {
     this.workspaceId ??= workspaceId;
     assert(
       this.workspaceId === workspaceId && this.#language === language,

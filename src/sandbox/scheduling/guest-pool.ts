@@ -2,8 +2,8 @@ import { atMost, FairSemaphore } from "../../concurrency/fair-semaphore.ts";
 import { messageOf } from "../../errors.ts";
 import { GUEST_IDLE_MS_MAX } from "../../settings/limits.ts";
 import type { SandboxLimits } from "../limits.ts";
-import type { GuestSource } from "../process/guest-source.ts";
-import type { GuestLanguage } from "../program.ts";
+import type { GuestUse } from "../process/guest-source.ts";
+import type { GuestLanguage, GuestOwner } from "../program.ts";
 import { SandboxUnavailable } from "../sandbox.ts";
 import type { TestBudget } from "../test-budget.ts";
 import { GuestAdmission } from "./guest-admission.ts";
@@ -59,27 +59,17 @@ export class GuestPool {
    * data that the work sends to the guest. Rejects with `SandboxUnavailable` when no guest can be
    * started.
    */
-  use<T>(
-    workspaceId: string,
-    language: GuestLanguage,
-    bytes: number,
-    work: (source: GuestSource) => Promise<T>,
-  ): Promise<T> {
-    return perform(this.#guestsOf(workspaceId, language).first, bytes, work);
+  use<T>(owner: GuestOwner, bytes: number, work: GuestUse<T>): Promise<T> {
+    return perform(this.#guestsOf(owner).first, bytes, work);
   }
 
   /**
    * Does `work` in the second guest process of a workspace and language, or in the first one if
    * there is no room for two. The parameters and errors are the same as those of `use`.
    */
-  useSecond<T>(
-    workspaceId: string,
-    language: GuestLanguage,
-    bytes: number,
-    work: (source: GuestSource) => Promise<T>,
-  ): Promise<T> {
-    const guests = this.#guestsOf(workspaceId, language);
-    guests.second ??= this.#createGuest(language, guests.first);
+  useSecond<T>(owner: GuestOwner, bytes: number, work: GuestUse<T>): Promise<T> {
+    const guests = this.#guestsOf(owner);
+    guests.second ??= this.#createGuest(owner.language, guests.first);
     return perform(guests.second, bytes, work);
   }
 
@@ -88,13 +78,8 @@ export class GuestPool {
    * earlier when the test budget is used up. Rejects with `SandboxUnavailable` when no guest can be
    * started.
    */
-  async useThrowAway<T>(
-    workspaceId: string,
-    language: GuestLanguage,
-    budget: TestBudget,
-    work: (source: GuestSource) => Promise<T>,
-  ): Promise<T> {
-    using guests = await this.#throwAwayGuests(workspaceId, language, budget);
+  async useThrowAway<T>(owner: GuestOwner, budget: TestBudget, work: GuestUse<T>): Promise<T> {
+    using guests = await this.#throwAwayGuests(owner, budget);
     return await work(guests);
   }
 
@@ -104,13 +89,8 @@ export class GuestPool {
    * Python guest takes 0.3 s to start. The parameters and errors are the same as those of
    * `useThrowAway`.
    */
-  async parseInThrowAway<T>(
-    workspaceId: string,
-    language: GuestLanguage,
-    budget: TestBudget,
-    work: (source: GuestSource) => Promise<T>,
-  ): Promise<T> {
-    const guests = await this.#throwAwayGuests(workspaceId, language, budget);
+  async parseInThrowAway<T>(owner: GuestOwner, budget: TestBudget, work: GuestUse<T>): Promise<T> {
+    const guests = await this.#throwAwayGuests(owner, budget);
     try {
       return await work(guests);
     } finally {
@@ -123,8 +103,7 @@ export class GuestPool {
   }
 
   async #throwAwayGuests(
-    workspaceId: string,
-    language: GuestLanguage,
+    { workspaceId, language }: GuestOwner,
     budget: TestBudget,
   ): Promise<ThrowAwayGuests> {
     const unused = this.#takeUnused(budget);
@@ -167,7 +146,7 @@ export class GuestPool {
     }
   }
 
-  #guestsOf(workspaceId: string, language: GuestLanguage) {
+  #guestsOf({ workspaceId, language }: GuestOwner) {
     const key = `${language} ${workspaceId}`;
     return this.#guests.getOrInsertComputed(key, () => ({ first: this.#createGuest(language) }));
   }
@@ -190,11 +169,7 @@ export class GuestPool {
   }
 }
 
-function perform<T>(
-  guest: WorkspaceGuest,
-  bytes: number,
-  work: (source: GuestSource) => Promise<T>,
-): Promise<T> {
+function perform<T>(guest: WorkspaceGuest, bytes: number, work: GuestUse<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     guest.enqueue({ bytes, perform: (source) => work(source).then(resolve, reject), reject });
   });

@@ -67,14 +67,18 @@ function poolOf(limits: Partial<SandboxLimits> = {}) {
   const pool = new GuestPool(starter as never, { ...defaultLimits, ...bounds, ...limits });
   const guestOf = async (source: GuestSource) => (await source.guest()) as unknown as FakeGuest;
   const use = (workspace: string, language: "javascript" | "python" = "javascript") =>
-    pool.use(workspace, language, 1, guestOf);
+    pool.use({ workspaceId: workspace, language }, 1, guestOf);
   const hold = (workspace: string, how: "use" | "useSecond" = "use") => {
     const end = Promise.withResolvers<void>();
-    const done = pool[how](workspace, "javascript", 1, async (source) => {
-      const guest = await guestOf(source);
-      await end.promise;
-      return guest;
-    });
+    const done = pool[how](
+      { workspaceId: workspace, language: "javascript" },
+      1,
+      async (source) => {
+        const guest = await guestOf(source);
+        await end.promise;
+        return guest;
+      },
+    );
     return { end: end.resolve, done };
   };
   return { starter, pool, guestOf, use, hold };
@@ -204,11 +208,16 @@ describe("guests for tests", () => {
   test("end after their work, and one that only parsed with its budget", async () => {
     const { pool, guestOf } = poolOf();
     const budget = new TestBudget();
-    const parse = () => pool.parseInThrowAway("a", "javascript", budget, guestOf);
+    const parse = () =>
+      pool.parseInThrowAway({ workspaceId: "a", language: "javascript" }, budget, guestOf);
     const parsed = await parse();
     expect(parsed.dying).toBe(false);
     expect(await parse()).toBe(parsed);
-    const tested = await pool.useThrowAway("a", "javascript", budget, guestOf);
+    const tested = await pool.useThrowAway(
+      { workspaceId: "a", language: "javascript" },
+      budget,
+      guestOf,
+    );
     expect(tested).toBe(parsed);
     expect(tested.ended).toEqual({ end: "retired" });
     const last = await parse();
@@ -222,7 +231,7 @@ describe("guests for tests", () => {
     const { pool, guestOf } = poolOf();
     using budget = new TestBudget();
     const parse = (language: "javascript" | "python") =>
-      pool.parseInThrowAway("a", language, budget, guestOf);
+      pool.parseInThrowAway({ workspaceId: "a", language }, budget, guestOf);
     const first = await parse("javascript");
     const second = await parse("python");
     expect([first.dying, second.language]).toEqual([true, "python"]);
@@ -235,11 +244,15 @@ describe("guests for tests", () => {
     const { pool, guestOf } = poolOf({ throwAways: 2, throwAwaysOfWorkspace: 2 });
     using budget = new TestBudget();
     const parse = (work: (guest: FakeGuest) => void = () => {}) =>
-      pool.parseInThrowAway("a", "javascript", budget, async (source) => {
-        const guest = await guestOf(source);
-        work(guest);
-        return guest;
-      });
+      pool.parseInThrowAway(
+        { workspaceId: "a", language: "javascript" },
+        budget,
+        async (source) => {
+          const guest = await guestOf(source);
+          work(guest);
+          return guest;
+        },
+      );
     const [first, second] = await Promise.all([parse(), parse()]);
     expect([first.dying, second.dying]).toEqual([false, true]);
     const crash = (guest: FakeGuest) => guest.kill("crash");
@@ -255,11 +268,15 @@ describe("guests for tests", () => {
     const ends = Promise.withResolvers<void>();
     const run = (workspace: string, own = budget) => {
       let isRunning = false;
-      const done = pool.useThrowAway(workspace, "javascript", own, async (source) => {
-        isRunning = true;
-        await guestOf(source);
-        await ends.promise;
-      });
+      const done = pool.useThrowAway(
+        { workspaceId: workspace, language: "javascript" },
+        own,
+        async (source) => {
+          isRunning = true;
+          await guestOf(source);
+          await ends.promise;
+        },
+      );
       return { done, isRunning: () => isRunning };
     };
     using over = new TestBudget();
