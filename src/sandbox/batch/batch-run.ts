@@ -92,7 +92,7 @@ export class BatchRun {
     const count = this.#culprits.length + this.#doubtful;
     const isCostly = count >= GUEST_CULPRITS_MAX && performance.now() >= costlyUntil;
     const { budget, trial } = this.options;
-    return budget?.error ?? trial?.suspended ?? (isCostly ? notRun(count) : undefined);
+    return budget?.error ?? trial?.suspended() ?? (isCostly ? notRun(count) : undefined);
   }
 
   /** Runs as many events without an outcome as fit one frame (message to the guest process). */
@@ -123,7 +123,7 @@ export class BatchRun {
   #nextEvents(): readonly number[] {
     if (this.#suspect !== undefined) return [this.#suspect];
     // Events that come one after another may all be of one kind that the code does not bear.
-    if (this.options.trial?.isLastTry) return this.#open.slice(-1);
+    if (this.options.trial?.isLastTry()) return this.#open.slice(-1);
     return this.#isAlone ? this.#open.slice(0, 1) : firstFrameOf(this.#open, this.batch);
   }
 
@@ -176,7 +176,7 @@ export class BatchRun {
       const accounting = { hostCalls, meter: this.#meter };
       number = await loadProgram(guest, this.program, limits, this.#budget, accounting);
       if (typeof number === "object") return number;
-      const isSuspect = this.options.trial?.isSuspect ?? false;
+      const isSuspect = this.options.trial?.isSuspect() ?? false;
       this.#budget.begin(this.#culprits.length, guest.eventCount > 0, isSuspect);
       this.#usedBeforeMs = this.#meter.cpuMs;
       guest.eventCount += taken.length;

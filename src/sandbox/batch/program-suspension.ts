@@ -128,20 +128,13 @@ export class ProgramSuspensions {
     const running = this.#running.getOrInsert(programId, begun);
     running.batches += 1;
     const culprits = () => (this.#isGood(programId) ? 0 : this.#records.get(programId)?.culprits);
-    const suspended = () => this.errorFor(program);
     return {
       /** Whether no event has succeeded since one used up its CPU time or ended its guest. */
-      get isSuspect(): boolean {
-        return (culprits() ?? 0) > 0;
-      },
+      isSuspect: () => (culprits() ?? 0) > 0,
       /** Whether one more event that uses up its time or ends its guest suspends the program. */
-      get isLastTry(): boolean {
-        return culprits() === SUSPENSION_CULPRITS - 1;
-      },
+      isLastTry: () => culprits() === SUSPENSION_CULPRITS - 1,
       /** Error for the events that have not run; undefined while the program may run. */
-      get suspended(): UserError | undefined {
-        return suspended();
-      },
+      suspended: () => this.errorFor(program),
       noteSuccess: () => this.#succeeded(program),
       /** Notes an event that used up its CPU time by itself, or that ended its guest process. */
       noteCulprit: (reason: string) => this.#noteCulprit(program, reason),

@@ -197,17 +197,21 @@ test("events that each use up their time suspend a program in the middle of a ba
   const { suspensions, time } = clock();
   const one = program("");
   using trial = suspensions.beginTrial(one);
-  expect([trial.isSuspect, trial.isLastTry]).toEqual([false, false]);
+  expect([trial.isSuspect(), trial.isLastTry()]).toEqual([false, false]);
   for (let n = 1; n < SUSPENSION_CULPRITS; n += 1) trial.noteCulprit("timed out");
-  expect([trial.isSuspect, trial.isLastTry, trial.suspended]).toEqual([true, true, undefined]);
+  expect([trial.isSuspect(), trial.isLastTry(), trial.suspended()]).toEqual([
+    true,
+    true,
+    undefined,
+  ]);
   trial.noteCulprit("timed out");
-  expect(trial.suspended?.message).toEndWith("suspended for 1 s, since it only fails: timed out");
+  expect(trial.suspended()?.message).toEndWith("suspended for 1 s, since it only fails: timed out");
   // The end of the same batch does not make the suspension longer.
   suspensions.record(one, [failed], calm);
   expect(msLeft(suspensions)).toBe(SUSPENDED_MS_MIN);
   time.now += SUSPENDED_MS_MIN;
   trial.noteCulprit("timed out");
-  expect([trial.isLastTry, trial.suspended]).toEqual([true, undefined]);
+  expect([trial.isLastTry(), trial.suspended()]).toEqual([true, undefined]);
   trial.noteCulprit("timed out");
   expect(msLeft(suspensions)).toBe(2 * SUSPENDED_MS_MIN);
 });
@@ -248,12 +252,16 @@ test("events that use up their time suspend no program that succeeded lately", (
   using trial = suspensions.beginTrial(one);
   trial.noteSuccess();
   for (let n = 0; n < 2 * SUSPENSION_CULPRITS; n += 1) trial.noteCulprit("timed out");
-  expect([trial.isSuspect, trial.isLastTry, trial.suspended]).toEqual([false, false, undefined]);
+  expect([trial.isSuspect(), trial.isLastTry(), trial.suspended()]).toEqual([
+    false,
+    false,
+    undefined,
+  ]);
   time.now += SUSPENSION_GOOD_MS;
-  expect(trial.isSuspect).toBe(true);
+  expect(trial.isSuspect()).toBe(true);
   trial.noteSuccess();
   time.now += SUSPENSION_GOOD_MS;
-  expect(trial.isSuspect).toBe(false);
+  expect(trial.isSuspect()).toBe(false);
 });
 
 test("a program that succeeded lately is not suspended when each batch has its own copy of it", () => {

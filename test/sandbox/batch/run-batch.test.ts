@@ -280,7 +280,7 @@ test("code for which the machine never has time is not suspended", async () => {
   const events = mixed(() => false, GUEST_CPU_MS_MAX / 2, 8);
   const trial = trialOf();
   const { isDoubtful } = await run(new SimulatedGuests(0.01), events, undefined, { trial });
-  expect([isDoubtful, trial.suspended, trial.isSuspect]).toEqual([true, undefined, false]);
+  expect([isDoubtful, trial.suspended(), trial.isSuspect()]).toEqual([true, undefined, false]);
 });
 
 test.each([
