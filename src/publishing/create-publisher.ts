@@ -78,25 +78,22 @@ export function createPublisher(parts: PublisherParts) {
   ): Promise<StoredCode> {
     const { workspaceId, kind, id, versionId } = revision;
     const events = input.events?.length ? [{ versionId, events: input.events }] : [];
+    const destinationIds =
+      input.publish && kind === "transformation" ? (input.destinationIds ?? []) : [];
     const change = {
       revisions: [revision],
       publish: [],
-      links: [],
+      links: destinationIds.map((destinationId) => ({ transformationId: id, destinationId })),
       usedLibraries: [],
       events,
       ...noteOf(input),
       ...more,
     };
     if (input.publish) {
-      const destinationIds = kind === "transformation" ? (input.destinationIds ?? []) : [];
-      const links = destinationIds.map((destinationId) => ({
-        transformationId: id,
-        destinationId,
-      }));
       // Unknown destinations are refused before any code runs.
-      expectExisting(workspaceId, { ...change, links });
+      expectExisting(workspaceId, change);
       return tests(workspaceId, input.caller, (context) =>
-        publishOne(context, revision, input.events, { ...change, links }),
+        publishOne(context, revision, input.events, change),
       );
     }
     const resource = await commit(workspaceId, change, () =>
@@ -119,14 +116,12 @@ export function createPublisher(parts: PublisherParts) {
     change: CodeChange,
   ): Promise<StoredCode> {
     const { workspaceId, kind, id, versionId } = revision;
-    const code: TestRunPlan =
-      revision.kind === "library"
-        ? { transformations: [], libraries: [revision], withImporters: true }
-        : {
-            transformations: [{ revision, suites: suitesOf(events) }],
-            libraries: [],
-            withImporters: false,
-          };
+    const isLibrary = kind === "library";
+    const code: TestRunPlan = {
+      transformations: isLibrary ? [] : [{ revision, suites: suitesOf(events) }],
+      libraries: isLibrary ? [revision] : [],
+      withImporters: isLibrary,
+    };
     return retryOn(PublicationConflict, async () => {
       checkPublishable(catalog, workspaceId, code.libraries);
       const testRun = await runTests(context, workspaceId, code);

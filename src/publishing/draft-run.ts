@@ -3,10 +3,9 @@ import type { UserError } from "../sandbox/program.ts";
 import { checkImportNames, checkModuleName } from "./code-selection.ts";
 import type { DraftRunInput } from "./publisher.ts";
 import type { DraftRunReport } from "./reports.ts";
-import { outputsOf, toSuiteResult } from "./testing/suite-result.ts";
+import { outputsOf, toSuiteResult, truncateMessage } from "./testing/suite-result.ts";
 import { defaultSuite, suitesOf } from "./testing/test-code.ts";
 import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
-import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
  * Plans the test run of drafts, which are code that is not stored. Their revisions exist only in

@@ -1,7 +1,7 @@
 import { DETAILS_MAX } from "../settings/limits.ts";
+import { truncateMessage } from "./testing/suite-result.ts";
 import { failuresOf } from "./testing/test-failures.ts";
 import type { CodeTestReport, TransformationTestReport } from "./testing/test-run.ts";
-import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
  * Returns the warnings of a successful publish: one for each failing test, which does not prevent a

@@ -1,10 +1,9 @@
 import { defined } from "../defined.ts";
 import type { UserError } from "../sandbox/program.ts";
 import type { TestResult } from "./reports.ts";
-import { toSuiteResult, transformedEvents } from "./testing/suite-result.ts";
+import { toSuiteResult, transformedEvents, truncateMessage } from "./testing/suite-result.ts";
 import { failuresOfTransformation } from "./testing/test-failures.ts";
 import type { CodeTestReport } from "./testing/test-run.ts";
-import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
  * Converts a test report to the response of `/transformations/libraries/test`. RudderStack's GitHub
@@ -43,8 +42,5 @@ export function toTestResult({ transformations, libraries }: CodeTestReport): Te
 }
 
 function errorFields({ message, line, column }: UserError) {
-  return {
-    error: truncateMessage(message),
-    ...defined({ line, column }),
-  };
+  return { error: truncateMessage(message), ...defined({ line, column }) };
 }

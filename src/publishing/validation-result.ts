@@ -1,13 +1,12 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
 import type { LibraryValidation, SuitesReport, TransformationValidation } from "./reports.ts";
-import { toSuiteResult } from "./testing/suite-result.ts";
+import { toSuiteResult, truncateMessage } from "./testing/suite-result.ts";
 import type {
   CodeTestReport,
   LibraryTestReport,
   TransformationTestReport,
 } from "./testing/test-run.ts";
-import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
  * Converts a test report to the form in which responses list tested code (`validationOutput`).

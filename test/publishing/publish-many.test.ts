@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { truncateMessage } from "../../src/publishing/testing/truncate-message.ts";
+import { truncateMessage } from "../../src/publishing/testing/suite-result.ts";
 import { GUEST_ERROR_CHARS_MAX } from "../../src/settings/limits.ts";
 import { code, destination, freshPublishing, refusalOf, view } from "./_setup.ts";
 

@@ -1,11 +1,12 @@
 import { defined } from "../../defined.ts";
+import { cutText } from "../../errors.ts";
 import { parseToShow } from "../../json/parse-exact.ts";
 import type { ProgramOutcome, UserError } from "../../sandbox/program.ts";
 import type { CheckReport } from "../../sandbox/sandbox.ts";
+import { GUEST_ERROR_CHARS_MAX } from "../../settings/limits.ts";
 import type { TestSuite } from "../publisher.ts";
 import type { SuiteResult } from "../reports.ts";
 import { differencesOf } from "./differences.ts";
-import { truncateMessage } from "./truncate-message.ts";
 
 /** Converts the report of a suite's run to the suite's result. Pure function. */
 export function toSuiteResult(suite: TestSuite, report: CheckReport): SuiteResult {
@@ -47,8 +48,13 @@ export function outputsOf(outcome: ProgramOutcome): unknown[] {
 }
 
 function toSuiteError({ message, line, column }: UserError) {
-  return {
-    message: truncateMessage(message),
-    ...defined({ line, column }),
-  };
+  return { message: truncateMessage(message), ...defined({ line, column }) };
+}
+
+/**
+ * Cuts a message to `GUEST_ERROR_CHARS_MAX` UTF-16 units. The sandbox limits its own messages, but
+ * the message about an import contains a name of any length.
+ */
+export function truncateMessage(message: string): string {
+  return cutText(message, GUEST_ERROR_CHARS_MAX, "…");
 }

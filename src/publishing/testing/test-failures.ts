@@ -3,9 +3,8 @@ import type { Detail } from "../../errors.ts";
 import type { TestFailure, TestSuite } from "../publisher.ts";
 import type { Difference } from "../reports.ts";
 import { differenceText } from "./differences.ts";
-import { toSuiteResult } from "./suite-result.ts";
+import { toSuiteResult, truncateMessage } from "./suite-result.ts";
 import type { CodeTestReport, TransformationTestReport } from "./test-run.ts";
-import { truncateMessage } from "./truncate-message.ts";
 
 /** Returns the failures in a test report, each with its code, event and position. Pure function. */
 export function failuresOf(testRun: CodeTestReport): TestFailure[] {
