@@ -2,14 +2,13 @@ import { TEST_OUTPUT_BYTES_MAX } from "../settings/limits.ts";
 import { AttemptBudget } from "./batch/attempt-budget.ts";
 import { testLogs } from "./batch/batch-logs.ts";
 import { BatchRun } from "./batch/batch-run.ts";
-import { endError } from "./batch/end-errors.ts";
 import { unloadPrograms } from "./batch/load-program.ts";
 import { runBatch } from "./batch/run-batch.ts";
 import { GUEST_ANSWER_BYTES_MAX } from "./guest-limits.ts";
 import type { HostFunctions } from "./host-calls/host-functions.ts";
 import type { SandboxLimits } from "./limits.ts";
 import type { Guest } from "./process/guest.ts";
-import { GuestEndedError } from "./process/guest-end.ts";
+import { endError, GuestEndedError } from "./process/guest-end.ts";
 import type { GuestSource } from "./process/guest-source.ts";
 import type {
   GuestLanguage,

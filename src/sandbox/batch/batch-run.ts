@@ -3,7 +3,13 @@ import { GUEST_CULPRITS_MAX } from "../../settings/limits.ts";
 import { GUEST_ANSWER_BYTES_MAX } from "../guest-limits.ts";
 import { HostCalls } from "../host-calls/host-calls.ts";
 import type { Guest } from "../process/guest.ts";
-import { type GuestEndCause, GuestEndedError } from "../process/guest-end.ts";
+import {
+  endError,
+  type GuestEndCause,
+  GuestEndedError,
+  notAwaited,
+  notRun,
+} from "../process/guest-end.ts";
 import type { GuestSource } from "../process/guest-source.ts";
 import type { Program, ProgramBatch, ProgramOutcome, UserError } from "../program.ts";
 import type { LoadFailure, RunStop } from "../protocol/guest-protocol.ts";
@@ -11,7 +17,6 @@ import { parseRunReply, type RunReport } from "../protocol/reply-parser.ts";
 import { AttemptBudget } from "./attempt-budget.ts";
 import { BatchLogs } from "./batch-logs.ts";
 import type { BatchRunOptions, BatchRunResult } from "./batch-run-options.ts";
-import { endError, notAwaited, notRun } from "./end-errors.ts";
 import { bodyOf, firstFrameOf, heldBytes } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
 
