@@ -32,8 +32,7 @@ import { EncodedPixelRecord, MESSAGE_ID_AT } from "./record/pixel-record.ts";
 import type { EventRecord, PixelRecord } from "./record.ts";
 import { readQuery, streamQuery } from "./scan.ts";
 import { eventOfJson } from "./sdk/event.ts";
-import { bytes, copyOf, JSON_START, words } from "./text/scratch.ts";
-import { copySpan, keep, type Span } from "./text/span.ts";
+import { bytes, copyOf, copySpan, JSON_START, keep, type Span, words } from "./text/scratch.ts";
 import { writeIsoTime } from "./time.ts";
 import { uuidText, writeUuid } from "./uuid.ts";
 

@@ -8,8 +8,7 @@ import { arrayGaps } from "./json/tree.ts";
 import { decode, ends, loadQuery, pair, readPair, starts, text, textOf } from "./pair.ts";
 import { readQuery } from "./scan.ts";
 import { arrayIndex } from "./text/number.ts";
-import { bytes, QUERY } from "./text/scratch.ts";
-import type { Span } from "./text/span.ts";
+import { bytes, QUERY, type Span } from "./text/scratch.ts";
 import { userHash } from "./user-hash.ts";
 
 /** Result of checking the query string of a pixel request. */

@@ -24,8 +24,7 @@ import {
 } from "./json/tree.ts";
 import { decode, ends, loadQuery, pair, type QueryText, readPair, starts, text } from "./pair.ts";
 import { isNumber } from "./text/number.ts";
-import { bytes, QUERY } from "./text/scratch.ts";
-import { isSame } from "./text/span.ts";
+import { bytes, isSame, QUERY } from "./text/scratch.ts";
 
 /**
  * Reads the parameters of a query string into a tree of nodes, from which the event is then

@@ -81,7 +81,7 @@ export const equivalents: Equivalent[] = [
     why: "An older hour has no minutes any more",
   },
   {
-    file: "src/event/text/span.ts",
+    file: "src/event/text/scratch.ts",
     line: "if (end - start > 16) bytes.copyWithin(out + 16, start + 16, end);",
     change: "end - start > 16 → end - start >= 16",
     why: "No bytes are copied",

@@ -8,8 +8,7 @@ import {
 } from "../../json/bytes.ts";
 import { PIXEL_ARRAY_INDEX_MAX, PIXEL_LEVELS_MAX } from "../../settings/limits.ts";
 import { arrayIndex } from "../text/number.ts";
-import { bytes } from "../text/scratch.ts";
-import { copySpan, keep } from "../text/span.ts";
+import { bytes, copySpan, keep } from "../text/scratch.ts";
 import {
   ARRAY,
   FIRST,

@@ -9,8 +9,7 @@ import {
 import { PIXEL_LEVELS_MAX } from "../../settings/limits.ts";
 import { ends, pair, starts } from "../pair.ts";
 import { arrayIndex } from "../text/number.ts";
-import { bytes, SECTION_BYTES, SECTIONS } from "../text/scratch.ts";
-import { hashOf, isSame, mix } from "../text/span.ts";
+import { bytes, hashOf, isSame, mix, SECTION_BYTES, SECTIONS } from "../text/scratch.ts";
 import { CONTEXT, isScreen, PROPERTIES } from "./tree.ts";
 import { writeString, writeValue } from "./value.ts";
 

@@ -1,8 +1,7 @@
 import { PIXEL_LEVELS_MAX, PIXEL_PARAMETERS_MAX } from "../../settings/limits.ts";
 import { ends, pair, starts } from "../pair.ts";
 import { arrayIndex } from "../text/number.ts";
-import { ARRAY_ELEMENTS_MAX, bytes } from "../text/scratch.ts";
-import { hashOf, isSame, keep } from "../text/span.ts";
+import { ARRAY_ELEMENTS_MAX, bytes, hashOf, isSame, keep } from "../text/scratch.ts";
 
 /**
  * Builds the event from a query's parameters as a tree of nodes, which is then written as JSON. The

@@ -3,8 +3,7 @@ import { decode, pair, text } from "../pair.ts";
 import { isText } from "../text/json-text.ts";
 import { isNumber } from "../text/number.ts";
 import { percentDecode } from "../text/percent.ts";
-import { bytes } from "../text/scratch.ts";
-import { copySpan } from "../text/span.ts";
+import { bytes, copySpan } from "../text/scratch.ts";
 
 /**
  * For each byte, 1 if a number in a query may begin with the byte, and 0 if not. The entry of `%`

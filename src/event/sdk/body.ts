@@ -12,7 +12,7 @@ import {
 } from "../../json/json-scanner.ts";
 import { ABSENT, memberNames } from "../../json/member-names.ts";
 import { SDK_BATCH_EVENTS_BYTES_MAX, SDK_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
-import type { Span } from "../text/span.ts";
+import type { Span } from "../text/scratch.ts";
 import { clearEvents, eventCount, inherit, scanEvent, singleWriteKey } from "./event-facts.ts";
 import { stringAt } from "./id-text.ts";
 import { timeAt } from "./iso-time.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../json/bytes.ts";
 import { scanned, stringText } from "../../json/json-scanner.ts";
 import { ABSENT, memberNames, OTHER_NAME } from "../../json/member-names.ts";
-import { mix } from "../text/span.ts";
+import { mix } from "../text/scratch.ts";
 import { CONTEXT, memberIndexOf, members } from "./event-members.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Span } from "../../event/text/span.ts";
+import type { Span } from "../../event/text/scratch.ts";
 import type { ProgramRequest } from "../programs.ts";
 import { textOf } from "../requests.ts";
 import type { ItemGroup } from "./request-items.ts";

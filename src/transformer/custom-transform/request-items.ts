@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { BodyProblem } from "../../event/sdk/body.ts";
-import type { Span } from "../../event/text/span.ts";
+import type { Span } from "../../event/text/scratch.ts";
 import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../json/bytes.ts";
 import {
   loadText,
