@@ -2,7 +2,6 @@ import { messageOf } from "../errors.ts";
 import { FigureRecorder } from "../figures/figure-recorder.ts";
 import { FigureTables } from "../figures/figure-tables.ts";
 import { earliestNow } from "../observe/ages.ts";
-import type { Logger } from "../observe/log.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Store } from "../store/store.ts";
 import type { FigureStorage, StartContext } from "./backend.ts";
@@ -17,33 +16,11 @@ const RETRY_MS = 30_000;
  */
 export function openFigures(
   { logger, stack }: Pick<StartContext, "logger" | "stack">,
-  storage: FigureStorage,
+  { open, share }: FigureStorage,
 ): (pipeline: Pick<Pipeline, "figures">) => FigureRecorder {
-  let recorder: FigureRecorder | undefined;
-  const tables = openInBackground(storage, logger, stack);
-  stack.defer(() => recorder?.close());
-  return ({ figures }) => {
-    recorder = new FigureRecorder({
-      tables,
-      collect: figures.minute,
-      collectLag: figures.lag,
-      share: storage.share,
-      now: Date.now,
-      earliestNow,
-      logger,
-    });
-    recorder.start();
-    return recorder;
-  };
-}
-
-function openInBackground(
-  { open }: FigureStorage,
-  logger: Logger,
-  stack: AsyncDisposableStack,
-): () => FigureTables | undefined {
   let store: Store | undefined;
   let tables: FigureTables | undefined;
+  let recorder: FigureRecorder | undefined;
   let isClosed = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -56,10 +33,9 @@ function openInBackground(
       if (!isClosed) timer = setTimeout(retry, RETRY_MS);
     }
   }
-
-  function retry(): void {
+  const retry = () => {
     opening = tryToOpen();
-  }
+  };
 
   let opening = tryToOpen();
   stack.defer(async () => {
@@ -68,5 +44,18 @@ function openInBackground(
     await opening;
     await store?.close();
   });
-  return () => tables;
+  stack.defer(() => recorder?.close());
+  return ({ figures }) => {
+    recorder = new FigureRecorder({
+      tables: () => tables,
+      collect: figures.minute,
+      collectLag: figures.lag,
+      share,
+      now: Date.now,
+      earliestNow,
+      logger,
+    });
+    recorder.start();
+    return recorder;
+  };
 }

@@ -14,10 +14,10 @@ import { type RevocableStore, revocable } from "../store/revocable-store.ts";
 import {
   OFFSET_BASE_KEY,
   offsetBaseTable,
+  type PartitionLedgers,
   reliableTopicEnd,
   storedOffsetBase,
-} from "./offset-base.ts";
-import type { PartitionLedgers } from "./partition-ledgers.ts";
+} from "./partition-ledgers.ts";
 
 export interface PartitionPipelinesOptions {
   ledgers: PartitionLedgers;

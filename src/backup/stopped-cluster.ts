@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { brokerSettings } from "../backend/broker-settings.ts";
-import { storedOffsetBase, syncOffsetBase } from "../backend/offset-base.ts";
+import { storedOffsetBase, syncOffsetBase } from "../backend/partition-ledgers.ts";
 import { openCatalog } from "../catalog/open.ts";
 import {
   logNameOf,

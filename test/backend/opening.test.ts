@@ -2,7 +2,6 @@ import { afterEach, describe, expect, jest, mock, spyOn, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Backend, PipelineConfig, StartContext } from "../../src/backend/backend.ts";
-import { syncOffsetBase } from "../../src/backend/offset-base.ts";
 import { startAuditRetention } from "../../src/backend/open-catalog.ts";
 import {
   openAlerts,
@@ -10,6 +9,7 @@ import {
   openPipeline,
   openSandbox,
 } from "../../src/backend/open-parts.ts";
+import { syncOffsetBase } from "../../src/backend/partition-ledgers.ts";
 import { openIngest } from "../../src/backend/reloadable/open-ingest.ts";
 import { startApi } from "../../src/backend/reloadable/start-api.ts";
 import { openStandalone } from "../../src/backend/standalone.ts";

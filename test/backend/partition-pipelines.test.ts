@@ -5,9 +5,9 @@ import { join } from "node:path";
 import {
   OFFSET_BASE_KEY,
   offsetBaseTable,
+  type PartitionLedgers,
   storedOffsetBase,
-} from "../../src/backend/offset-base.ts";
-import type { PartitionLedgers } from "../../src/backend/partition-ledgers.ts";
+} from "../../src/backend/partition-ledgers.ts";
 import { runPartitionPipelines } from "../../src/backend/partition-pipelines.ts";
 import type { PartitionLogs } from "../../src/cluster/events/partition-logs.ts";
 import type { OffsetBase } from "../../src/cluster/topics/offset-base.ts";
