@@ -49,10 +49,7 @@ export async function openStandalone(opening: StartContext): Promise<Backend> {
     },
     figures: {
       share: () => 1,
-      async open() {
-        const path = figuresFile(config);
-        return openStore({ path, name: "The figures", logger });
-      },
+      open: async () => openStore({ path: figuresFile(config), name: "The figures", logger }),
     },
     join() {},
     async leave() {},

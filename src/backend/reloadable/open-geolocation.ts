@@ -10,28 +10,14 @@ type GeolocationContext = Pick<StartContext, "config" | "settings" | "logger">;
  * The geolocation database of the setting `geolocation.database`. A reload of the settings may
  * replace it.
  */
-export interface GeolocationDatabase {
-  /**
-   * Returns the database's record about an IP address, for user code. Throws if there is no
-   * database.
-   */
-  record(ip: string): object | null;
-  /**
-   * Returns the place of an IP address as JSON text, for events. Undefined for an unknown address.
-   */
-  place(ip: string): string | undefined;
-}
+export type GeolocationDatabase = ReturnType<typeof openGeolocationDatabase>;
 
 /**
  * Opens the database file of the setting `geolocation.database`, and again at each reload of the
  * settings. Throws `StartError` if the file cannot be read. Logs only the first damaged record of a
  * file.
  */
-export function openGeolocationDatabase({
-  config,
-  settings,
-  logger,
-}: GeolocationContext): GeolocationDatabase {
+export function openGeolocationDatabase({ config, settings, logger }: GeolocationContext) {
   let open = openDatabase(config, logger);
   settings.add({
     keys: ["geolocation.database"],
@@ -43,15 +29,23 @@ export function openGeolocationDatabase({
     },
   });
   return {
-    record(ip) {
+    /**
+     * Returns the database's record about an IP address, for user code. Throws if there is no
+     * database.
+     */
+    record(ip: string) {
       if (open === undefined) throw new Error("Not configured");
       return open.record(ip);
     },
-    place: (ip) => open?.place(ip),
+    /**
+     * Returns the place of an IP address as JSON text, for events. Undefined for an unknown
+     * address.
+     */
+    place: (ip: string) => open?.place(ip),
   };
 }
 
-function openDatabase(config: Config, logger: Logger): GeolocationDatabase | undefined {
+function openDatabase(config: Config, logger: Logger) {
   const path = config["geolocation.database"];
   if (path === undefined) return undefined;
   const lookUp = openGeolocation(path);

@@ -1,4 +1,5 @@
 import { REQUEST_MS_MAX } from "../../kafka/client.ts";
+import type { Judgement } from "../topics/troubles.ts";
 import { apiIdOf } from "../topics/write-refusal.ts";
 
 /** Facts about this node's membership in the Kafka consumer group of the cluster. */
@@ -29,24 +30,13 @@ export interface GroupFacts {
   runsPartitions: boolean;
 }
 
-export interface GroupHealth {
-  /**
-   * Sentence about an outage of all brokers, or about a group that has not admitted this node since
-   * its start. Undefined when there is neither.
-   */
-  trouble: string | undefined;
-  /**
-   * Sentences about problems of the group. Empty while no broker answers, which `trouble` reports.
-   */
-  warnings: string[];
-}
-
 /**
  * Judges the membership of a node. Silence of the coordinator alone is a warning, because the node
  * accepts pixels and requests without it. A node that has not been able to join the group since its
- * start has trouble, so that an upgrade stops before the next node.
+ * start has trouble, so that an upgrade stops before the next node. While no broker answers, there
+ * is trouble or nothing yet, and no warning.
  */
-export function judgeGroup(facts: GroupFacts): GroupHealth {
+export function judgeGroup(facts: GroupFacts): Judgement {
   const { group, isMember, hasJoined, joinError, silentMs, isAnyResponsive } = facts;
   // Without any broker, requests fail as soon as they have waited for an answer.
   const isSilent = silentMs > (isAnyResponsive ? facts.silentMsMax : REQUEST_MS_MAX);
@@ -55,16 +45,13 @@ export function judgeGroup(facts: GroupFacts): GroupHealth {
     return { trouble: isSilent ? `No broker has answered ${time}` : undefined, warnings: [] };
   }
   const answer = hasJoined ? undefined : apiIdOf(joinError);
-  return {
-    trouble:
-      answer && `This node cannot join the group ${group}: its coordinator answers ${answer}`,
-    warnings: [
-      ...(isSilent ? [`The coordinator of the group ${group} has not answered ${time}`] : []),
-      ...(hasJoined && !isMember
-        ? [
-            `This node is not in the group ${group} at present, and ${facts.runsPartitions ? "stops its partitions" : "runs no partition"}`,
-          ]
-        : []),
-    ],
-  };
+  const trouble =
+    answer && `This node cannot join the group ${group}: its coordinator answers ${answer}`;
+  const warnings: string[] = [];
+  if (isSilent) warnings.push(`The coordinator of the group ${group} has not answered ${time}`);
+  if (hasJoined && !isMember) {
+    const what = facts.runsPartitions ? "stops its partitions" : "runs no partition";
+    warnings.push(`This node is not in the group ${group} at present, and ${what}`);
+  }
+  return { trouble, warnings };
 }

@@ -3,7 +3,7 @@ import { withTimeLimit } from "../../concurrency/time-limit.ts";
 import type { KafkaClients } from "../../kafka/client.ts";
 import type { Logger } from "../../observe/log.ts";
 import { apiIdOf } from "../topics/write-refusal.ts";
-import { type GroupHealth, judgeGroup } from "./group-health.ts";
+import { judgeGroup } from "./group-health.ts";
 import {
   assignToMembers,
   type ClusterNode,
@@ -11,11 +11,7 @@ import {
   type Introduction,
   type NodeInfo,
 } from "./introduction.ts";
-import {
-  type PartitionAbility,
-  PartitionRelease,
-  type RefusedPartitions,
-} from "./partition-release.ts";
+import { type PartitionAbility, PartitionRelease } from "./partition-release.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 
 export interface MembershipOptions {
@@ -34,16 +30,7 @@ export interface MembershipOptions {
   sessionMs: number;
 }
 
-export interface MembershipState extends GroupHealth {
-  /** Whether this node is a member of the group at present. */
-  isMember: boolean;
-  /** Whether this node has been a member of the group since it started. */
-  hasJoined: boolean;
-  /** Numbers of the partitions assigned to this node, in ascending order. */
-  partitions: number[];
-  /** Partitions that this node refuses at present, with the reasons why it cannot process them. */
-  refused: RefusedPartitions[];
-}
+export type MembershipState = ReturnType<Membership["state"]>;
 
 /**
  * Milliseconds between two heartbeats of this node. The response to a heartbeat also says when
@@ -142,7 +129,12 @@ export class Membership {
     return this.#described.take(found, topic);
   }
 
-  state(): MembershipState {
+  /**
+   * Returns whether this node is a member of the group at present, and whether it has been one since
+   * it started; what there is to report of the group; and the numbers of the partitions that are
+   * assigned to this node, and of those that it refuses, with the reasons.
+   */
+  state() {
     const { clients, group, sessionMs, runner } = this.options;
     const joined = { isMember: this.#isMember, hasJoined: this.#hasJoined };
     const health = judgeGroup({

@@ -65,14 +65,11 @@ export function fetchedOf(answer: Answer, from: bigint): FetchResult {
 }
 
 /** Adds `base` (a partition's offset base, see `OffsetBases`) to all offsets of a result. */
-export function countedFrom(
-  base: bigint,
-  { values, first, end, isOutOfRange }: FetchResult,
-): FetchResult {
+export function countedFrom(base: bigint, fetched: FetchResult): FetchResult {
   return {
-    values: values.map(({ offset, value }) => ({ offset: offset + base, value })),
-    first: first + base,
-    end: end + base,
-    isOutOfRange,
+    ...fetched,
+    values: fetched.values.map(({ offset, value }) => ({ offset: offset + base, value })),
+    first: fetched.first + base,
+    end: fetched.end + base,
   };
 }
