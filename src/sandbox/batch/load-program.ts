@@ -24,7 +24,7 @@ export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 export async function loadProgram(
   guest: Guest,
   program: Program,
-  limits: SandboxLimits,
+  { wallMs }: SandboxLimits,
   budget: AttemptBudget,
   accounting: RunAccounting,
 ): Promise<number | LoadFailure> {
@@ -36,7 +36,21 @@ export async function loadProgram(
     guest.programs.set(program.id, loaded);
     return loaded;
   }
-  const load = () => loadNew(guest, program, limits, budget, accounting);
+  const load = async () => {
+    const number = guest.nextProgramNumber();
+    const { name, code, libraries, credentials } = program;
+    const { clockMs: budgetMs, loadKillMs: cpuMs } = budget;
+    const drop = evictPrograms(guest);
+    const failure = await guest.request(
+      { kind: "load", program: number, name, code, libraries, credentials, drop, budgetMs },
+      [],
+      { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...accounting },
+      parseLoadReply,
+    );
+    if (failure) return failure;
+    guest.programs.set(program.id, number);
+    return number;
+  };
   try {
     return await guest.loads.getOrInsertComputed(program.id, load);
   } finally {
@@ -72,34 +86,6 @@ export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise
     if (!(error instanceof GuestEndedError)) throw error;
     return false;
   }
-}
-
-async function loadNew(
-  guest: Guest,
-  program: Program,
-  { wallMs }: SandboxLimits,
-  budget: AttemptBudget,
-  accounting: RunAccounting,
-): Promise<number | LoadFailure> {
-  const number = guest.nextProgramNumber();
-  const failure = await guest.request(
-    {
-      kind: "load",
-      program: number,
-      name: program.name,
-      code: program.code,
-      libraries: program.libraries,
-      credentials: program.credentials,
-      drop: evictPrograms(guest),
-      budgetMs: budget.clockMs,
-    },
-    [],
-    { cpuMs: budget.loadKillMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...accounting },
-    parseLoadReply,
-  );
-  if (failure) return failure;
-  guest.programs.set(program.id, number);
-  return number;
 }
 
 /**
