@@ -1,6 +1,5 @@
 import { InvariantError } from "../../assert.ts";
 import { ConcurrencyLimiter } from "../../concurrency/concurrency-limiter.ts";
-import type { HttpResponse } from "../../http/response.ts";
 import type { Logger } from "../../observe/log.ts";
 import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { TRANSFORMER_BYTES_MAX, TRANSFORMER_BYTES_OF_WORKSPACE_MAX } from "../limits.ts";
@@ -31,12 +30,13 @@ export function createCustomTransform(options: CustomTransformOptions): Handler 
     total: TRANSFORMER_BYTES_MAX,
   });
 
-  async function transform(
-    body: Buffer,
-    items: Exclude<ReturnType<typeof itemsIn>, { problem: string }>,
-    namesDropped: boolean,
-    isAwaited: () => boolean,
-  ): Promise<HttpResponse> {
+  return async (exchange, isAwaited) => {
+    const coding = exchange.header("content-encoding")?.toLowerCase() ?? "identity";
+    if (coding !== "identity") return textResponse(415, "Expected a body without encoding");
+    const namesDropped = isTrue(exchange.header("x-feature-filter-code"));
+    const body = exchange.body();
+    const items = itemsIn(body);
+    if ("problem" in items) return textResponse(items.status, items.problem);
     using permit = requests.tryAcquire(
       items[0]?.group.workspaceId ?? "",
       Math.max(REQUEST_BYTES_MIN, body.length),
@@ -53,16 +53,6 @@ export function createCustomTransform(options: CustomTransformOptions): Handler 
       options.logger[level]({ err: error }, "request of rudder-server waits for user code");
       return againResponse("user_code_unavailable", "User code does not run at the moment");
     }
-  }
-
-  return (exchange, isAwaited) => {
-    const coding = exchange.header("content-encoding")?.toLowerCase() ?? "identity";
-    if (coding !== "identity") return textResponse(415, "Expected a body without encoding");
-    const namesDropped = isTrue(exchange.header("x-feature-filter-code"));
-    const body = exchange.body();
-    const items = itemsIn(body);
-    if ("problem" in items) return textResponse(items.status, items.problem);
-    return transform(body, items, namesDropped, isAwaited);
   };
 }
 
