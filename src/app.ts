@@ -217,13 +217,6 @@ function showReserve(metrics: Metrics, catalogDirectory: string): void {
   });
 }
 
-/** Starts the regular backups, if the settings ask for backups. */
-function openBackups({ config, logger, metrics, stack }: StartContext) {
-  const backups = startBackups(config, { logger, metrics });
-  stack.defer(() => backups?.stop());
-  return backups;
-}
-
 function sandboxTrouble(sandbox: GuestSandbox): string | undefined {
   const { state, reason } = sandbox.status();
   return state === "ready" ? undefined : reason;
@@ -242,8 +235,9 @@ interface ApiSources
 }
 
 function openApi(opening: StartContext, sources: ApiSources): Api {
-  const { config, logger, metrics } = opening;
-  const backups = openBackups(opening);
+  const { config, logger, metrics, stack } = opening;
+  const backups = startBackups(config, { logger, metrics });
+  stack.defer(() => backups?.stop());
   const { backend, sandbox, ingest, starting, failedHandshakes } = sources;
   const { catalog, nodes, others } = backend;
   const clients = createClientAddresses(config["trusted.proxies"]);
