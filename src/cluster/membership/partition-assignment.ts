@@ -21,6 +21,11 @@ const REFUSED_SHARE_MAX = 0.5;
  */
 export type BrokerOf = (partition: number) => number | undefined;
 
+/** Partitions of each member, by member id. */
+type Holdings = ReadonlyMap<string, readonly number[]>;
+/** A number of partitions for each member, by member id. */
+type Counts = ReadonlyMap<string, number>;
+
 /**
  * Computes which partitions each member of the group runs, by member id. A partition moves in two
  * rebalances: this one takes it from its member, which stops it, and the next one assigns it.
@@ -40,20 +45,20 @@ export function assignPartitions(
   brokerOf: BrokerOf = () => undefined,
 ): Map<string, number[]> {
   const holderOf = holdersOf(holders, partitions);
-  const released = releasedOf(holders, holderOf, partitions);
+  const released = releasedOf(holderOf);
   const kept = new Map(sorted(holders).map(({ id }): [string, number[]] => [id, []]));
   for (const [partition, id] of holderOf) {
     if (!released.has(partition)) kept.get(id)?.push(partition);
   }
-  const quotas = quotasOf(holders, kept, partitions);
-  const given = withinQuotas(sorted(holders), kept, quotas, brokerOf);
+  const quotas = quotasOf(kept);
+  const given = withinQuotas(kept, quotas);
   // Moving partitions belong to no member yet, but already take room at one.
   const planned = new Map([...given].map(([id, own]) => [id, [...own]]));
   const room = new Map([...given].map(([id, own]) => [id, quotas.get(id)! - own.length]));
   const taken = new Set([...given.values()].flat());
   const free = Array.from({ length: partitions }, (_, it) => it).filter((it) => !taken.has(it));
   for (const partition of [...Map.groupBy(free, brokerOf).values()].flat()) {
-    const { id } = chosenFor(partition, byNeighbours(partition, holders, planned, brokerOf), room);
+    const { id } = chosenFor(partition, byNeighbours(partition, planned), room);
     room.set(id, room.get(id)! - 1);
     planned.get(id)!.push(partition);
     if (!holderOf.has(partition)) given.get(id)!.push(partition);
@@ -62,6 +67,74 @@ export function assignPartitions(
   const all = [...given.values()].flat();
   assert(new Set(all).size === all.length, "A partition is assigned to at most one member");
   return given;
+
+  /**
+   * Returns the refused partitions that this rebalance moves to other members: at most the share
+   * `REFUSED_SHARE_MAX` of all partitions.
+   */
+  function releasedOf(holderOf: ReadonlyMap<number, string>): Set<number> {
+    const found = [...holderOf].filter(([partition, id]) => {
+      const holder = holders.find((member) => member.id === id)!;
+      if (!holder.refused?.has(partition)) return false;
+      return holders.some((member) => isWell(member, partition));
+    });
+    const max = Math.ceil(REFUSED_SHARE_MAX * partitions);
+    return new Set(found.slice(0, max).map(([partition]) => partition));
+  }
+
+  /**
+   * Computes how many partitions each member runs, by member id. A member that refuses partitions
+   * runs no more than it has in `kept`. The other members share the rest equally; the ones with the
+   * most partitions in `kept` run one more if the rest does not divide evenly.
+   */
+  function quotasOf(kept: Holdings): Map<string, number> {
+    const refusing = new Set(holders.filter(isRestricted).map(({ id }) => id));
+    if (refusing.size === holders.length) refusing.clear();
+    const most = Math.ceil(partitions / kept.size);
+    const restricted = [...kept].filter(([id]) => refusing.has(id));
+    const quotas = new Map(restricted.map(([id, own]) => [id, Math.min(own.length, most)]));
+    const rest = partitions - quotas.values().reduce((sum, quota) => sum + quota, 0);
+    const others = [...kept].filter(([id]) => !refusing.has(id));
+    const least = Math.floor(rest / others.length);
+    const more = rest % others.length;
+    const byHeld = others.sort(([, a], [, b]) => b.length - a.length);
+    for (const [index, [id]] of byHeld.entries()) quotas.set(id, index < more ? least + 1 : least);
+    return quotas;
+  }
+
+  /**
+   * Takes partitions away from members that hold more than their quota, but only partitions that a
+   * member below its quota can run. Returns the partitions that each member keeps.
+   */
+  function withinQuotas(kept: Holdings, quotas: Counts): Map<string, number[]> {
+    const room = new Map([...kept].map(([id, own]) => [id, quotas.get(id)! - own.length]));
+    const left = new Map([...kept].map(([id, own]) => [id, [...own]]));
+    for (const [id, own] of left) {
+      const groups = [...Map.groupBy(own.toReversed(), brokerOf).values()];
+      for (const partition of groups.sort((a, b) => a.length - b.length).flat()) {
+        if (own.length <= quotas.get(id)!) break;
+        const taker = sorted(holders).find((it) => room.get(it.id)! > 0 && mayRun(it, partition));
+        if (taker === undefined) continue;
+        room.set(taker.id, room.get(taker.id)! - 1);
+        own.splice(own.indexOf(partition), 1);
+      }
+    }
+    return left;
+  }
+
+  /**
+   * Returns the members, sorted by the number of their partitions whose leader (broker) also leads
+   * `partition`: the member with the most first.
+   */
+  function byNeighbours(partition: number, planned: Holdings): GroupMember[] {
+    const broker = brokerOf(partition);
+    if (broker === undefined) return sorted(holders);
+    const counts = new Map<string, number>();
+    for (const [id, own] of planned) {
+      counts.set(id, own.filter((it) => brokerOf(it) === broker).length);
+    }
+    return sorted(holders).sort((a, b) => counts.get(b.id)! - counts.get(a.id)!);
+  }
 }
 
 /**
@@ -80,57 +153,10 @@ function holdersOf(holders: readonly GroupMember[], partitions: number): Map<num
 }
 
 /**
- * Returns the refused partitions that this rebalance moves to other members: at most the share
- * `REFUSED_SHARE_MAX` of all partitions.
- */
-function releasedOf(
-  holders: readonly GroupMember[],
-  holderOf: ReadonlyMap<number, string>,
-  partitions: number,
-): Set<number> {
-  const found = [...holderOf].filter(([partition, id]) => {
-    const holder = holders.find((member) => member.id === id)!;
-    if (!holder.refused?.has(partition)) return false;
-    return holders.some((member) => isWell(member, partition));
-  });
-  const max = Math.ceil(REFUSED_SHARE_MAX * partitions);
-  return new Set(found.slice(0, max).map(([partition]) => partition));
-}
-
-/**
- * Takes partitions away from members that hold more than their quota, but only partitions that a
- * member below its quota can run. Returns the partitions that each member keeps.
- */
-function withinQuotas(
-  members: readonly GroupMember[],
-  kept: ReadonlyMap<string, readonly number[]>,
-  quotas: ReadonlyMap<string, number>,
-  brokerOf: BrokerOf,
-): Map<string, number[]> {
-  const room = new Map([...kept].map(([id, own]) => [id, quotas.get(id)! - own.length]));
-  const left = new Map([...kept].map(([id, own]) => [id, [...own]]));
-  for (const [id, own] of left) {
-    const groups = [...Map.groupBy(own.toReversed(), brokerOf).values()];
-    for (const partition of groups.sort((a, b) => a.length - b.length).flat()) {
-      if (own.length <= quotas.get(id)!) break;
-      const taker = members.find((it) => room.get(it.id)! > 0 && mayRun(it, partition));
-      if (taker === undefined) continue;
-      room.set(taker.id, room.get(taker.id)! - 1);
-      own.splice(own.indexOf(partition), 1);
-    }
-  }
-  return left;
-}
-
-/**
  * Chooses the member that gets a partition: one that can run it and, if possible, has room for it.
  * `room` is the number of partitions by which each member is below its quota, by member id.
  */
-function chosenFor(
-  partition: number,
-  members: readonly GroupMember[],
-  room: ReadonlyMap<string, number>,
-): GroupMember {
+function chosenFor(partition: number, members: readonly GroupMember[], room: Counts): GroupMember {
   const hasRoom = ({ id }: GroupMember) => room.get(id)! > 0;
   const withRoom = members.filter(hasRoom);
   const byRoom = members.toSorted((a, b) => room.get(b.id)! - room.get(a.id)!);
@@ -142,25 +168,6 @@ function chosenFor(
     withRoom.find(({ refused }) => !refused?.has(partition)) ??
     byRoom[0]!
   );
-}
-
-/**
- * Returns the members, sorted by the number of their partitions whose leader (broker) also leads
- * `partition`: the member with the most first.
- */
-function byNeighbours(
-  partition: number,
-  holders: readonly GroupMember[],
-  planned: ReadonlyMap<string, readonly number[]>,
-  brokerOf: BrokerOf,
-): GroupMember[] {
-  const broker = brokerOf(partition);
-  if (broker === undefined) return sorted(holders);
-  const counts = new Map<string, number>();
-  for (const [id, own] of planned) {
-    counts.set(id, own.filter((it) => brokerOf(it) === broker).length);
-  }
-  return sorted(holders).sort((a, b) => counts.get(b.id)! - counts.get(a.id)!);
 }
 
 /**
@@ -181,30 +188,6 @@ const mayRun = (member: GroupMember, partition: number) =>
  * refuse some.
  */
 const isRestricted = ({ refused }: GroupMember) => refused !== undefined && refused.size > 0;
-
-/**
- * Computes how many partitions each member runs, by member id. A member that refuses partitions
- * runs no more than it has in `kept`. The other members share the rest equally; the ones with the
- * most partitions in `kept` run one more if the rest does not divide evenly.
- */
-function quotasOf(
-  holders: readonly GroupMember[],
-  kept: ReadonlyMap<string, number[]>,
-  partitions: number,
-): Map<string, number> {
-  const refusing = new Set(holders.filter(isRestricted).map(({ id }) => id));
-  if (refusing.size === holders.length) refusing.clear();
-  const most = Math.ceil(partitions / kept.size);
-  const restricted = [...kept].filter(([id]) => refusing.has(id));
-  const quotas = new Map(restricted.map(([id, own]) => [id, Math.min(own.length, most)]));
-  const rest = partitions - quotas.values().reduce((sum, quota) => sum + quota, 0);
-  const others = [...kept].filter(([id]) => !refusing.has(id));
-  const least = Math.floor(rest / others.length);
-  const more = rest % others.length;
-  const byHeld = others.sort(([, a], [, b]) => b.length - a.length);
-  for (const [index, [id]] of byHeld.entries()) quotas.set(id, index < more ? least + 1 : least);
-  return quotas;
-}
 
 /**
  * Returns the members sorted by id, so that each possible leader computes the same assignment. No
