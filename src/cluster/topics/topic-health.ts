@@ -16,9 +16,12 @@ export interface NeededTopic {
   remedy: string;
 }
 
+/** What this node knows of the brokers and topics, as far as judging them needs it. */
+type JudgedView = Pick<ClusterView, "topic" | "nameOf" | "wasListed" | "addressOfBroker">;
+
 export interface TopicHealthOptions {
   clients: Pick<KafkaClients, "unresponsiveBrokers" | "outdatedBrokers" | "foreignBrokers"> & {
-    view: Pick<ClusterView, "topic" | "nameOf" | "wasListed" | "addressOfBroker">;
+    view: JudgedView;
   };
   /** Returns the topics whose health is judged. */
   topics(): NeededTopic[];
@@ -108,10 +111,7 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   };
 }
 
-function describeMissing(
-  { name, remedy }: NeededTopic,
-  view: Pick<ClusterView, "topic">,
-): string | undefined {
+function describeMissing({ name, remedy }: NeededTopic, view: JudgedView): string | undefined {
   const found = view.topic(name);
   if (found === undefined || !("errorCode" in found)) return undefined;
   if (UNKNOWN_TOPICS.has(found.errorCode)) return `The topic ${name} does not exist: ${remedy}`;
@@ -124,10 +124,7 @@ const describeForeign = ({ address, clusterId }: ForeignBroker) =>
   `Broker ${address} belongs to another Kafka cluster, ${clusterId}, and is not used: name only brokers of one cluster in cluster.kafka`;
 
 /** Returns a sentence that says how a broker contradicts the other brokers. */
-function describeOutdated(
-  { address, isListed, partitions }: OutdatedBroker,
-  view: Pick<ClusterView, "nameOf">,
-): string {
+function describeOutdated({ address, isListed, partitions }: OutdatedBroker, view: JudgedView) {
   if (partitions.length === 0) {
     return `${view.nameOf(address)} answers, but the other brokers do not list it: check its network to them`;
   }
@@ -159,7 +156,7 @@ interface Lacks {
  * Groups the partitions that lack a leader or copies by the brokers that must start or catch up to
  * mend them. Returns, for each such group of brokers, clauses about its partitions, worst first.
  */
-function lacksByBrokers(topics: readonly NeededTopic[], view: Pick<ClusterView, "topic">) {
+function lacksByBrokers(topics: readonly NeededTopic[], view: JudgedView) {
   const all = new Map<string, Lacks>();
   for (const { name, replicas } of topics) {
     const found = view.topic(name);
@@ -195,10 +192,7 @@ function lacksByBrokers(topics: readonly NeededTopic[], view: Pick<ClusterView, 
  * Returns a sentence that says that the brokers `away` are not in sync: these brokers answer, but
  * their copies of some partitions lag.
  */
-function describeOutOfSync(
-  away: readonly number[],
-  view: Pick<ClusterView, "nameOf" | "addressOfBroker">,
-) {
+function describeOutOfSync(away: readonly number[], view: JudgedView) {
   const names = away.map((id) => {
     const address = view.addressOfBroker(id);
     return address === undefined ? `Broker ${id}` : view.nameOf(address);
