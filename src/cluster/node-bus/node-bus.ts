@@ -98,11 +98,7 @@ export async function openNodeBus({ clients, name: topic, replicas, logger }: To
  * Creates the function that publishes a message to the other nodes. One Kafka record is in flight
  * at a time; messages published during that time share the next record.
  */
-function createPublisher(
-  producer: IdempotentProducer,
-  author: string,
-  passage: MessagePassage,
-): (message: unknown) => void {
+function createPublisher(producer: IdempotentProducer, author: string, passage: MessagePassage) {
   let waiting: Uint8Array[] = [];
   let bytes = 0;
   let sending = false;
@@ -136,7 +132,7 @@ function createPublisher(
     return taken;
   }
 
-  return (message) => {
+  return (message: unknown): void => {
     const packed = Uint8Array.from(packr.encode(message));
     if (packed.length > VALUE_BYTES_MAX || bytes + packed.length > WAITING_BYTES_MAX) return;
     waiting.push(packed);

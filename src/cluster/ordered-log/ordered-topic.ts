@@ -10,7 +10,6 @@ import {
   type OrderedLog,
 } from "../../store/ordered/ordered-log.ts";
 import { ensureTopic, type TopicIds, type TopicOpening } from "../topics/ensure-topic.ts";
-import type { FetchResult } from "../topics/fetch-answer.ts";
 import { Fetcher } from "../topics/fetcher.ts";
 import { EntriesLost, ReadHealth } from "../topics/read-health.ts";
 import { TopicIdentity } from "../topics/topic-identity.ts";
@@ -114,7 +113,13 @@ function follow(
     await ahead.hasRoom();
     const fetched = await fetcher.fetch(partition, next);
     if (!isOpen) return;
-    expectUnbroken(fetched, next, name);
+    // Entries that this node has read are lost if the log ends before the next one.
+    if (fetched.isOutOfRange && fetched.first <= next) {
+      const kept = `has entries ${fetched.first} to ${fetched.end}`;
+      throw new EntriesLost(
+        `Expected entry ${next} of the topic ${name} to be the next, but it ${kept}`,
+      );
+    }
     if (health.succeeded()) logger.info({ topic: name, partition }, "topic can be read again");
     if (fetched.first > next) next = fetched.first;
     const last = fetched.values.at(-1);
@@ -205,20 +210,4 @@ class PrefetchedEntries {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }
-}
-
-/**
- * Throws `EntriesLost` if the log ends before `next`, the offset of the next entry that this node
- * reads: then the log has lost entries that this node has read.
- */
-function expectUnbroken(
-  { first, end, isOutOfRange }: FetchResult,
-  next: bigint,
-  name: string,
-): void {
-  if (!isOutOfRange || first > next) return;
-  const kept = `has entries ${first} to ${end}`;
-  throw new EntriesLost(
-    `Expected entry ${next} of the topic ${name} to be the next, but it ${kept}`,
-  );
 }
