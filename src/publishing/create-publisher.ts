@@ -89,40 +89,20 @@ export function createPublisher(parts: PublisherParts) {
       ...noteOf(input),
       ...more,
     };
-    if (input.publish) {
-      // Unknown destinations are refused before any code runs.
-      expectExisting(workspaceId, change);
-      return tests(workspaceId, input.caller, (context) =>
-        publishOne(context, revision, input.events, change),
-      );
+    const stored = () => catalog.code.resource(workspaceId, kind, id);
+    if (!input.publish) {
+      const resource = await commit(workspaceId, change, stored);
+      return { resource, revision, warnings: [] };
     }
-    const resource = await commit(workspaceId, change, () =>
-      catalog.code.resource(workspaceId, kind, id),
-    );
-    return { resource, revision, warnings: [] };
-  }
-
-  function expectExisting(workspaceId: string, change: CodeChange): void {
-    catalog.code.expectNewest(workspaceId, change);
-    for (const { destinationId } of change.links) {
-      catalog.destinations.get(workspaceId, destinationId);
-    }
-  }
-
-  async function publishOne(
-    context: TestContext,
-    revision: Revision,
-    events: UpdateCodeInput["events"],
-    change: CodeChange,
-  ): Promise<StoredCode> {
-    const { workspaceId, kind, id, versionId } = revision;
+    // Unknown destinations are refused before any code runs.
+    expectExisting(workspaceId, change);
     const isLibrary = kind === "library";
     const code: TestRunPlan = {
-      transformations: isLibrary ? [] : [{ revision, suites: suitesOf(events) }],
+      transformations: isLibrary ? [] : [{ revision, suites: suitesOf(input.events) }],
       libraries: isLibrary ? [revision] : [],
       withImporters: isLibrary,
     };
-    return retryOn(PublicationConflict, async () => {
+    const publish = async (context: TestContext) => {
       checkPublishable(catalog, workspaceId, code.libraries);
       const testRun = await runTests(context, workspaceId, code);
       const failures = failuresOf(testRun);
@@ -132,11 +112,19 @@ export function createPublisher(parts: PublisherParts) {
         const details = detailsOf(failures, versionId);
         throw new ApiError("invalid", "The code does not pass its tests", details);
       }
-      const resource = await commit(workspaceId, { ...change, ...publication(testRun) }, () =>
-        catalog.code.resource(workspaceId, kind, id),
-      );
+      const resource = await commit(workspaceId, { ...change, ...publication(testRun) }, stored);
       return { resource, revision, warnings: warningsOf(testRun) };
-    });
+    };
+    return tests(workspaceId, input.caller, (context) =>
+      retryOn(PublicationConflict, () => publish(context)),
+    );
+  }
+
+  function expectExisting(workspaceId: string, change: CodeChange): void {
+    catalog.code.expectNewest(workspaceId, change);
+    for (const { destinationId } of change.links) {
+      catalog.destinations.get(workspaceId, destinationId);
+    }
   }
 
   async function publishSelected(

@@ -48,18 +48,8 @@ export function resolveImports(
   code: InspectedCode,
   own: readonly InspectedCode[],
 ): ResolvedCode {
-  const find = finder(catalog, code.revision, own);
-  const unresolved = unresolvedOf(code, find);
-  const libraries = librariesFor(code.imports, find);
-  return { ...code, libraries, ...(unresolved && { unresolved }) };
-}
-
-function finder(
-  catalog: Catalog,
-  { workspaceId, language }: Revision,
-  own: readonly InspectedCode[],
-) {
-  return (importName: string): ImportedLibrary | undefined => {
+  const { workspaceId, language } = code.revision;
+  const find = (importName: string): ImportedLibrary | undefined => {
     const here = own.find(
       ({ revision }) =>
         revision.importName === importName && familyOf(revision.language) === familyOf(language),
@@ -70,6 +60,9 @@ function finder(
     const resource = catalog.code.resource(workspaceId, "library", published.id);
     return { revision: published, imports: catalog.code.publication(resource)?.imports ?? [] };
   };
+  const unresolved = unresolvedOf(code, find);
+  const libraries = librariesFor(code.imports, find);
+  return { ...code, libraries, ...(unresolved && { unresolved }) };
 }
 
 /**
