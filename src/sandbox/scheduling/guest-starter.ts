@@ -238,11 +238,7 @@ export class GuestStarter {
    * Records a failed start of a guest process, and returns the error for the caller that needs the
    * guest. `guest` is undefined when the system did not create its process.
    */
-  #handleFailure(
-    language: GuestLanguage,
-    error: unknown,
-    guest: Guest | undefined,
-  ): SandboxUnavailable {
+  #handleFailure(language: GuestLanguage, error: unknown, guest?: Guest): SandboxUnavailable {
     if (this.#isClosed) return new SandboxUnavailable("Sandbox is closed");
     const health = this.#startHealth[language];
     const refused = error instanceof SandboxUnavailable;

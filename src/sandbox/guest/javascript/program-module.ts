@@ -170,7 +170,7 @@ async function evaluate(
   try {
     evaluation = budget.spend((timeout) => module.evaluate({ timeout }));
   } catch (thrown) {
-    throw describe(realm, budget, thrown, files);
+    throw describe(thrown);
   }
   // `Bun.peek` reads the promise's state without `then` and `catch`, which user code may replace.
   const status = () => Bun.peek.status(evaluation);
@@ -178,40 +178,31 @@ async function evaluate(
     await settlePromises(realm, budget, () => status() !== "pending");
   } catch (error) {
     if (error instanceof OutOfMemoryError) throw error;
-    if (error instanceof ScriptTimeout) throw timedOut(budget);
+    if (error instanceof ScriptTimeout) throw timedOut();
     throw new LoadError({ message: (error as Error).message });
   }
   if (status() === "pending") throw new LoadError({ message: NEVER_SETTLED });
-  if (status() === "rejected") {
-    throw describe(realm, budget, Bun.peek(evaluation), files);
-  }
-}
+  if (status() === "rejected") throw describe(Bun.peek(evaluation));
 
-function timedOut(budget: TimeBudget): LoadError {
-  return new LoadError({ message: TIMED_OUT }, budget.usedCpuMs);
-}
-
-/**
- * Returns the error of code that has thrown a value. The value is read only inside the program's
- * context and within the time limit, because getters of the value may run user code.
- */
-function describe(
-  realm: Realm,
-  budget: TimeBudget,
-  thrown: unknown,
-  files: ProgramFiles,
-): LoadError {
-  if (isTimeout(thrown)) return timedOut(budget);
-  realm.runner.hold(thrown);
-  try {
-    budget.step(realm, "describe");
-  } catch (error) {
-    return error instanceof ScriptTimeout
-      ? timedOut(budget)
-      : new LoadError({ message: TIMED_OUT });
+  function timedOut(): LoadError {
+    return new LoadError({ message: TIMED_OUT }, budget.usedCpuMs);
   }
-  const [message, stack] = JSON.parse(realm.runner.description()) as [string, string];
-  return new LoadError(loadError(message, stack, files));
+
+  /**
+   * Returns the error of code that has thrown a value. The value is read only inside the program's
+   * context and within the time limit, because getters of the value may run user code.
+   */
+  function describe(thrown: unknown): LoadError {
+    if (isTimeout(thrown)) return timedOut();
+    realm.runner.hold(thrown);
+    try {
+      budget.step(realm, "describe");
+    } catch (error) {
+      return error instanceof ScriptTimeout ? timedOut() : new LoadError({ message: TIMED_OUT });
+    }
+    const [message, stack] = JSON.parse(realm.runner.description()) as [string, string];
+    return new LoadError(loadError(message, stack, files));
+  }
 }
 
 /**
