@@ -1,6 +1,6 @@
 import { assert } from "../../assert.ts";
 import type { Sandbox } from "../../sandbox/guest-sandbox.ts";
-import type { Program, ProgramBatch, ProgramOutcome } from "../../sandbox/program.ts";
+import type { Program, ProgramOutcome } from "../../sandbox/program.ts";
 import { GUEST_OUTPUT_LEVELS_MAX } from "../../settings/limits.ts";
 import { TRANSFORMER_COSTLY_MS_MAX } from "../limits.ts";
 import type { Programs } from "../programs.ts";
@@ -39,13 +39,42 @@ export async function runItems(
     for (const index of indexes) {
       if (!withEvent.has(index)) results[index] = items[index]!.isTooDeep ? tooDeep : noEvent;
     }
-    const found = await findProgram(programs, body, group);
-    const outcomes =
-      "code" in found ? await runAll(sandbox, found, inputs, bounds) : inputs.map(() => found);
+    const found = await findProgram(group);
+    const outcomes = "code" in found ? await runAll(found, inputs) : inputs.map(() => found);
     for (const [at, { index }] of inputs.entries()) results[index] = outcomes[at]!;
   });
   await Promise.all(runs);
   return results;
+
+  async function findProgram(group: ItemGroup): Promise<Program | ItemResult> {
+    const request = programRequest(body, group);
+    if (request.versionId === "") return noVersion;
+    const program = await programs.find(request);
+    if (program !== undefined) return program;
+    // The error repeats the version only if it has the form of a version.
+    const version = /^\w{1,64}$/.test(request.versionId) ? request.versionId : "this version";
+    const problem = `Transformation not found at ${version}: it was never published in the workspace`;
+    return { problem, status: 404 };
+  }
+
+  /**
+   * Runs a program over all inputs, in several batches if the outputs would need too much memory at
+   * once.
+   */
+  async function runAll(program: Program, inputs: readonly Input[]): Promise<ProgramOutcome[]> {
+    const all: ProgramOutcome[] = [];
+    while (all.length < inputs.length) {
+      const left = inputs.slice(all.length);
+      const outcomes = await sandbox.run(program, {
+        events: left.map(({ event }) => event),
+        metadata: left.map(({ metadata }) => ({ shared: metadata, own: "" })),
+        ...bounds,
+      });
+      assert(outcomes.length > 0 && outcomes.length <= left.length, "A run makes progress");
+      all.push(...outcomes);
+    }
+    return all;
+  }
 }
 
 function inputOf(body: Buffer, item: RequestItem, index: number) {
@@ -65,42 +94,3 @@ const tooDeep: ItemResult = {
   status: 400,
 };
 const noVersion: ItemResult = { problem: "Transformation VersionID not found", status: 400 };
-
-async function findProgram(
-  programs: Programs,
-  body: Buffer,
-  group: ItemGroup,
-): Promise<Program | ItemResult> {
-  const request = programRequest(body, group);
-  if (request.versionId === "") return noVersion;
-  const program = await programs.find(request);
-  if (program !== undefined) return program;
-  // The error repeats the version only if it has the form of a version.
-  const version = /^\w{1,64}$/.test(request.versionId) ? request.versionId : "this version";
-  const problem = `Transformation not found at ${version}: it was never published in the workspace`;
-  return { problem, status: 404 };
-}
-
-/**
- * Runs a program over all inputs, in several batches if the outputs would need too much memory at
- * once.
- */
-async function runAll(
-  sandbox: Sandbox,
-  program: Program,
-  inputs: readonly Input[],
-  bounds: Pick<ProgramBatch, "costlyUntil" | "isAwaited">,
-): Promise<ProgramOutcome[]> {
-  const all: ProgramOutcome[] = [];
-  while (all.length < inputs.length) {
-    const left = inputs.slice(all.length);
-    const outcomes = await sandbox.run(program, {
-      events: left.map(({ event }) => event),
-      metadata: left.map(({ metadata }) => ({ shared: metadata, own: "" })),
-      ...bounds,
-    });
-    assert(outcomes.length > 0 && outcomes.length <= left.length, "A run makes progress");
-    all.push(...outcomes);
-  }
-  return all;
-}
