@@ -38,15 +38,8 @@ export function createFinder(
   isSource: (sourceId: string) => boolean,
   eventOf: (record: EventRecord) => BuiltEvent,
 ): (record: Uint8Array) => boolean {
-  const {
-    from = -Infinity,
-    to = Infinity,
-    messageId,
-    userId,
-    anonymousId,
-    event,
-    isRefused,
-  } = query;
+  const { from = -Infinity, to = Infinity, isRefused } = query;
+  const { messageId, userId, anonymousId, event } = query;
   const hasContent = contentMatcher(query);
   const texts = [userId, anonymousId, event].filter((text) => text !== undefined);
   const needles = texts.filter((text) => !text.includes(REPLACEMENT)).map((it) => Buffer.from(it));
