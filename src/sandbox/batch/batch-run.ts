@@ -147,7 +147,7 @@ export class BatchRun {
     const end = this.#outcomes.indexOf(undefined);
     const isPart = end >= 0 && this.#isFull;
     const all = isPart ? this.#outcomes.slice(0, end) : this.#outcomes;
-    const result: BatchRunResult = {
+    return {
       outcomes: all.map((outcome) => {
         if (outcome) return outcome;
         assert(error !== undefined, "A batch without an error has run all its events");
@@ -158,9 +158,8 @@ export class BatchRun {
       culprits: this.#culprits,
       cpuMs: this.#meter.cpuMs,
       isDoubtful: this.#doubtful > 0,
+      ...(this.#loadError && { error: this.#loadError }),
     };
-    if (this.#loadError) result.error = this.#loadError;
-    return result;
   }
 
   async #askGuest(source: GuestSource, taken: readonly number[]): Promise<RunAnswer | GuestLoss> {
@@ -263,7 +262,7 @@ export class BatchRun {
       this.#blame(suspect, "timeout", this.#budget.isProof(usedMs));
     } else {
       this.#suspect = suspect;
-      if (suspect === undefined) this.#isAlone = true;
+      this.#isAlone ||= suspect === undefined;
     }
   }
 
@@ -293,11 +292,9 @@ export class BatchRun {
     const error = endError(cause);
     this.settle(index, { error });
     this.#losses = 0;
-    if (!isProven) {
-      this.#doubtful += 1;
-      return;
-    }
-    this.#culprits.push(cause);
-    this.options.trial?.noteCulprit(error.message);
+    if (isProven) {
+      this.#culprits.push(cause);
+      this.options.trial?.noteCulprit(error.message);
+    } else this.#doubtful += 1;
   }
 }
