@@ -272,16 +272,14 @@ export class PartitionLogs implements EventLogs {
         fetcher: this.#asker,
         losses: this.#losses,
         cacheBytesMax: Math.max(CACHE_BYTES_MIN, share),
-        trim: (offset) => this.#trim(name, partition, offset),
+        trim: async (offset) => {
+          const partitions = [{ partition, offset: offset - this.#placement.base(partition) }];
+          await this.admin.deleteRecords({ topics: [{ name, partitions }] });
+        },
       });
       this.#partitions.push(reader);
       this.readers.set(logNameOf(partition), reader);
     }
-  }
-
-  async #trim(name: string, partition: number, offset: bigint): Promise<void> {
-    const partitions = [{ partition, offset: offset - this.#placement.base(partition) }];
-    await this.admin.deleteRecords({ topics: [{ name, partitions }] });
   }
 
   #indexOf(log: string): number {

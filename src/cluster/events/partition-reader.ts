@@ -254,7 +254,9 @@ export class PartitionReader implements LogReader {
   #block(offset: bigint, value: Buffer): Block | undefined {
     const block = blockAt(value, 0, 0);
     if (block === undefined || block.end > BLOCK_RECORDS_MAX) {
-      this.#tellDamage(offset, value.length);
+      const { name, losses } = this.options;
+      if (!this.#damage.has(offset)) losses.damaged(name, name, Number(offset), value.length);
+      this.#damage.add(offset);
       return undefined;
     }
     this.#seen.blocks += 1;
@@ -262,13 +264,6 @@ export class PartitionReader implements LogReader {
     this.#counts.add(Number(offset), block.end);
     const first = sequenceOf(offset);
     return { first, end: first + block.end, bytes: block.bytes };
-  }
-
-  #tellDamage(offset: bigint, bytes: number): void {
-    if (this.#damage.has(offset)) return;
-    this.#damage.add(offset);
-    const { name, losses } = this.options;
-    losses.damaged(name, name, Number(offset), bytes);
   }
 
   #passOver(from: bigint, to: number): number {

@@ -67,7 +67,7 @@ export async function ensureTopic(
   ids?: TopicIds,
 ): Promise<number> {
   const known = ids?.get(topic.name);
-  const isNew = !(await exists(admin, topic.name));
+  const isNew = !(await admin.listTopics()).includes(topic.name);
   if (isNew) {
     if (known !== undefined) throw new StartError(`${gone(topic)}. ${REMEDY}`);
     await create(admin, topic);
@@ -139,10 +139,6 @@ const expected = ({ name }: TopicSettings, what: string, found: unknown) =>
   `Expected the topic ${name} to ${what}, but it has ${found}`;
 
 export const majorityOf = (replicas: number) => Math.floor(replicas / 2) + 1;
-
-async function exists(admin: Admin, name: string): Promise<boolean> {
-  return (await admin.listTopics()).includes(name);
-}
 
 async function create(admin: Admin, topic: TopicSettings): Promise<void> {
   const { name, partitions, replicas } = topic;

@@ -33,7 +33,8 @@ export function createCustomTransform(options: CustomTransformOptions): Handler 
   return async (exchange, isAwaited) => {
     const coding = exchange.header("content-encoding")?.toLowerCase() ?? "identity";
     if (coding !== "identity") return textResponse(415, "Expected a body without encoding");
-    const namesDropped = isTrue(exchange.header("x-feature-filter-code"));
+    // rudder-server turns the feature on with `?1`.
+    const namesDropped = ["?1", "true"].includes(exchange.header("x-feature-filter-code") ?? "");
     const body = exchange.body();
     const items = itemsIn(body);
     if ("problem" in items) return textResponse(items.status, items.problem);
@@ -54,11 +55,4 @@ export function createCustomTransform(options: CustomTransformOptions): Handler 
       return againResponse("user_code_unavailable", "User code does not run at the moment");
     }
   };
-}
-
-/**
- * Whether the value of a header turns a feature on: `?1`, as rudder-server writes it, or `true`.
- */
-function isTrue(value: string | undefined): boolean {
-  return value === "?1" || value === "true";
 }
