@@ -38,7 +38,10 @@ import { PartitionLedgers } from "./partition-ledgers.ts";
 import { type PartitionPipelines, runPartitionPipelines } from "./partition-pipelines.ts";
 import { sharedFigures } from "./shared-figures.ts";
 
-/** Returns a topic of the cluster by its name without the cluster's. */
+/**
+ * Returns the options that open a Kafka topic of the cluster. `name` is the topic's name without
+ * the prefix `cluster.name`, such as `catalog`.
+ */
 type ClusterTopic = (name: string) => TopicOpening;
 
 /**
@@ -242,7 +245,8 @@ const TOPICS = [
 async function openSharedCatalog(opening: StartContext, topic: ClusterTopic): Promise<Catalog> {
   const { config, requestStop } = opening;
   const ids = topicIds(config);
-  // A node that is refused before it opens the ledgers has never been in the cluster.
+  // A node stores the id of the topic of ledgers when it first opens the ledgers. A node without
+  // this id has therefore never been in the cluster.
   const isNewNode = ids.get(topic("ledgers").name) === undefined;
   const [order] = await openOrderedTopic({ ...topic("catalog"), partitions: 1, ids });
   const directory = clusterDirectory(config, "catalog");

@@ -1,4 +1,4 @@
-/** Parts of the server that it opens alike alone and in a cluster. */
+/** Opens the parts of the server that are the same on a standalone server and a cluster node. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Alerting, createAlerting } from "../alerts/alerting.ts";

@@ -40,7 +40,8 @@ export class CircuitBreaker {
         await probe();
         this.#refusal = undefined;
       } catch (error) {
-        // The loop continues to probe. A broken invariant did not open the circuit: callers get it.
+        // The loop continues to probe. A broken invariant is another reason than the one that
+        // opened the circuit, so calls are rejected with the broken invariant from then on.
         if (error instanceof InvariantError) this.#refusal = { reason: error };
       }
     }

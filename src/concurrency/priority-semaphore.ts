@@ -38,7 +38,7 @@ export class PrioritySemaphore {
   #takeNext() {
     const lowest = Math.min(...this.#waiting.map(({ priority }) => priority));
     const index = this.#waiting.findIndex(({ priority }) => priority === lowest);
-    // Without callers, the index is -1, at which there is nothing to take.
+    // If no caller waits, the index is -1, and `splice` takes nothing from the empty array.
     return this.#waiting.splice(index, 1)[0];
   }
 }

@@ -80,7 +80,7 @@ export class TokenBuckets {
 
   /** Gives tokens back that were taken for an action that did not happen. */
   give(key: string, count: number): void {
-    // A bucket with more tokens than the burst counts as full.
+    // The bucket may get more tokens than the burst. It then counts as full.
     this.take(key, -count);
   }
 

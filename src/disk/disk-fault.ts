@@ -38,7 +38,7 @@ function describeFullDisk(directory: string): string {
   const freeBytes = freeBytesOf(directory);
   if (freeBytes === undefined) return `the disk of ${directory} is full: make space on it`;
   const free = freeBytes.toLocaleString("en");
-  // With a quota, or without free inodes, a disk is full for one user.
+  // A quota, or a lack of free inodes, refuses writes although the disk has free bytes.
   return freeBytes < FULL_FREE_BYTES_MAX
     ? `the disk of ${directory} is full (${free} bytes free): make space on it`
     : `the disk of ${directory} takes no more, although ${free} bytes are free: check quotas and inodes`;

@@ -39,7 +39,7 @@ export function diskReserve(
       isKept = size < enoughTo || allocate(path, size, bytes);
       if (isKept && size >= enoughTo) enoughTo = size + bytes / 2;
     } catch {
-      // A change is also stored without a reserve.
+      // The space cannot be allocated. Changes of the file are stored without a reserve, too.
     }
     if (isKept && !wasKept) logger.info({ path, bytes }, "disk space is kept in reserve again");
     if (!isKept && wasKept) logger.warn({ path, bytes }, NOT_KEPT);

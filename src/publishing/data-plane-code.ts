@@ -15,7 +15,8 @@ export const StoredCode = component("StoredCode", {
   codeVersion: Type.Literal("1"),
   language: text("javascript or pythonfaas"),
   imports: Type.Array(Type.String()),
-  // rudder-transformer has used both names.
+  // The name by which code imports the library stands under both names that rudder-transformer has
+  // used for it.
   importName: Type.Optional(text("Of a library alone")),
   handleName: Type.Optional(text("The same")),
   createdAt: Type.String(),

@@ -111,7 +111,8 @@ export function createSandbox(options: SandboxOptions) {
     // delays other programs of the workspace.
     const isCostly = () => run.hasCostGuest || costly.has(program);
     if (!isCostly()) await pool.use(program, bytes, (source) => runBatch(source, run, isCostly));
-    // Batches beside each other would each take minutes of a busy machine to find out the same.
+    // Costly batches of a program run one after another. Run in parallel, each could take minutes
+    // of a busy machine to find the same culprits.
     const runCostly = async () => {
       while (!run.isDone) {
         await pool.useSecond(program, bytes, (source) =>

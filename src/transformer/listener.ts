@@ -109,11 +109,13 @@ export function startTransformer(options: TransformerOptions) {
   }
 
   function refusalOf(exchange: HttpExchange, isTransform: boolean): HttpResponse | undefined {
-    // After a 401 or a 403, rudder-server would drop its events.
+    // A request to transform events is answered with 503 instead, because rudder-server would drop
+    // its events after a 401 or a 403.
     const refusal = (reason: AgainReason, status: number, text: string) =>
       isTransform ? againResponse(reason, text) : textResponse(status, text);
     if (!hasSecret(exchange)) return refusal("secret_missing", 401, NO_SECRET);
-    // rudder-server may know this machine by any name, and a page that posts sends `Origin`.
+    // The header `Host` of a request to transform events is not checked, because rudder-server may
+    // know this machine by any name. A page that sends such a request is known by its `Origin`.
     if (!isFromPage(exchange, isLoopback && !isTransform)) return undefined;
     return refusal("page", 403, "Expected a request of a server, not of a page in a browser");
   }
@@ -149,7 +151,7 @@ export function startTransformer(options: TransformerOptions) {
           ? againResponse("busy", "Too many bytes wait to be read")
           : textResponse(status, "The request is refused, its size or its form is not accepted"),
       ),
-    // All requests come from one or two servers.
+    // Requests are not limited by network, because all of them come from one or two servers.
     networkOf: () => undefined,
     bodyBytesMax: (path) =>
       path === CUSTOM_TRANSFORM ? TRANSFORMER_BODY_BYTES_MAX : BODY_BYTES_MAX,

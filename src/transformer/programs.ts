@@ -53,7 +53,7 @@ export class Programs {
     const { workspaceId, versionId } = request;
     let main = this.#published(workspaceId, "transformation", versionId);
     if (main === undefined) {
-      // Another node of the cluster may have published it a moment ago.
+      // Another node of the cluster may have published the version a moment ago.
       await this.catalog.current();
       main = this.#published(workspaceId, "transformation", versionId);
     }

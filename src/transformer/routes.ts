@@ -83,7 +83,7 @@ function codeOf(catalog: Catalog, kind: CodeKind): Handler {
     const versionId = new URLSearchParams(exchange.query).get("versionId") ?? "";
     let found = codeAnswer(catalog, kind, versionId);
     try {
-      // Another node of the cluster may have published it a moment ago.
+      // Another node of the cluster may have published the version a moment ago.
       if (found === undefined) await catalog.current();
     } catch (error) {
       if (error instanceof ApiError) return againResponse("unavailable", error.message);

@@ -167,7 +167,7 @@ function fileVersion(file: string): unknown {
     const { ino, size, mtimeMs } = statSync(file);
     return [ino, size, mtimeMs];
   } catch (error) {
-    // Reading the file will fail too, with a sentence.
+    // `readTlsKeys` cannot read the file either, and throws a sentence that says why.
     return codeOf(error);
   }
 }

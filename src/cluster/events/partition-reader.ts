@@ -107,7 +107,7 @@ export class PartitionReader implements LogReader {
     this.#cache = new BlockCache(this.options.cacheBytesMax);
     this.#first = sequenceOf(first);
     this.#end = sequenceOf(end);
-    // Earlier losses were reported already.
+    // Reads must not report the blocks before `first` as lost: a loss was reported by the caller.
     this.#trimmed = Math.max(this.#trimmed, this.#first);
   }
 

@@ -113,7 +113,7 @@ export class PartitionTail {
     void stop.then(() => {
       isOpen = false;
     });
-    // Listeners have not heard of blocks that arrived before the partition was followed.
+    // Listeners do not know of blocks that arrived before this node followed the partition.
     await Promise.resolve();
     if (isOpen) onNews();
     while (isOpen) {

@@ -33,8 +33,8 @@ export interface GroupFacts {
 /**
  * Judges the membership of a node. Silence of the coordinator alone is a warning, because the node
  * accepts pixels and requests without it. A node that has not been able to join the group since its
- * start has trouble, so that an upgrade stops before the next node. While no broker answers, there
- * is trouble or nothing yet, and no warning.
+ * start has trouble, so that an upgrade stops before the next node. While no broker answers, the
+ * result has no warnings, and it has trouble once the brokers have been silent for long enough.
  */
 export function judgeGroup(facts: GroupFacts): Judgement {
   const { group, isMember, hasJoined, joinError, silentMs, isAnyResponsive } = facts;

@@ -130,9 +130,10 @@ export class Membership {
   }
 
   /**
-   * Returns whether this node is a member of the group at present, and whether it has been one since
-   * it started; what there is to report of the group; and the numbers of the partitions that are
-   * assigned to this node, and of those that it refuses, with the reasons.
+   * Returns whether this node is a member of the group at present (`isMember`), and whether it has
+   * been a member at any time since its start (`hasJoined`). Also returns the trouble and warnings
+   * of the group's health, the numbers of the partitions that are assigned to this node, and the
+   * partitions that it refuses, by reason.
    */
   state() {
     const { clients, group, sessionMs, runner } = this.options;

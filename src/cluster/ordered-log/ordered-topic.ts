@@ -49,7 +49,8 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   const { clients, name, partitions, replicas, ids, logger } = options;
   const { admin = clients.admin() } = options;
   await ensureTopic(admin, { name, partitions, replicas }, ids);
-  // An entry is appended when the one before has been decided, so there is nothing to gather.
+  // The producer does not wait for further entries, because there are none: an entry is appended
+  // only once the entry before it was decided.
   const producer = new IdempotentProducer({
     producer: clients.producer(),
     topic: name,
@@ -61,7 +62,7 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   const isNeeded = () => clients.isOpen();
   return Array.from({ length: partitions }, (_, partition): OrderedLog => {
     const health = new ReadHealth();
-    // Partitions share a fetch request, in which one that pauses would be missing.
+    // All partitions share one fetch request. It would lack a partition whose follower pauses.
     const pace = partitions === 1 ? new FollowPace() : undefined;
     const append = async (entry: Uint8Array) => {
       // Changes based on entries of the former topic are not written to its successor.

@@ -22,7 +22,7 @@ export interface TopicSettings {
   hasBrokerTimes?: boolean;
 }
 
-/** A topic of a cluster, with what a node needs to open it. */
+/** A Kafka topic of the cluster, and what a node needs to open the topic. */
 export interface TopicOpening extends Pick<TopicSettings, "name" | "replicas"> {
   clients: KafkaClients;
   logger: Logger;

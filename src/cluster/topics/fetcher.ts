@@ -237,7 +237,8 @@ export class Fetcher {
         return resolve(fetched);
       }
       const heard = this.#heard.get(partition);
-      // A fetch session leaves out unchanged partitions: no new values, and the same bounds.
+      // The response of a fetch session omits a partition that has not changed since the last one:
+      // it has no new values, and the same first and end offset.
       if (answer === undefined && heard !== undefined) {
         return resolve({ values: [], ...heard, isOutOfRange: false });
       }

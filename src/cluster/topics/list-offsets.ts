@@ -123,6 +123,6 @@ export async function listAllOffsets(
     }
   });
   await withTimeLimit(Promise.all(asked), msMax, () => new Error(late)).catch(() => {});
-  // Answers that come later change neither.
+  // The copies do not change when further leaders answer.
   return { offsets: new Map(offsets), failures: new Map(failures) };
 }

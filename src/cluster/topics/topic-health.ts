@@ -16,7 +16,7 @@ export interface NeededTopic {
   remedy: string;
 }
 
-/** What this node knows of the brokers and topics, as far as judging them needs it. */
+/** The part of this node's view of the brokers and topics by which it judges their health. */
 type JudgedView = Pick<ClusterView, "topic" | "nameOf" | "wasListed" | "addressOfBroker">;
 
 export interface TopicHealthOptions {
@@ -71,7 +71,8 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
         (address): Row => [address, [noAnswerOf(view.nameOf(address))]],
       ),
     ]);
-    // An address that no broker lists is another one of a broker that is listed.
+    // A silent address at which no broker is listed counts as a further address of a listed
+    // broker: of the one on the same host, if there is one.
     for (const address of silent.filter((it) => !rows.has(it))) {
       const other = listed.find((it) => hostOf(it) === hostOf(address)) ?? listed[0]!;
       rows.get(other)!.push(`nor does ${address}, at which no broker is listed`);
@@ -166,7 +167,8 @@ function lacksByBrokers(topics: readonly NeededTopic[], view: JudgedView) {
       const copies = it.replicas.filter((broker) => it.isr.includes(broker));
       if (it.leader >= 0 && copies.length === it.replicas.length) continue;
       const missing = it.replicas.filter((broker) => !it.isr.includes(broker));
-      // A partition without leader lacks those that could lead it.
+      // A partition without a leader waits for the brokers that could lead it: those with a copy
+      // in sync, or else all that have a copy.
       const leaders = copies.length > 0 ? copies : it.replicas;
       const away = (it.leader < 0 ? leaders : missing).toSorted((a, b) => a - b);
       const none = { leader: new Map(), write: new Map(), copy: new Map() };

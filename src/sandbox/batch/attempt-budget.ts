@@ -113,7 +113,8 @@ export class AttemptBudget {
       const needed = ((1 + CLOCK_ROOM) * this.cpuMs) / usedMs;
       this.#slowness *= Math.min(CLOCK_FACTOR_MAX, Math.max(GROWTH_MIN, needed));
     }
-    // The machine is less busy now. Until then later events begin with the longer clock time.
+    // An attempt that got twice its CPU time shows that the machine is less busy. Until such an
+    // attempt, later events begin with the longer clock time.
     if (usedMs >= 2 * this.cpuMs) this.#slowness = 1;
     return isOver;
   }

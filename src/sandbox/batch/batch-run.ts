@@ -127,7 +127,7 @@ export class BatchRun {
 
   #nextEvents(): readonly number[] {
     if (this.#suspect !== undefined) return [this.#suspect];
-    // Events that come one after another may all be of one kind that the code does not bear.
+    // The last event is tried: neighboring events are often alike, and may all end the guest.
     if (this.options.trial?.isLastTry()) return this.#open.slice(-1);
     return this.#isAlone ? this.#open.slice(0, 1) : firstFrameOf(this.#open, this.batch);
   }

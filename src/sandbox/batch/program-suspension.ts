@@ -223,7 +223,7 @@ export class ProgramSuspensions {
 
   #failed(program: Program, reason: string, isBroken: boolean): void {
     const record = this.#failing(program);
-    // The error of a suspended program is that of its suspension.
+    // A suspended program keeps the error for which it was suspended.
     if (record.until <= this.now()) record.reason = reason.split("\n")[0]!;
     record.batches += 1;
     // A batch that breaks into its guest is no accident of some events.

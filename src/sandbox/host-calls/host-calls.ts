@@ -121,7 +121,7 @@ export class HostCalls {
       this.#pendingChars >= 0 && this.#resultsChars >= 0,
       "Sizes of host calls and of their results are not negative",
     );
-    // The results that were taken make room for more.
+    // Results that the guest has taken make room for further host calls.
     this.#startNext();
     return texts;
   }

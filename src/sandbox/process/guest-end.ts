@@ -5,7 +5,10 @@ const MEMORY_MIB_MAX = GUEST_MEMORY_BYTES_MAX / (1 << 20);
 
 const BROKE_OUT = "Script broke into its guest and was stopped";
 
-/** Why a guest process ended, with the message of the events that it was running. */
+/**
+ * The causes for which a guest process ends. For each, the error message of the events that the
+ * process was running.
+ */
 const messages = {
   /** Over its CPU or wall time. */
   timeout: "Script execution timed out.",

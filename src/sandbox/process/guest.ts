@@ -281,7 +281,8 @@ export class Guest {
         this.stderr = printable(this.stderr + decoder.decode(kept, { stream: true }));
       }
     } catch {
-      // The text only explains an end whose cause is known without it.
+      // Standard error that cannot be read is left out: the cause of the guest's end does not
+      // depend on it.
     }
   }
 

@@ -87,7 +87,7 @@ export class ResourceMonitor {
    */
   setCpuDebt(debtMs: number): void {
     const bounded = Math.min(DEBT_MS_MAX, Math.max(0, debtMs));
-    // NaN fails this too.
+    // The comparison is also false for NaN.
     assert(bounded >= 0, "CPU debt is a number of milliseconds that is not negative");
     this.#cpuDebtMs = bounded;
   }

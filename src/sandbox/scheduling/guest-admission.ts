@@ -146,10 +146,10 @@ export class GuestAdmission<T extends GuestHolder> {
       this.#evictionAt = now;
       const isFull = this.#holders.size >= this.limits.guestsMax;
       const dispensable = this.#longestIdle() ?? this.#second();
-      // Where memory is short, the longest admitted guest need not be the one that takes it.
+      // Where memory is short, the largest guest leaves: the longest admitted one may be small.
       this.#evict(dispensable ?? (isFull ? this.#longestAdmitted() : this.#largest()), !isFull);
     }
-    // Memory may also be given back by guests that stay.
+    // The queue is checked again later, because guests that stay may give back memory too.
     this.#timer = setTimeout(() => this.#admit(), GUEST_EVICTION_INTERVAL_MS);
   }
 

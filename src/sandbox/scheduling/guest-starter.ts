@@ -139,7 +139,7 @@ export class GuestStarter {
         const guest = await (spare ?? this.#startWithPermit(language, losses));
         const hasWaited = performance.now() - askedAt > WAIT_MS_MIN;
         this.#refillAfter(language, hasWaited ? languageProfiles[language].refillPauseMs : 0);
-        // A spare may have died while it waited.
+        // A spare guest may have died before it was needed.
         if (!guest.dying) return guest;
       } catch (error) {
         // A single guest that does not start may be an accident.

@@ -39,7 +39,7 @@ export function answerOf(
       }
     } else if (namesDropped) parts.push(...dropped(own));
   }
-  // The bracket stands in place of the first comma.
+  // Each item begins with a comma. The bracket of the array replaces the first of these commas.
   parts[0] = arrayStart;
   parts.push(arrayEnd);
   return Buffer.concat(parts);

@@ -63,8 +63,8 @@ export async function confine(): Promise<string | undefined> {
 export function setProcess(kernel: Kernel, table: SyscallTable): void {
   const settings: [option: number, value: number][] = [
     [PR_SET_NO_NEW_PRIVS, 1],
-    // The process is not readable through /proc and leaves no core dump; it ends when the host
-    // ends.
+    // Other processes cannot read this one through /proc, and it leaves no core dump. The kernel
+    // ends it when the host ends.
     [PR_SET_DUMPABLE, 0],
     [PR_SET_PDEATHSIG, SIGKILL],
   ];

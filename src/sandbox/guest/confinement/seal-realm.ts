@@ -110,7 +110,7 @@ function NoFunction(): never {
 }
 
 function freezeLanguage(): void {
-  // The function would be handed the functions on the stack.
+  // V8 would pass the functions on the stack to a `prepareStackTrace` that user code sets.
   Object.defineProperty(Error, "prepareStackTrace", { value: undefined });
   const iterators = [
     ...[[].values(), ""[Symbol.iterator](), "".matchAll(/a/g), new Map().keys(), new Set().keys()],

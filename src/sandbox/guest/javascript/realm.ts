@@ -46,8 +46,8 @@ const TIMEOUT_CODE = "ERR_SCRIPT_EXECUTION_TIMEOUT";
 const NOT_SUPPORTED = "Not supported";
 
 export function createRealm(): Realm {
-  // DONT_CONTEXTIFY: an ordinary global object, with no object of the guest behind it whose
-  // constructor would lead out.
+  // DONT_CONTEXTIFY makes an ordinary global object. Without it, an object of the guest's main
+  // realm stands behind the global object, and its constructor leads out of the new realm.
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY as unknown as vm.Context, {
     codeGeneration: { strings: false, wasm: false },
     // Promises settle inside the script that is under the time limit.
