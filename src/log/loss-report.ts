@@ -1,6 +1,6 @@
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { type ReaderMetrics, readerMetrics } from "./metrics.ts";
+import { readerMetrics } from "./metrics.ts";
 
 /** A range of missing sequence numbers of a log: from `from` (inclusive) to `to` (exclusive). */
 export interface Gap {
@@ -40,7 +40,7 @@ interface LossReportOptions {
  * counted in the metrics, logged once, and listed in the warnings until the server restarts.
  */
 export class LossReport {
-  readonly #metrics: ReaderMetrics | undefined;
+  readonly #metrics;
   readonly #lost = new Map<string, LogLosses>();
 
   constructor(private readonly options: LossReportOptions) {

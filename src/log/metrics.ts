@@ -25,8 +25,6 @@ export function writerMetrics(metrics: Metrics) {
   };
 }
 
-export type ReaderMetrics = ReturnType<typeof readerMetrics>;
-
 /** Registers the metrics of this process's log readers. */
 export function readerMetrics(metrics: Metrics) {
   const registers = [metrics];

@@ -22,16 +22,10 @@ const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
 /** Largest numbers of events and bytes that a lane may hold. */
-interface LaneBounds {
+const bounds = {
   /** Largest number of events that were read and have no final outcome yet. */
-  unsettledEvents: number;
-  /** Largest number of events that were read and whose outcome is not on disk yet. */
-  uncommittedEvents: number;
-  bytes: number;
-}
-
-const bounds: LaneBounds = {
   unsettledEvents: LANE_IN_FLIGHT_EVENTS_MAX,
+  /** Largest number of events that were read and whose outcome is not on disk yet. */
   uncommittedEvents: LANE_UNCOMMITTED_EVENTS_MAX,
   bytes: LANE_IN_FLIGHT_BYTES_MAX,
 };
@@ -39,7 +33,7 @@ const bounds: LaneBounds = {
  * Bounds of a lane that gathers events into large deliveries. They are higher than those of other
  * lanes, so that it can gather the next delivery while one is sent.
  */
-const gatheringBounds: LaneBounds = {
+const gatheringBounds: typeof bounds = {
   unsettledEvents: GATHERED_EVENTS_MAX * 2,
   uncommittedEvents: GATHERED_EVENTS_MAX * 3,
   bytes: GATHERED_BYTES_MAX * 2,
@@ -153,7 +147,7 @@ export class LaneBudget {
   constructor(
     private readonly budget: MemoryBudget,
     readonly workspace: WorkspaceUse,
-    private readonly bounds: LaneBounds,
+    private readonly bounds: typeof gatheringBounds,
   ) {}
 
   /** Number of events whose outcome is not on disk yet. */

@@ -269,7 +269,7 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/log/reader.ts",
-    line: "if (missing > 0) this.#report.missing(directory, { from, to }, missing);",
+    line: "if (missing > 0) this.options.losses.missing(directory, { from, to }, missing);",
     change: "missing > 0 → missing >= 0",
     why: "A loss of no record is not told there either",
   },

@@ -35,11 +35,7 @@ const UNREACHABLE_MS_MIN = 2_000;
 const REFUSALS_MIN = 3;
 
 /** Facts about a destination that its lane keeps after an idle `DestinationClient` was closed. */
-export interface DestinationPast {
-  /** Whether the receiver has accepted an event since the server was started. */
-  hasDelivered: boolean;
-  lastFailure: LastFailure | undefined;
-}
+export type DestinationPast = Pick<DestinationClient, "hasDelivered" | "lastFailure">;
 
 export interface DestinationClientParts {
   clock: Pick<Clock, "elapsed" | "now">;
@@ -63,7 +59,7 @@ export class DestinationClient {
   #masking: AttemptMasking;
   #client: OpenClient | undefined;
   /** Whether the receiver has accepted an event with this config since the server was started. */
-  #hasDelivered: boolean;
+  hasDelivered: boolean;
   /**
    * The current outage: set while every attempt fails, undefined once the receiver answers. `since`
    * is its start, even if in an earlier process. `at` is the time of the last failed attempt, -∞ if
@@ -94,7 +90,7 @@ export class DestinationClient {
     const known = { reason, at: Number.NEGATIVE_INFINITY, count: REFUSALS_MIN };
     if (outageMs !== undefined) this.failure = { ...this.#now(outageMs), ...known };
     if (refusedMs !== undefined) this.#refusals = { ...this.#now(refusedMs), ...known };
-    this.#hasDelivered = parts.past?.hasDelivered ?? false;
+    this.hasDelivered = parts.past?.hasDelivered ?? false;
     this.lastFailure = parts.past?.lastFailure;
   }
 
@@ -123,7 +119,7 @@ export class DestinationClient {
    */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;
-    const isSure = !this.#hasDelivered || this.#refusals.count >= REFUSALS_MIN;
+    const isSure = !this.hasDelivered || this.#refusals.count >= REFUSALS_MIN;
     return isSure ? this.#refusals : undefined;
   }
 
@@ -133,7 +129,7 @@ export class DestinationClient {
   }
 
   get past(): DestinationPast {
-    return { hasDelivered: this.#hasDelivered, lastFailure: this.lastFailure };
+    return { hasDelivered: this.hasDelivered, lastFailure: this.lastFailure };
   }
 
   /** Returns the batch key of an event. Only events with equal keys may share a delivery. */
@@ -157,7 +153,7 @@ export class DestinationClient {
     this.failure = undefined;
     this.lastFailure = undefined;
     this.#refusals = undefined;
-    this.#hasDelivered = false;
+    this.hasDelivered = false;
     this.#retire();
   }
 
@@ -189,11 +185,14 @@ export class DestinationClient {
   }
 
   #recordResult(result: AttemptResult, events: number): void {
-    if (result.kind !== "retry" && this.#wasUnreachable()) this.onRecovery();
+    const now = this.parts.clock.elapsed();
+    // After a shorter time, one wrong event may have been the cause of the failures.
+    const wasUnreachable = now - (this.failure?.since ?? now) >= UNREACHABLE_MS_MIN;
+    if (result.kind !== "retry" && wasUnreachable) this.onRecovery();
     const refusal = fullRefusal(result, events);
     this.#noteFailure(result);
     if (result.kind === "delivered" && refusal === undefined) {
-      this.#hasDelivered = true;
+      this.hasDelivered = true;
       this.#refusals = undefined;
     }
     if (refusal !== undefined) {
@@ -202,8 +201,7 @@ export class DestinationClient {
     }
     if (result.kind === "retry") {
       const { reason, response } = result;
-      const at = this.parts.clock.elapsed();
-      this.failure = { ...(this.failure ?? this.#now()), at, reason, response };
+      this.failure = { ...(this.failure ?? this.#now()), at: now, reason, response };
     } else this.failure = undefined;
   }
 
@@ -220,15 +218,6 @@ export class DestinationClient {
   #now(earlierMs = 0): { since: number; startedAt: number } {
     const { clock } = this.parts;
     return { since: clock.elapsed() - earlierMs, startedAt: clock.now() - earlierMs };
-  }
-
-  /**
-   * Whether every attempt has failed for at least `UNREACHABLE_MS_MIN`. After a shorter time, one
-   * wrong event may have been the cause of the failures.
-   */
-  #wasUnreachable(): boolean {
-    if (this.failure === undefined) return false;
-    return this.parts.clock.elapsed() - this.failure.since >= UNREACHABLE_MS_MIN;
   }
 
   abort(): void {

@@ -60,7 +60,20 @@ export class LaneDelivery {
     this.client = new DestinationClient(kind, destination, parts, () => {
       this.#resuming = [...this.#queues];
     });
-    const context = this.#createContext();
+    const context: DeliveryQueueContext & LaneDeliveryParts = {
+      ...parts,
+      settle: (outputs, outcome) => this.#settle(outputs, outcome),
+      batchSize: () => this.client.batchSize,
+      batchKey: (output) => this.client.batchKey(output),
+      expectsMore: () => this.#expectsMore,
+      deliver: async (outputs) => {
+        const result = await this.#deliver(outputs);
+        if (result.kind !== "retry") this.#resume();
+        return result;
+      },
+      outputCounts: zeroOutputCounts(),
+      failure: () => this.client.failure,
+    };
     this.#queues = Array.from({ length: kind.concurrency }, () => new DeliveryQueue(context));
     this.#filled = this.#queues[0]!;
     if (kind.batchLimits === undefined) return;
@@ -163,22 +176,5 @@ export class LaneDelivery {
       assert(index >= 0 && index < outputs.length, "A destination refuses events of the delivery");
     }
     return result;
-  }
-
-  #createContext(): DeliveryQueueContext & LaneDeliveryParts {
-    return {
-      ...this.#parts,
-      settle: (outputs, outcome) => this.#settle(outputs, outcome),
-      batchSize: () => this.client.batchSize,
-      batchKey: (output) => this.client.batchKey(output),
-      expectsMore: () => this.#expectsMore,
-      deliver: async (outputs) => {
-        const result = await this.#deliver(outputs);
-        if (result.kind !== "retry") this.#resume();
-        return result;
-      },
-      outputCounts: zeroOutputCounts(),
-      failure: () => this.client.failure,
-    };
   }
 }

@@ -1,12 +1,9 @@
 import type { DurableRange } from "../../log/event-log.ts";
-import type { Logger } from "../../observe/log.ts";
 import { FAULT_PAUSE_MS } from "../limits.ts";
-import type { LogSet } from "../reading/shared-reader.ts";
+import type { LaneContext } from "./lane-context.ts";
 import type { SourceLanes } from "./source-lanes.ts";
 
-export interface AnnouncerParts {
-  logs: LogSet;
-  logger: Logger;
+export interface AnnouncerParts extends Pick<LaneContext, "logs" | "logger"> {
   sources: Pick<SourceLanes, "of" | "takeEnded">;
   /** Wakes the lanes of the destinations with the given ids. Each destination has one lane. */
   wake(destinationIds: string[]): void;

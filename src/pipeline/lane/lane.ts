@@ -5,7 +5,7 @@ import { ApiError, messageOf } from "../../errors.ts";
 import type { DestinationPast } from "../delivering/destination-client.ts";
 import type { LaneChange, LaneCommitSource } from "../ledger/ledger.ts";
 import { FAULT_PAUSE_MS } from "../limits.ts";
-import { type DeliveryIntent, isFailing, isStored, type LaneRecord } from "../model/lane-record.ts";
+import { type DeliveryIntent, isFailing, isStored } from "../model/lane-record.ts";
 import type { FailureState, LaneGauges, LaneLabels } from "../monitoring/lane-gauges.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
 import { RestingReader } from "../reading/resting-reader.ts";
@@ -52,7 +52,7 @@ export class Lane implements LaneCommitSource {
     const reader =
       mayReplay || recovered !== undefined || isFailing(record)
         ? undefined
-        : this.#restingReader(record, () => undefined);
+        : RestingReader.create(context.logs, connections, record, () => undefined);
     this.#reader = reader ?? new LaneReader(context.logs, this.#routes.current, record, recovered);
     if (reader === undefined) this.#activate(recovered);
   }
@@ -155,7 +155,9 @@ export class Lane implements LaneCommitSource {
       // A restart must not restore the failure of the former config.
       this.#active.committer.schedule();
     } else {
-      const resting = this.#restingReader(reader.record(), (log) => reader.durableLow(log));
+      const lowOf = (log: string) => reader.durableLow(log);
+      const { logs } = this.context;
+      const resting = RestingReader.create(logs, connections, reader.record(), lowOf);
       if (resting !== undefined) this.#reader = resting;
       else this.#wakeActive();
     }
@@ -232,14 +234,6 @@ export class Lane implements LaneCommitSource {
     this.#isDiscarded = true;
     this.#active?.committer.discard();
     this.abort();
-  }
-
-  #restingReader(
-    record: LaneRecord | undefined,
-    durableLow: (log: string) => number | undefined,
-  ): RestingReader | undefined {
-    const { logs } = this.context;
-    return RestingReader.create(logs, this.#routes.connections, record, durableLow);
   }
 
   /**

@@ -135,9 +135,8 @@ export interface LetterScanResult {
  * Dead letters of one destination with the same failure: they have the same stage, status and code,
  * and the same reason, except for numbers, ids, quoted values and times in it.
  */
-export interface LetterGroup extends LetterOwner {
+export interface LetterGroup extends LetterOwner, Pick<StoredLetter, "stage" | "status" | "code"> {
   id: string;
-  stage: "transform" | "deliver";
   /**
    * Reason of the group's first letter. Numbers, ids, quoted values and times in the reasons of its
    * other letters may differ.
@@ -151,8 +150,6 @@ export interface LetterGroup extends LetterOwner {
   firstAt?: number;
   /** Creation time of the letter that was added last, in milliseconds since the epoch. */
   lastAt: number;
-  status?: number;
-  code?: string;
 }
 
 /** A group of dead letters, with the receivers' answers that are stored for it, latest first. */

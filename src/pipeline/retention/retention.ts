@@ -2,6 +2,7 @@ import { LOG_BLOCK_BYTES_MAX } from "../../log/block.ts";
 import type { LogPart, LogReader } from "../../log/event-log.ts";
 import { firstTime, type TimeOf } from "../../log/time-search.ts";
 import { LOG_SEGMENT_BYTES_MAX } from "../../log/writer-options.ts";
+import type { readDiskSpace } from "../../observe/disk.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 
@@ -18,10 +19,7 @@ export interface RetentionBounds {
 export const noRetention: RetentionBounds = { ageMsMax: 0, bytesMax: 0 };
 
 /** Space on the disk that holds the event logs, in bytes. */
-export interface Disk {
-  freeBytes: number;
-  sizeBytes: number;
-}
+export type Disk = ReturnType<typeof readDiskSpace>;
 
 /**
  * Free bytes that the disk should have, but at most the fraction `RETENTION_FREE_SHARE_MIN` of its

@@ -23,10 +23,7 @@ export interface CompactionProgress extends RowsAndBytes {
   isDone: boolean;
 }
 
-export interface RowKey {
-  table: string;
-  key: Key;
-}
+export type RowKey = Omit<RowWrite, "value">;
 
 export const COMPACTION_TABLE = "rewriting";
 export const COMPACTION_KEY = "walk";
