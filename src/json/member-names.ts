@@ -8,7 +8,7 @@ import {
   stringText,
 } from "./json-scanner.ts";
 
-/** Result for a member whose name is not in the list of names. */
+/** Result of a function from `memberNames` for a member whose name is not in its list. */
 export const OTHER_NAME = -1;
 
 /**
@@ -50,6 +50,7 @@ function isAt(name: Buffer, bytes: Buffer, start: number, length: number): boole
   return true;
 }
 
+/** Offset that `memberSpans` gives for a member that the object does not have. */
 export const ABSENT = -1;
 
 /** Finds members of JSON objects by their names, without allocating memory. */

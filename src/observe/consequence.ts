@@ -1,6 +1,6 @@
 /**
- * Separates, in a message about a problem, the sentence with the cause from the consequences, and
- * these from each other.
+ * Separator in a message about a problem. It stands after the sentence with the cause, and between
+ * two consequences.
  */
 export const CONSEQUENCE = "; ";
 

@@ -94,8 +94,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Notifies `notifier` once when the lane `waiting` may have free memory. To free it, makes other
-   * lanes deliver what they have gathered, if they share the limit that is reached. Called only by
+   * Notifies `notifier` once when the lane `waiting` may have free memory. To free memory, makes
+   * those other lanes that share the reached limit deliver what they have gathered. Called only by
    * `LaneBudget`.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {

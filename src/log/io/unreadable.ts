@@ -7,6 +7,7 @@ import { isUnreadable, readInto } from "./read-at.ts";
 
 /** Number of failed reads of the same offset after which that offset counts as unreadable. */
 const ATTEMPTS = 3;
+/** Pause in milliseconds before a failed read is tried again. */
 const RETRY_MS = 1_000;
 
 /**

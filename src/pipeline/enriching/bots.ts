@@ -10,6 +10,7 @@ const USER_AGENTS_REMEMBERED_MAX = 4_096;
  */
 const USER_AGENT_CHARS_MAX = 1_024;
 
+/** Number of characters to which the name of a bot is cut. */
 const BOT_NAME_CHARS_MAX = 100;
 
 const nameOf = remembered(USER_AGENTS_REMEMBERED_MAX, (text: string) =>

@@ -43,9 +43,12 @@ export interface ActiveLaneParts {
 export class ActiveLane {
   /** Objects of the partition and of this lane, which all parts of this delivery share. */
   readonly #shared: LaneParts;
+  /** The replays of the event log that run to the destination. */
   readonly replays: LaneReplays;
+  /** Writes the outcomes of events and the read positions. */
   readonly committer: LaneCommitter;
   readonly #scheduler: BatchScheduler;
+  /** Sends the events, and knows whether the destination works. */
   readonly delivery: LaneDelivery;
   readonly #routes: LaneRoutes;
   /** Notified when settings change or this delivery stops. */

@@ -3,6 +3,7 @@ import { ApiError } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import { ClaimLostError } from "./ledger-claim.ts";
 
+/** Pause in milliseconds before a failed transaction is tried again. */
 const FAILURE_WAIT_MS = 1_000;
 /**
  * Largest number of lanes in one transaction. A transaction with thousands of lanes, such as when a

@@ -10,6 +10,7 @@ import { groupNameOf } from "./group-name.ts";
 const JOB_FAILURES_MAX = 20;
 /** Number of characters at the start of a reason that a replay shows. */
 const REASON_CHARS_MAX = 300;
+/** Group id under which all further reasons are counted. */
 const OTHER = "";
 
 /** Returns the failure of a replayed event that became a dead letter again, with a count of 1. */

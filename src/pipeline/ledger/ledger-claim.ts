@@ -31,6 +31,7 @@ export class ClaimLostError extends Error {
   }
 }
 
+/** Key of the only row in the table `OWNERS`, the node that may write to the ledger. */
 const OWNER = "owner";
 export const OWNERS = "owners";
 

@@ -28,6 +28,7 @@ type GroupRow = Omit<LetterGroup, "id" | "destinationId"> & { responses?: readon
 const GROUPS_OF_DESTINATION_MAX = 200;
 /** Number of characters at the start of a letter's reason that a group shows. */
 const REASON_CHARS_MAX = 300;
+/** Name of the group that has the letters with further reasons. */
 const OTHER = "other";
 
 /**

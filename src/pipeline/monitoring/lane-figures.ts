@@ -26,8 +26,8 @@ export interface FigureSources {
 }
 
 /**
- * Returns the functions that read the counts and lags that are stored as figures (statistics) of
- * destinations, sources and so on.
+ * Returns the functions that read this node's counts and lags, which are stored as figures
+ * (statistics) of destinations, sources and so on.
  */
 export function pipelineFigures(sources: FigureSources, lanes: () => Iterable<LaneGauges>) {
   const slicer = new TimeSlicer();

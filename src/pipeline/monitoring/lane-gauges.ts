@@ -1,11 +1,6 @@
 import type { FailureCause } from "../model/attempt.ts";
 
 /**
- * Describes the current state of a lane, which delivers one destination's events of one partition.
- * `mergeGauges` combines the states of a destination's lanes in several partitions.
- */
-
-/**
  * Labels of the metrics about a lane (the delivery to one destination). All parts of the lane share
  * this object, so that a renamed destination shows its new name everywhere.
  */
@@ -32,6 +27,10 @@ export interface LastFailure extends FailureCause {
   at: number;
 }
 
+/**
+ * Current state of a lane, which delivers one destination's events of one partition. `mergeGauges`
+ * combines the states of a destination's lanes in several partitions.
+ */
 export interface LaneGauges {
   labels: LaneLabels;
   workspace: string;

@@ -150,8 +150,7 @@ export class RestingReader {
   /**
    * Returns the position of the next record below `ends` that the lane has not passed. When there
    * is none, returns undefined and sets `isBehind` to false. From then on, the lane skips announced
-   * records. Therefore the `Announcer` must wake it for each record from `ends` on that is for this
-   * lane, if it has not done so already.
+   * records, and delivers a later record only if the `Announcer` wakes the lane for that record.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {

@@ -88,8 +88,8 @@ export class SharedReader {
     return {
       names: () => [...readers.keys()],
       /**
-       * Sets the announced end of a log: lanes (deliveries to destinations) of the sources with
-       * records below `sequence` were woken for them, and lanes that are still idle may skip these
+       * Sets the announced end of a log. Call it when each lane (delivery to one destination) that
+       * must deliver a record below `sequence` was woken: lanes that are still idle then skip these
        * records. `newerAt` is the time of receipt of the record at `sequence`, if a newer version
        * of pixelmill wrote it. The announced end stays at such a record.
        */

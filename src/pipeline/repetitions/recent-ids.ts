@@ -16,6 +16,7 @@ export interface IdBudget {
   allocated: number;
 }
 
+/** Number of slots of a ring that holds its first id. */
 const CAPACITY_MIN = 1 << 8;
 /** Number of 32-bit words of an id's hash. Different ids practically never share a 128-bit hash. */
 const HASH_WORDS = 4;

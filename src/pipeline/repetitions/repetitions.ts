@@ -18,6 +18,7 @@ export interface RepetitionsParts extends SearchStartParts {
   marksMax?: number;
 }
 
+/** Key of the lock that each search takes, so that one search runs at a time. */
 const SEARCH = "search";
 
 /**

@@ -17,7 +17,9 @@ const STEPS_PER_SECOND = 4;
 const WAITING_REPLAYS_MAX = 1_000;
 /** Pause in milliseconds while a destination has too many requeued dead letters. */
 const CROWDED_MS = 200;
+/** Pause in milliseconds after a step that failed. */
 const FAILURE_MS = 1_000;
+/** Shortest pause in milliseconds between two steps, which lets other work run. */
 const PURGE_PAUSE_MS = 10;
 
 interface LetterJobRunnerParts {

@@ -3,6 +3,7 @@ import { Fifo } from "../../concurrency/fifo.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 import { createLaneEvent, type LaneEvent } from "../model/lane-event.ts";
 
+/** Numbers of events and of their bytes at which the buffer of a replay is full. */
 const READY_EVENTS_MAX = 2 * TRANSFORM_BATCH_EVENTS;
 export const READY_BYTES_MAX = 1 << 20;
 

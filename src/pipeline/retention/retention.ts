@@ -188,6 +188,7 @@ function sum(parts: readonly LogPart[]): number {
  * smaller ones follow the bound more closely.
  */
 const SEGMENT_FRACTION = 1 / 16;
+/** Shortest and longest time in milliseconds after which a new segment begins. */
 const SEGMENT_MS_MIN = 1_000;
 export const SEGMENT_MS_MAX = 3_600_000;
 

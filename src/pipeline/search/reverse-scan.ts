@@ -12,12 +12,14 @@ const STRIDE_BYTES = 512 << 10;
  * fewer positions.
  */
 const STRIDE_BYTES_MAX = 4 << 20;
+/** Bytes of one read from the log. A stride consists of several reads. */
 const READ_BYTES = 256 << 10;
 /**
  * Number of log positions in the first stride of a scan. Later strides are sized by the bytes of
  * earlier ones.
  */
 const FIRST_STRIDE = 1_024;
+/** Largest factor by which a stride has more or fewer positions than the one before it. */
 const GROWTH_MAX = 8;
 
 interface ScanHit {

@@ -23,7 +23,9 @@ const KINDS = BRANCH | LEAF | OVERFLOW;
  */
 const BIG_DATA = 1;
 const SUB_DATA = 2;
+/** Largest number of levels of a tree that LMDB can read. */
 const DEPTH_MAX = 32;
+/** Size of each cached part of the file. At most `WINDOWS_MAX` parts are cached. */
 const WINDOW_BYTES = 128 << 10;
 const WINDOWS_MAX = 256;
 

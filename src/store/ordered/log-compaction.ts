@@ -91,12 +91,14 @@ export class LogCompaction {
    * has stopped. Undefined until this node has seen a step.
    */
   #seen: { step: string; since: number } | undefined;
+  /** Log position below which this node has deleted the entries; 0 before it has deleted any. */
   #trimmed = 0;
   /**
    * Log position below which a compaction has replaced all entries, and when this node learnt this.
    * The replaced entries are deleted `keptMs` later. Undefined while no entries wait for deletion.
    */
   #first: { position: number; since: number } | undefined;
+  /** Time (`performance.now()`) before which nothing is tried again after a failure. */
   #notBefore = 0;
   #isClosed = false;
 

@@ -42,6 +42,7 @@ export class Turns {
   #isCurrent = false;
   /** Time (`performance.now()`) at which this node's last attempt to change the store began. */
   #startedAt = 0;
+  /** Time in milliseconds that this node waits for another node's turn. */
   #turnMs = TURN_MS_MIN;
   #changed = Promise.withResolvers<void>();
   #isOpen = true;
