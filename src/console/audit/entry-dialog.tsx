@@ -12,7 +12,7 @@ type FieldChange = AuditEntry["changes"][number];
 /** Dialog for an audit entry: who acted, when, from where, and changed fields before and after. */
 export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
   const { action, actor, client, request, resource, outcome, reason, requests } = entry;
-  const { changes, changesLeftOut } = entry;
+  const { addresses, changes, changesLeftOut } = entry;
   const name = resource?.name ?? resource?.id;
   return (
     <Dialog title={auditTexts.entryTitle(action, name)} onClose={onClose} broad>
@@ -27,10 +27,7 @@ export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: ()
           resource && [commonTexts.id, <code>{resource.id}</code>],
           outcome && [commonTexts.outcome, auditTexts.outcomes[outcome]],
           reason && [commonTexts.reason, reason],
-          requests !== undefined && [
-            auditTexts.changes,
-            auditTexts.requests(requests, entry.addresses),
-          ],
+          requests !== undefined && [auditTexts.changes, auditTexts.requests(requests, addresses)],
         ]}
       />
       {changes.length === 0 ? (

@@ -115,10 +115,7 @@ function figuresOf(state: DestinationRow | undefined) {
     [metricTexts.lastMinute(commonTexts.failed), rates && formatRate(rates.failed)],
     [metricTexts.lastMinute(commonTexts.dropped), rates && formatRate(rates.dropped)],
     [commonTexts.pending, state && formatCount(state.lagEvents)],
-    [
-      commonTexts.oldestPending,
-      state && (state.lagEvents === 0 ? "–" : formatDuration(state.lagSeconds)),
-    ],
+    [commonTexts.oldestPending, state?.lagEvents ? formatDuration(state.lagSeconds) : undefined],
     [commonTexts.deadLetters, state && formatCount(state.deadLetters)],
   ] as const;
 }

@@ -32,11 +32,10 @@ export function Screen({ subpath: [id], query }: ScreenProps) {
 function DestinationPage({ id, tab }: { id: string; tab: string }) {
   const isAdmin = missingPermission("workspace:admin") === undefined;
   const readsEvents = missingPermission("events:read") === undefined;
+  const params = { id };
   const resource = useResource(
     async () =>
-      isAdmin
-        ? await client.callTagged("GET /v2/destinations/{id}", { params: { id } })
-        : undefined,
+      isAdmin ? await client.callTagged("GET /v2/destinations/{id}", { params }) : undefined,
     [id],
   );
   const status = useResource(
