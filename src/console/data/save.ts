@@ -52,11 +52,8 @@ export function mergeValues(
   const merged: Values = {};
   const conflicts: FieldConflict[] = [];
   const changedByOthers: string[] = [];
-  for (const key of new Set([
-    ...Object.keys(base),
-    ...Object.keys(theirs),
-    ...Object.keys(yours),
-  ])) {
+  const keys = new Set([base, theirs, yours].flatMap((values) => Object.keys(values)));
+  for (const key of keys) {
     const [old, own, other] = [base[key], yours[key], theirs[key]];
     // An equal value may come from the user's own save whose answer did not arrive.
     if (!isEqual(old, other) && !isEqual(own, other)) changedByOthers.push(key);

@@ -14,14 +14,10 @@ export async function formatJavaScript(code: string): Promise<string | FormatErr
   try {
     return await format(code, { parser: "meriyah", plugins: [meriyah, estree] });
   } catch (error) {
-    const start = positionOf(error);
-    if (start === undefined) throw error;
-    return { ...start, message: withoutExcerpt((error as Error).message) };
+    const { loc } = error as { loc?: { start?: Omit<FormatError, "message"> } };
+    if (loc?.start === undefined) throw error;
+    return { ...loc.start, message: withoutExcerpt((error as Error).message) };
   }
-}
-
-function positionOf(error: unknown): { line: number; column: number } | undefined {
-  return (error as { loc?: { start?: { line: number; column: number } } }).loc?.start;
 }
 
 /** Returns Prettier's error message without the position and the code excerpt at its end. */

@@ -18,10 +18,10 @@ export const tagOf = ({ versionId }: TestCase) => `"${versionId}"`;
  * undefined for a library, which has no test cases.
  */
 export function useTestCases(id: string | undefined) {
-  const { value, error, reload } = useResource(
-    async () => (id === undefined ? [] : await listTestCases(id)),
-    [id],
-  );
+  const { value, error, reload } = useResource(async () => {
+    const key = "GET /v2/transformations/{id}/test-cases";
+    return id === undefined ? [] : (await client.call(key, { params: { id } })).testCases;
+  }, [id]);
   const params = { id: id ?? "" };
   return {
     list: value,
@@ -45,9 +45,4 @@ export function useTestCases(id: string | undefined) {
       await reload();
     },
   };
-}
-
-async function listTestCases(id: string): Promise<TestCase[]> {
-  const key = "GET /v2/transformations/{id}/test-cases";
-  return (await client.call(key, { params: { id } })).testCases;
 }
