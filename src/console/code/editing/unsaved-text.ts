@@ -93,16 +93,12 @@ export function useUnsavedText(name: string, saved: string): [string, (text: str
  * Component state for the id of the revision that an edited text is based on. The id stays until
  * the edits are saved, discarded or merged, even after a reload of the page.
  */
-export function useTextBase(
-  name: string,
-  versionId: string,
-  isEdited: boolean,
-): [string, (versionId: string) => void] {
+export function useTextBase(name: string, versionId: string, isEdited: boolean) {
   const [base, setBase] = useState(() => readText(name) ?? versionId);
   useEffect(() => {
     if (isEdited) return saveText(name, base);
     discardText(name);
     setBase(versionId);
   }, [name, versionId, isEdited, base]);
-  return [base, setBase];
+  return [base, setBase] as const;
 }
