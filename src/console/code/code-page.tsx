@@ -32,7 +32,7 @@ import { CodeStateBadge, listSuspensions } from "./code-list.tsx";
 import { discardText, textName } from "./editing/unsaved-text.ts";
 import { CodeLogs, DestinationLinks } from "./tabs.tsx";
 
-/** Milliseconds between two requests for whether the live revision is suspended. */
+/** Milliseconds between two requests that ask whether the live revision is suspended. */
 const POLL_MS = 10_000;
 
 /** Screen of a transformation or library, with its code, revisions and any linked destinations. */
@@ -98,14 +98,14 @@ async function loadCode(kind: CodeKindInfo, id: string) {
 
 function LoadedCodePage({ context, tab }: { context: CodeContext; tab: string }) {
   const { kind, newest, published, isDeleted } = context;
-  // Code is suspended while its page is open, in the middle of an edit too.
+  // The server may suspend the code while its page is open, even in the middle of an edit.
   const suspensions = useResource(() => listSuspensions(kind), [kind.screen], POLL_MS);
   const suspended = suspensions.value?.find(
     (it) => it.transformationVersionId === published?.versionId,
   )?.reason;
   const hasUnpublishedChanges = published !== undefined && published.versionId !== newest.versionId;
   const isRolledBack = hasUnpublishedChanges && newest.wasPublished;
-  // After a rollback, the editor begins with the live code. The newer revision is in the history.
+  // After a rollback, the editor begins with the live code. The history has the newer revision.
   const edited = isRolledBack ? { ...context, newest: published } : context;
   const tabs = [
     { name: "code", text: codeTexts.code },

@@ -63,8 +63,8 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
 
   useEffect(() => {
     if (line === undefined) return;
-    // A link with a line comes from an event that failed at this line. That event is the latest
-    // sample.
+    // A link with a line comes from an event that failed at this line. The link has made this event
+    // the latest sample event.
     const [latest] = sampleEvents.value;
     if (latest) setEvents(JSON.stringify(latest, null, 2));
     setPosition({ line, library: libraryName });

@@ -35,7 +35,7 @@ export function Workbench(context: CodeContext) {
     let isStale = false;
     recentSentEvents(REAL_EVENTS_MAX).then(
       (recent) => !isStale && setRealEvents((before) => [...before, ...recent]),
-      // Without them, completion offers the fields of test events.
+      // Without real events, completion offers the fields of test events.
       () => {},
     );
     return () => {

@@ -64,7 +64,7 @@ export function Dialog(props: {
         <h2 id={heading}>{title}</h2>
         {children}
       </div>
-      {/* The last in order, so that the dialog's first control gets the focus. */}
+      {/* The button to close is last, so that the first control of the dialog gets the focus. */}
       <Button kind="plain" icon="close" label={commonTexts.close} onClick={onClose} />
       <ToastList dialog={dialog} />
     </dialog>
@@ -96,7 +96,7 @@ const pendingConfirmation = signal<ConfirmationRequest | undefined>(undefined);
 addEventListener("hashchange", () => {
   pendingConfirmation.value = undefined;
 });
-// It closes when the session ends, too: the next one may be of another workspace.
+// A dialog also closes when the session ends: the next session may be of another workspace.
 effect(() => {
   if (!session.value) pendingConfirmation.value = undefined;
 });
@@ -222,7 +222,7 @@ export function ToastList({ dialog }: { dialog?: object }) {
     <section
       class="toasts"
       aria-live="polite"
-      // A second landmark of the same name would lead nowhere.
+      // Toasts in a dialog have no name: the page already has a landmark of this name.
       aria-label={dialog ? undefined : commonTexts.messages}
     >
       {shown.map((toast) => (

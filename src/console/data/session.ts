@@ -150,7 +150,7 @@ otherTabs.onmessage = ({ data: begun }) => {
   if (shown === undefined) return;
   if (begun === null) end();
   else if (shown && ownerOf(shown) !== begun.owner) location.reload();
-  // If this fails, the form of this tab still signs in.
+  // If the session cannot be loaded, the user can still sign in with the form of this tab.
   else if (isExpired.value || shown?.token.id !== begun.tokenId) restoreSession().catch(() => {});
 };
 

@@ -71,7 +71,7 @@ export function useResource<T>(
     }, everyMs);
     return () => clearInterval(timer);
   }, [reload, everyMs]);
-  // The result for earlier inputs says nothing about these.
+  // The result for earlier inputs says nothing about the present inputs.
   const { value, error }: LoadState<T> = state.key === key ? state : {};
   useRetry(error, reload);
 

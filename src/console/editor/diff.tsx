@@ -69,7 +69,7 @@ export function Diff(props: {
       ...(isEditable && copyArrows),
     });
     return () => view.destroy();
-    // While `after` can be edited, its own changes come from this editor.
+    // If the user can edit `after`, its changes come from this editor, which then must stay.
   }, [before.text, isEditable || after.text, language]);
 
   return <div class="editor diff" ref={host} />;
@@ -90,8 +90,8 @@ function readOnlyExtensions(label: string): Extension {
   return [
     EditorState.readOnly.of(true),
     EditorView.editable.of(false),
-    // It needs focus for scrolling by keyboard. CodeMirror sets `aria-multiline`, which only a text
-    // box may have.
+    // The text needs the focus to be scrolled by keyboard. It has the role of a text box, because
+    // CodeMirror sets `aria-multiline`, which only a text box may have.
     EditorView.contentAttributes.of({
       "aria-label": label,
       "aria-readonly": "true",

@@ -11,8 +11,8 @@ import { overviewTexts } from "../texts/overview.ts";
 import { buildFlowGraph, type FlowEdge, PASS_THROUGH } from "./flow-graph.ts";
 
 /**
- * Height of a node and the gap below it, in pixels. The height is fixed, so that edges can be drawn
- * without measuring nodes.
+ * Height of a node with the gap below it, in pixels. The height is fixed, so that edges can be
+ * drawn without measuring nodes. The style sheet has the same height and gap.
  */
 const ROW_HEIGHT = 72;
 const NODE_HEIGHT = 60;

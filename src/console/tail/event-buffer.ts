@@ -13,7 +13,7 @@ export interface TailEvent {
   sourceId: string;
   /** When the server received the event. */
   at: string;
-  /** Time of the tail's first message about the event. Events are sorted by it. */
+  /** Time of the tail's first message about the event. Events are sorted by this time. */
   firstAt: string;
   /** Event as the server received it. Undefined until the tail's `received` message arrives. */
   received?: unknown;
@@ -47,7 +47,7 @@ const SEARCHED_CHARS_MAX = 20_000;
  */
 export class EventBuffer {
   #events = new Map<string, TailEvent>();
-  /** Number of events that were ever added. It includes events that are no longer in the buffer. */
+  /** Number of all events that were added, those that have left the buffer included. */
   added = 0;
 
   add({ name, data }: FollowedMessage): void {

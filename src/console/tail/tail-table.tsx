@@ -20,9 +20,9 @@ export function TailTable(props: {
   events: readonly TailEvent[];
   open: (key: string) => void;
   /**
-   * Common part of all rows: `source` if all events have the same source, `destination` if all
+   * Scope that all rows share: `source` if all events have the same source, `destination` if all
    * outcomes are at the same destination. The table omits the name of this source or destination.
-   * Absent if the rows have several of both.
+   * Absent if the rows are of several sources and several destinations.
    */
   of?: "source" | "destination";
   /**

@@ -77,7 +77,7 @@ export function useTail(filter: TailFilter) {
 
   useEffect(() => {
     const timer = setInterval(() => {
-      // Events of this time are rendered once the page is visible again.
+      // Events that arrive while the page is hidden are rendered once it is visible again.
       if (document.hidden) return;
       const now = performance.now();
       const { messages, events, missed, renderedAt } = counters.current!;

@@ -16,8 +16,8 @@ interface TestRun {
   /** Code that the user edits. */
   code: string;
   /**
-   * Code of a transformation that calls the edited library, so that the library can be tested. It
-   * is not used if the edited code is a transformation.
+   * Code of a transformation that calls the edited library, so that the library can be tested.
+   * Ignored if the edited code is itself a transformation.
    */
   trial: string;
   events: Events;
