@@ -106,7 +106,8 @@ export class RuleEvaluator {
       // Complete facts that do not name an item of an alert show that the item was removed.
       if (facts.isComplete) for (const { id } of alerts.values()) change.ended.push(id);
     }
-    // The rules of the alerts that remain in `open` are disabled or removed.
+    // The rules of the alerts that remain in `open` were not evaluated: they are disabled, removed,
+    // or need facts of a server that gives none.
     for (const alert of [...open.values()].flat()) change.ended.push(alert.id);
     durations.keepOnly(seen);
     const counts = facts.destinations.map(({ id, deadLetters }) => [id, deadLetters] as const);

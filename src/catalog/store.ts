@@ -92,8 +92,8 @@ export function openStore(
   const path = catalogFile(directory);
   const name = "The catalog";
   const options = { path, name, logger, reserveBytes: RESERVE_BYTES };
-  const more = { ...options, ...(bounds && { bounds }), ...(onNewer && { onNewer }) };
-  const ordered = order && new OrderedStore({ ...more, log: order, local: openView(options) });
+  const shared = { ...options, ...(bounds && { bounds }), ...(onNewer && { onNewer }) };
+  const ordered = order && new OrderedStore({ ...shared, log: order, local: openView(options) });
   const store = ordered ?? openEnvironment(options);
   const epochs = store.table<number, Epoch>("epochs");
   /**

@@ -34,8 +34,8 @@ interface FigureRecorderParts {
   share(): number;
   now(): number;
   /**
-   * Returns a time that is not later than the true time, even if the clock is ahead. Stored figures
-   * are deleted only if they are too old even at this time.
+   * Returns the earliest time that it can be now, as far as known clock steps show: the clock may
+   * be ahead. Stored figures are deleted only if they are too old even at this time.
    */
   earliestNow(): number;
   logger: Logger;

@@ -39,7 +39,7 @@ export interface NodeRow {
 
 /**
  * Names the rows to read: those of a series whose time is `from` or later, but before `to`.
- * `unwritten` has rows of any series that the nodes have not stored yet.
+ * `unwritten` has rows of any series to read besides those in the tables.
  */
 type RowQuery = [series: Series, from: number, to: number, unwritten: readonly NodeRow[]];
 

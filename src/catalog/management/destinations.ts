@@ -58,10 +58,10 @@ export function openDestinations(
         const before = destinations.get(workspaceId, id);
         const { filter, ...others } = before;
         const { name, version, enabled, consentIds } = input;
-        const kept = input.filter === undefined ? filter : input.filter;
+        const filterAfter = input.filter === undefined ? filter : input.filter;
         const changed: Destination = {
           ...others,
-          ...(kept && { filter: kept }),
+          ...(filterAfter && { filter: filterAfter }),
           ...defined({ name, version, enabled, consentIds }),
           config: input.config?.(before) ?? before.config,
           updatedAt: changeTime(before),

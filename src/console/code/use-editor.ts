@@ -33,8 +33,8 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
   /** Import name of the edited library; undefined for a transformation. */
   const libraryName = kind === libraries ? newest.importName : undefined;
   /**
-   * The line to show: of the library with the import name `library` or, if this is undefined, of the
-   * transformation. Lines count from 1.
+   * The line to show, counted from 1: in the library with the import name `library`, or, if this is
+   * undefined, in the transformation.
    */
   const [position, setPosition] = useState<{ line: number; library: string | undefined }>();
   const showLineOf = (library: string | undefined) => (at: number) =>

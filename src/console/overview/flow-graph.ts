@@ -73,7 +73,7 @@ export function buildFlowGraph(overview: Overview) {
   const taken = Map.groupBy(fromSources.values(), ({ to }) => to);
   const transformations = ids.map((id, row) => ({
     id,
-    /** Undefined for the node `PASS_THROUGH`. */
+    /** The transformation of this node. Undefined for the node `PASS_THROUGH`. */
     transformation: overview.transformations.find((it) => it.id === id),
     /** Events per second. An event counts once, even if several destinations get it. */
     rate: (taken.get(row) ?? []).reduce((sum, { rate }) => sum + rate, 0),

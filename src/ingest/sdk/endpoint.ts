@@ -1,7 +1,7 @@
 import type { Source } from "../../catalog/model.ts";
 import type { EventRecord } from "../../event/record.ts";
 import { eventAt, type SdkBody, type SdkEventFacts, scanBody } from "../../event/sdk/body.ts";
-import type { Span } from "../../event/text/span.ts";
+import type { Span } from "../../event/text/scratch.ts";
 import { markTimed } from "../../event/uuid.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
 import { HttpResponse } from "../../http/response.ts";

@@ -68,8 +68,8 @@ interface CodeRoutesOptions {
 
 /**
  * Returns what the routes of transformations and those of libraries have in common: the options of
- * the routes to list, read and delete items and to read their revisions, and the functions that
- * find an item and answer with it.
+ * the routes to list, read, save and delete items and to read their revisions, and the functions
+ * that find an item and answer with it.
  */
 export function codeRoutes<const Options extends CodeRoutesOptions>(options: Options) {
   const { kind, noun, answer } = options;

@@ -10,8 +10,8 @@ import type { ApiDeps } from "../../deps.ts";
 import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 
 /**
- * Objects that the functions of this file need. `python` is the name of the language Python in
- * answers.
+ * Objects that build answers with transformations and libraries need. `python` is the name of the
+ * language Python in answers.
  */
 export type CodeDeps = Pick<ApiDeps, "catalog" | "python">;
 
