@@ -58,10 +58,7 @@ export class PartitionLedgers {
   readonly #admin: ReturnType<KafkaClients["admin"]>;
   readonly #ledgers: PartitionLedger[] = [];
   #growing: Promise<void> | undefined;
-  readonly #growth = setInterval(() => {
-    const { logger } = this.options.topic;
-    this.#grow().catch((err) => logger.error({ err }, "ledger open failed"));
-  }, GROWTH_MS);
+  readonly #growth: NodeJS.Timeout;
 
   /**
    * Opens the ledgers (delivery progress) of all partitions. Throws `StartError` when their topic
@@ -74,7 +71,11 @@ export class PartitionLedgers {
   }
 
   constructor(private readonly options: PartitionLedgersOptions) {
-    this.#admin = options.topic.clients.admin();
+    const { clients, logger } = options.topic;
+    this.#admin = clients.admin();
+    this.#growth = setInterval(() => {
+      this.#grow().catch((err) => logger.error({ err }, "ledger open failed"));
+    }, GROWTH_MS);
   }
 
   all(): Ledger[] {

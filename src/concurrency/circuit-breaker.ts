@@ -41,7 +41,7 @@ export class CircuitBreaker {
         this.#refusal = undefined;
       } catch (error) {
         // The loop continues to probe. A broken invariant is another reason than the one that
-        // opened the circuit, so calls are rejected with the broken invariant from then on.
+        // opened the circuit, so calls are rejected with it until a probe succeeds.
         if (error instanceof InvariantError) this.#refusal = { reason: error };
       }
     }

@@ -72,8 +72,8 @@ export function connectTo(
       reject(reason);
     };
     const lost = (reason: Error) => {
-      // A connection that is lost after it was made was in the TLS handshake: without TLS, it would
-      // be ready by then. A server without TLS closes the connection when it reads the handshake.
+      // A connection that is lost after it was made was waiting for TLS: without TLS, it would be
+      // ready by then. A server without TLS closes the connection when it reads the handshake.
       fail(isConnected ? new TlsRefused(handshakeLost) : reason);
     };
     const watch = (watched: Socket) => {

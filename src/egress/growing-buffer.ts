@@ -11,9 +11,6 @@ export class GrowingBuffer {
   #buffer: Buffer = nothing;
   #length = 0;
 
-  /** `bytesMax` is the largest number of bytes that are added. The buffer does not exceed it. */
-  constructor(private readonly bytesMax = Number.POSITIVE_INFINITY) {}
-
   get length(): number {
     return this.#length;
   }
@@ -25,8 +22,7 @@ export class GrowingBuffer {
   append(piece: Uint8Array): Buffer {
     const length = this.#length + piece.length;
     if (length > this.#buffer.length) {
-      const bytes = Math.min(Math.max(2 * length, BYTES_MIN), this.bytesMax);
-      const grown = Buffer.allocUnsafeSlow(bytes);
+      const grown = Buffer.allocUnsafeSlow(Math.max(2 * length, BYTES_MIN));
       grown.set(this.#buffer.subarray(0, this.#length));
       this.#buffer = grown;
     }

@@ -57,8 +57,6 @@ export class ResponseReader {
   status = 0;
   /** Headers by name in lower case. The values of a repeated header are joined with commas. */
   headers: Readonly<Record<string, string>> = {};
-  /** The received part of the body, at most `bytesMax` bytes. */
-  body: Buffer = nothing;
   /** Whether a byte of the response was received. */
   hasBegun = false;
   /** Whether the connection may carry another request after this response. */
@@ -75,8 +73,8 @@ export class ResponseReader {
   /** In state `length`: number of bytes of the body that were not received yet. */
   #left = 0;
   #chunks: ChunkedDecoder | undefined;
-  /** Holds the body once it has several parts. */
-  readonly #parts: GrowingBuffer;
+  #body: Buffer = nothing;
+  #bodyBytes = 0;
 
   /**
    * `method` is the method of the request. `bytesMax` is the number of bytes of the body to keep.
@@ -84,7 +82,11 @@ export class ResponseReader {
   constructor(method: string, bytesMax: number) {
     this.#isHead = method === "HEAD";
     this.#bytesMax = bytesMax;
-    this.#parts = new GrowingBuffer(bytesMax);
+  }
+
+  /** The received part of the body, at most `bytesMax` bytes. */
+  get body(): Uint8Array {
+    return this.#body.subarray(0, this.#bodyBytes);
   }
 
   /**
@@ -198,19 +200,26 @@ export class ResponseReader {
    * ends the response and returns false.
    */
   #keep(part: Buffer): boolean {
-    const room = this.#bytesMax - this.body.length;
+    const room = this.#bytesMax - this.#bodyBytes;
     let kept = part;
     if (part.length > room) {
       this.#state = "done";
       this.isReusable = false;
       kept = part.subarray(0, room);
     }
-    if (this.body.length === 0) this.body = kept;
-    else {
-      if (this.#parts.length === 0) this.#parts.append(this.body);
-      this.body = this.#parts.append(kept);
+    if (this.#bodyBytes === 0) {
+      this.#body = kept;
+    } else {
+      const length = this.#bodyBytes + kept.length;
+      if (length > this.#body.length) {
+        const grown = Buffer.allocUnsafeSlow(Math.min(2 * length, this.#bytesMax));
+        grown.set(this.#body.subarray(0, this.#bodyBytes));
+        this.#body = grown;
+      }
+      this.#body.set(kept, this.#bodyBytes);
     }
-    assert(this.body.length <= this.#bytesMax, "A response body never exceeds its bound");
+    this.#bodyBytes += kept.length;
+    assert(this.#bodyBytes <= this.#bytesMax, "A response body never exceeds its bound");
     return kept === part;
   }
 }

@@ -142,7 +142,7 @@ interface OpenConnection<T extends EvictableConnection> {
   network: string | undefined;
   /**
    * Entries of the connection in linked lists. A trusted proxy has one, in the lists of the trusted
-   * proxies. Another client has two: in the lists of all clients, and in those of its network.
+   * proxies. Another client has two: in the lists of all such clients, and in those of its network.
    */
   entries: ListEntry<T>[];
 }

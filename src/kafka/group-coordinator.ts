@@ -149,10 +149,16 @@ interface Found extends Error {
   findBy(property: string, value: unknown): unknown;
 }
 
-async function coordinatorAt(kafka: KafkaLibrary, broker: Base, group: string) {
+/** Asks one broker for the coordinator. Returns nothing else of its answer, such as another key. */
+async function coordinatorAt(
+  kafka: KafkaLibrary,
+  broker: Base,
+  group: string,
+): Promise<Coordinator> {
   const args = [GROUP_KEY_TYPE, [group]];
   const answer = await requestBroker<Coordinators>(kafka, broker, "FindCoordinator", args);
-  return answer.coordinators[0]!;
+  const { nodeId, host, port } = answer.coordinators[0]!;
+  return { nodeId, host, port };
 }
 
 interface Coordinators {

@@ -33,7 +33,7 @@ function brokersOf(...known: [named: number, epochs?: number[]][]) {
     api(name: string, done: Done) {
       const partitions = epochs.map((leaderEpoch) => ({ leaderEpoch }));
       const results: Record<string, unknown> = {
-        FindCoordinator: { coordinators: [coordinator(named)] },
+        FindCoordinator: { coordinators: [{ key: "another", ...coordinator(named) }] },
         Metadata: { topics: [{ partitions }] },
       };
       done(null, (_: unknown, ...args: unknown[]) => {

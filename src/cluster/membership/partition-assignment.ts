@@ -109,11 +109,12 @@ export function assignPartitions(
   function withinQuotas(kept: Holdings, quotas: Counts): Map<string, number[]> {
     const room = new Map([...kept].map(([id, own]) => [id, quotas.get(id)! - own.length]));
     const left = new Map([...kept].map(([id, own]) => [id, [...own]]));
+    const takers = sorted(holders);
     for (const [id, own] of left) {
       const groups = [...Map.groupBy(own.toReversed(), brokerOf).values()];
       for (const partition of groups.sort((a, b) => a.length - b.length).flat()) {
         if (own.length <= quotas.get(id)!) break;
-        const taker = sorted(holders).find((it) => room.get(it.id)! > 0 && mayRun(it, partition));
+        const taker = takers.find((it) => room.get(it.id)! > 0 && mayRun(it, partition));
         if (taker === undefined) continue;
         room.set(taker.id, room.get(taker.id)! - 1);
         own.splice(own.indexOf(partition), 1);

@@ -98,7 +98,7 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
 
   return async (host) => {
     const name = host.toLowerCase().replace(/\.$/, "");
-    // `localhost` and names that end with it always mean this machine (RFC 6761 §6.3).
+    // `localhost` and names that end with `.localhost` always mean this machine (RFC 6761 §6.3).
     const isLocal = /(^|\.)localhost$/.test(name);
     const listed = hosts().get(name) ?? (isLocal ? ["127.0.0.1", "::1"] : undefined);
     if (listed !== undefined) return { addresses: listed, seconds: 0 };

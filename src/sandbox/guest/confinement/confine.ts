@@ -63,8 +63,8 @@ export async function confine(): Promise<string | undefined> {
 export function setProcess(kernel: Kernel, table: SyscallTable): void {
   const settings: [option: number, value: number][] = [
     [PR_SET_NO_NEW_PRIVS, 1],
-    // Other processes cannot read this one through /proc, and it leaves no core dump. The kernel
-    // ends it when the host ends.
+    // Other processes cannot read the memory, the descriptors and the environment of this one
+    // through /proc, and it leaves no core dump. The kernel ends it when the host ends.
     [PR_SET_DUMPABLE, 0],
     [PR_SET_PDEATHSIG, SIGKILL],
   ];

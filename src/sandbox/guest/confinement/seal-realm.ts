@@ -110,7 +110,7 @@ function NoFunction(): never {
 }
 
 function freezeLanguage(): void {
-  // V8 would pass the functions on the stack to a `prepareStackTrace` that user code sets.
+  // The runtime would pass the functions on the stack to a `prepareStackTrace` that user code sets.
   Object.defineProperty(Error, "prepareStackTrace", { value: undefined });
   const iterators = [
     ...[[].values(), ""[Symbol.iterator](), "".matchAll(/a/g), new Map().keys(), new Set().keys()],
