@@ -55,6 +55,7 @@ const editorTheme = EditorView.theme({
   ".cm-panel .cm-textfield, .cm-panel .cm-button": {
     border: "1px solid var(--line)",
     background: "var(--surface)",
+    lineHeight: "normal",
   },
   ".cm-searchMatch": { backgroundColor: "light-dark(#ffe9a8, #5c4a00)" },
   ".cm-searchMatch.cm-searchMatch-selected": { outline: "2px solid var(--accent)" },
