@@ -48,9 +48,9 @@ export function createAlerting(parts: AlertingParts) {
   const { alerts } = catalog;
   const elapsed = parts.elapsed ?? (() => performance.now());
   /**
-   * Aborting `closing` ends the evaluation of rules and the renewal of the lease, and prevents
-   * further attempts to send notifications. Aborting `cutting` also ends the requests to receivers
-   * that are in progress.
+   * Signals by which `close` stops this service. Aborting `closing` ends the evaluation of rules
+   * and the renewal of the lease, and prevents further attempts to send notifications. Aborting
+   * `cutting` also ends the requests to receivers that are in progress.
    */
   const closing = new AbortController();
   const cutting = new AbortController();

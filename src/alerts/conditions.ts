@@ -34,8 +34,8 @@ interface Evaluation {
 }
 
 /**
- * Evaluates a rule. Returns the condition of each item, and the values of `memory.marks` that must
- * be changed.
+ * Evaluates a rule. Returns one condition per item, and the changes to `memory.marks` that the
+ * caller must store.
  */
 export function evaluateRule(rule: AlertRule, facts: AlertFacts, memory: RuleMemory): Evaluation {
   const isMeant = ({ id }: { id: string }) =>
@@ -98,9 +98,10 @@ function ofDestination(
 }
 
 /**
- * Evaluates a rule about new dead letters. An alert begins when a destination has at least
- * `threshold` more dead letters than its stored mark. An open alert ends once the number of dead
- * letters no longer grows from one evaluation to the next.
+ * Evaluates a rule about new dead letters. A destination's mark is 0 or the number of its dead
+ * letters at the end of its last alert, lowered when dead letters are removed. An alert begins when
+ * the number exceeds the mark by at least `threshold`. An open alert ends once the number no longer
+ * grows from one evaluation to the next.
  */
 function evaluateDeadLetters(
   { ruleId, threshold }: { ruleId: string; threshold: number },
@@ -128,8 +129,8 @@ function evaluateDeadLetters(
 }
 
 /**
- * Evaluates a rule about sources that send no events. A source is evaluated only once it has sent
- * an event.
+ * Evaluates a rule about sources that send no events. A source is evaluated only after it has sent
+ * its first event.
  */
 function evaluateSources(
   { id: ruleId, forSeconds }: AlertRule,

@@ -1,7 +1,10 @@
 import type { Alerts } from "../catalog/alerts/alerts.ts";
 import type { LeaseRow } from "../catalog/alerts/tables.ts";
 
-/** Number of consecutive checks without a renewal after which another process takes the lease. */
+/**
+ * Number of consecutive checks that find the lease not renewed, after which the checking process
+ * takes it from its holder.
+ */
 const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 
 /**
@@ -12,8 +15,8 @@ const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 export class EvaluatorLease {
   readonly id = crypto.randomUUID();
   /**
-   * The lease at the last check. `#checksWithoutRenewal` counts the consecutive checks that found
-   * the lease not renewed.
+   * Lease that the last call of `renewOrTake` read. `#checksWithoutRenewal` is the number of
+   * consecutive calls that found the lease unchanged.
    */
   #seen: LeaseRow | undefined;
   #checksWithoutRenewal = 0;
@@ -29,9 +32,10 @@ export class EvaluatorLease {
   }
 
   /**
-   * Renews the lease if this process holds it. Takes the lease if no process holds it, or if its
-   * holder has stopped renewing it. Counts checks instead of time, so that a pause of this process
-   * does not count as missing renewals of the holder.
+   * Renews the lease if this process holds it. Otherwise, takes the lease if no process holds it,
+   * if no other node shares the catalog, or if `CHECKS_WITHOUT_RENEWAL_MAX` consecutive calls found
+   * it not renewed. Counting calls instead of time ensures that a pause of this process does not
+   * look like missing renewals of the holder.
    */
   async renewOrTake(): Promise<void> {
     const lease = this.alerts.lease();

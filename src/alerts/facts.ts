@@ -4,8 +4,8 @@
  */
 export interface AlertFacts {
   /**
-   * Whether all nodes of the cluster answered. If not, a problem that only a missing node knows is
-   * not among the facts.
+   * Whether all nodes of the cluster answered. If not, the facts lack the problems that only the
+   * missing nodes know, so the absence of a problem proves nothing.
    */
   isComplete: boolean;
   destinations: readonly DestinationFacts[];
@@ -30,8 +30,8 @@ interface TransformationFacts {
   id: string;
   name: string;
   /**
-   * Present while the server runs none of the transformation's code, because every run failed.
-   * `reason` is the last error.
+   * Present while the transformation is suspended: the server does not run its code, because every
+   * earlier run failed. `reason` is the error of the last run.
    */
   suspended?: { reason: string };
 }
@@ -42,8 +42,8 @@ export interface SourceFacts {
   enabled: boolean;
   receivedPerSecond: number;
   /**
-   * Whether at least one destination has read nearly all of the source's events. Otherwise, a
-   * `receivedPerSecond` of 0 does not prove that the source sends no events.
+   * Whether a `receivedPerSecond` of 0 proves that the source sends no events. True if at least one
+   * destination has read nearly all of the source's events.
    */
   isObserved: boolean;
 }
@@ -56,8 +56,8 @@ export interface ServerFacts {
   nodes?: number;
   missingNodes: readonly string[];
   /**
-   * Disk of each node's data directory. `node` is the node's id, or an empty string on a standalone
-   * server.
+   * Size and free space of the disk with each node's data directory. `node` is the node's id, or an
+   * empty string on a standalone server.
    */
   disks: readonly DiskFacts[];
 }

@@ -51,16 +51,16 @@ interface Due {
 type Settled = Parameters<Alerts["settle"]>[1][number];
 
 /**
- * Sends pending notifications. Before each attempt, the sender stores a claim to the notification.
- * The catalog refuses the claim of an evaluator that has lost the lease, and the notification is
- * then not sent. If the result of an attempt cannot be stored, this process does not send the
- * notification again.
+ * Sends pending notifications. Before each attempt, the sender stores in the catalog that its
+ * process makes the attempt (a claim). The catalog refuses the claim if the process has lost the
+ * lease of the alert evaluator, and the notification is then not sent. If the result of an attempt
+ * cannot be stored, the result stays in memory, and this process does not repeat the attempt.
  */
 export class NotificationSender {
   readonly #budget: TokenBuckets;
   /**
-   * Earliest time of the next attempt to send a notification, by the notification's key. The clock
-   * is `elapsed`.
+   * Earliest time of the next attempt to send a notification, in milliseconds of the clock
+   * `elapsed`, by the notification's key.
    */
   readonly #retryAt = new Map<string, number>();
   /** Results of attempts that the catalog has not stored yet, by the notification's key. */
@@ -87,7 +87,7 @@ export class NotificationSender {
     return true;
   }
 
-  /** Returns the content of a notification to a receiver about an alert. */
+  /** Returns the content of a notification that tells a receiver about an alert. */
   messageOf(alert: Alert, phase: AlertMessage["phase"], receiverId: string): AlertMessage {
     const { consoleUrl, workspaceName } = this.parts;
     const { workspaceId: id } = alert;
@@ -95,7 +95,10 @@ export class NotificationSender {
     return alertMessage(alert, { phase, receiverId, consoleUrl: consoleUrl(), workspace });
   }
 
-  /** Sends a workspace's due notifications, or waits for the call that is already doing so. */
+  /**
+   * Sends a workspace's due notifications. If an earlier call is still sending them, waits for that
+   * call instead.
+   */
   sendDue(workspaceId: string, holder: string, signals: SendSignals): Promise<void> {
     return this.#busy.getOrInsertComputed(workspaceId, () =>
       this.#sendAll(workspaceId, holder, signals).finally(() => this.#busy.delete(workspaceId)),
@@ -156,9 +159,10 @@ export class NotificationSender {
   }
 
   /**
-   * Returns the notifications to send now (`due`) and the ones to drop (`dropped`). Notifications
-   * with the fewest attempts come first, and among equal ones those of the oldest alert. So the
-   * retries to a failing receiver do not use up the workspace's hourly budget.
+   * Returns the notifications to send now (`due`) and the notifications to drop (`dropped`). Takes
+   * each due notification from the workspace's hourly budget. Notifications with the fewest
+   * attempts come first, so that retries to a failing receiver do not use up the budget. Among
+   * equal ones, the oldest alert comes first.
    */
   #due(workspaceId: string): { due: Due[]; dropped: Settled[] } {
     const { alerts } = this.parts;

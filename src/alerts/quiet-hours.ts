@@ -8,8 +8,8 @@ import { remembered } from "../remembered.ts";
 const TIME_ZONES_REMEMBERED_MAX = 500;
 
 /**
- * Returns a formatter of times of day in a time zone. The formatter writes `HH:MM`, so that the
- * order of the texts is that of the times.
+ * Returns a formatter that writes the time of day in a time zone as `HH:MM`. Comparing two such
+ * texts compares the times.
  */
 const formatOf = remembered(
   TIME_ZONES_REMEMBERED_MAX,

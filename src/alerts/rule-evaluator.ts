@@ -18,9 +18,9 @@ export class Holds {
   ) {}
 
   /**
-   * Records one check of a condition. `holds` is undefined if it is unknown whether the condition
-   * holds. Returns whether the condition has held at every check of the last `ms` milliseconds.
-   * After an unknown result, returns false, and the time since the previous check does not count.
+   * Records one check of a condition. Returns whether the condition has held for at least `ms`
+   * milliseconds. `holds` is undefined if the check could not tell: then returns false, and the
+   * time since the previous check does not count, but the time measured before it remains.
    */
   hasHeld(key: string, holds: true | undefined, ms: number): boolean {
     const at = this.elapsed();
@@ -35,18 +35,22 @@ export class Holds {
     return held.ms >= ms;
   }
 
-  /** Forgets the conditions that are not in `keys`: they have stopped holding. */
+  /** Forgets the conditions that are not in `keys`, because they have stopped holding. */
   keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
   }
 }
 
-/** Maximum milliseconds between two evaluations that count as time in which a condition held. */
+/**
+ * Maximum milliseconds that the interval between two evaluations adds to the time for which a
+ * condition has held.
+ */
 const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
 
 /**
- * Evaluates the rules of workspaces. Measures in memory for how long each condition has held; the
- * measurement begins at 0 again after a restart, and after another process has held the lease.
+ * Evaluates the rules of workspaces. Measures in memory for how long each condition has held. The
+ * measurement restarts at 0 when the server restarts, or when another process has held the lease of
+ * the alert evaluator.
  */
 export class RuleEvaluator {
   /**

@@ -124,10 +124,10 @@ export function createApi(given: ApiDeps) {
     /** Returns the listening socket. Undefined before `start`. */
     socket: () => listening,
     /**
-     * Starts to listen, and resolves with the bound address, such as `http://127.0.0.1:8081`. Port
-     * 0 takes a free port. If `address` contains a listening socket, accepts connections from this
-     * socket and opens no other one; `stop` closes the socket. Rejects with `StartError` if the
-     * server cannot listen on the address.
+     * Starts to listen, and resolves with the URL of the bound address, such as
+     * `http://127.0.0.1:8081`. Port 0 selects a free port. If `address` contains a listening
+     * socket, the server accepts connections from this socket instead of opening one, and `stop`
+     * closes it. Rejects with `StartError` if the server cannot listen on the address.
      */
     async start(address: ControlPlaneAddress) {
       // `maxHeaderSize` is writable, although its type says otherwise. Bun reads it when it
@@ -153,7 +153,10 @@ export function createApi(given: ApiDeps) {
   };
 }
 
-/** Registers a handler for the path and the aliases of each route. The handler calls `respond`. */
+/**
+ * Registers each route under its path and its aliases. `respond` makes the response to each
+ * request.
+ */
 function addRoutes(
   app: Elysia,
   respond: (route: Route, incoming: IncomingRequest) => Promise<Response>,
@@ -183,9 +186,9 @@ function pathOf(url: string): string {
 }
 
 /**
- * Builds the response for a path and method without a route. Answers 403 to a RudderStack client
- * that requests a product which only RudderStack's cloud has, 405 with the allowed methods for a
- * path that exists with another method, and 404 for any other path.
+ * Makes the response to a request that no route matches. Answers 403 if a RudderStack client
+ * requests a product that exists only in RudderStack's cloud, 405 with the allowed methods if the
+ * path exists with another method, and 404 otherwise.
  */
 function noRouteResponse(headers: Headers, path: string): Response {
   // RudderStack's clients send their token with every request.

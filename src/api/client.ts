@@ -48,7 +48,8 @@ export interface Client {
 export interface FollowedMessage {
   /**
    * Kind of the message: `received`, `delivered`, `dropped` or `dead-letter`. The kind `missed`
-   * means that the server skipped messages, because the client read too slowly.
+   * means that the server skipped messages, because the client read too slowly or the workspace's
+   * live tails exceeded their bytes per second.
    */
   name: string;
   data: Record<string, unknown>;
@@ -64,7 +65,10 @@ export class RequestRefused extends Error {
     readonly details: readonly Detail[],
     /** Seconds to wait before a retry (header Retry-After). Undefined without the header. */
     readonly retryAfter: number | undefined,
-    /** Current state of the resource, if the status is 412: its ETag did not match If-Match. */
+    /**
+     * Current state of the resource, if the status is 412 because the resource's ETag did not match
+     * If-Match.
+     */
     readonly changed?: ChangedState,
   ) {
     super(message);
@@ -73,12 +77,12 @@ export class RequestRefused extends Error {
 
 /** Current state of a resource whose ETag differs from the request's header If-Match. */
 export interface ChangedState {
-  /** The resource as GET answers it, and its ETag. */
+  /** The resource in the form in which GET answers it. `tag` is its ETag. */
   current: unknown;
   tag: string | undefined;
   /**
-   * The resource as GET answered it when it had the ETag in If-Match. Only transformations and
-   * libraries have it.
+   * Earlier state of the resource, with the ETag in If-Match, as GET answered it then. Only
+   * transformations and libraries have stored earlier states.
    */
   base?: unknown;
 }

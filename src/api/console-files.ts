@@ -107,9 +107,9 @@ function answer(
 }
 
 /**
- * Returns headers that let the page run only its own scripts, and send requests only to the control
- * plane and the data plane. Even if the page rendered markup from a name, an event or an error,
- * code in the markup could not run.
+ * Returns the security headers of the console's page. They let the page run only its own scripts,
+ * and send requests only to the control plane and the data plane. Even if the page showed a name,
+ * an event or an error as HTML by mistake, the browser would not run scripts in it.
  */
 function pageHeaders(dataPlaneUrl: string): Record<string, string> {
   return {

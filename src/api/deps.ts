@@ -18,7 +18,7 @@ export interface Readiness {
   ready: boolean;
   checks: Record<string, { ok: boolean; message?: string }>;
   /**
-   * Sentences about states in which the server works, but which the operator should change, such as
+   * Sentences about conditions that the operator should correct although the server works, such as
    * running with `--insecure-sandbox`.
    */
   warnings: string[];
@@ -130,17 +130,17 @@ export interface ApiDeps {
     | ("liveTail" | "search" | "outcomes" | "status" | "codeLogs" | "latestOutcomes")
   >;
   /**
-   * Figures by minute, such as counts of events. `unwritten` returns the figures of this node that
-   * are not stored yet, `tables` the tables with the stored figures of all nodes.
+   * Figures per minute, such as counts of events. `unwritten` returns the figures of this node that
+   * are not stored yet. `tables` returns the tables with the stored figures of all nodes.
    */
   figures: Pick<FigureRecorder, "unwritten" | "tables">;
   kinds: ReadonlyMap<string, DestinationKind>;
   /** RudderStack's descriptions of the source and destination types that rudder-server supports. */
   definitions: Definitions;
   /**
-   * Name of the namespace that contains all workspaces. A rudder-server may request the
-   * configuration of this namespace with a token of the oldest workspace. Undefined if the setting
-   * `rudderstack.namespace` is not set.
+   * RudderStack's namespace that contains all workspaces of this server. A rudder-server can
+   * request the configurations of all of them at once by this name and a token of the oldest
+   * workspace. Undefined if the setting `rudderstack.namespace` is not set.
    */
   namespace?: string | undefined;
   /**
@@ -161,8 +161,9 @@ export interface ApiDeps {
   slowCode(workspaceId: string): ReadonlyMap<string, number>;
   ready(): Readiness;
   /**
-   * Returns an error message while the server is starting and has not stored what requests need,
-   * such as the first token. Requests fail with this message. Undefined after the start.
+   * Returns an error message while the server is starting and has not yet stored data that requests
+   * need, such as the first token. Requests that depend on stored data fail with this message.
+   * Returns undefined after the start.
    */
   starting(): string | undefined;
   /** Maximum milliseconds for answering a request, for tests. Default: `API_ANSWER_MS_MAX`. */
@@ -189,13 +190,13 @@ export interface ApiDeps {
   hosts: readonly string[];
   version: string;
   /**
-   * How responses name the language of Python code that a client sent as `pythonfaas`. `python` is
+   * Language that responses name for Python code that a client sent as `pythonfaas`. `python` is
    * for rudder-cli, which does not know `pythonfaas`.
    */
   python: "pythonfaas" | "python";
   /**
-   * Whether responses mask secrets or, for Terraform, show them in clear (`clear`). This concerns
-   * secret headers of webhook destinations and secret parts of URLs.
+   * Whether responses mask secret headers of webhook destinations and secret parts of URLs
+   * (`masked`), or show them (`clear`). Terraform needs `clear`.
    */
   headers: "masked" | "clear";
   /**
@@ -210,8 +211,8 @@ export interface ApiDeps {
 }
 
 /**
- * Objects and functions that the routes need: those of the control plane, and objects that all
- * requests share.
+ * Objects and functions that the routes need: `ApiDeps`, and the objects that all requests to the
+ * control plane share.
  */
 export interface RouteDeps extends ApiDeps {
   limiters: ApiLimiters;

@@ -7,7 +7,8 @@ import { createHash } from "node:crypto";
 const HASH_CHARS = 22;
 
 /**
- * Answer of a route that contains one resource, and the resource's entity tag for the header ETag.
+ * Answer of a route with one resource, together with the entity tag of the resource, which is sent
+ * in the header ETag.
  */
 export class Tagged<T> {
   constructor(
@@ -18,9 +19,9 @@ export class Tagged<T> {
 }
 
 /**
- * Returns an answer with its entity tag, which is computed from `state` (default: the answer). The
- * caller must pass another `state` if the answer has parts that may change although the resource
- * does not.
+ * Returns an answer with its entity tag, which is a hash of `state`. By default, `state` is the
+ * whole answer. If parts of the answer may change while the resource does not, the caller must pass
+ * a `state` without these parts.
  */
 export function tagged<T>(answer: T, state: unknown = answer): Tagged<T> {
   return new Tagged(answer, hashOfState(state));

@@ -97,7 +97,8 @@ export function createLimiters(requestsPerSecondMax: number) {
      */
     workspaceStates: new SharedResults(STATUS_SHARED_MS_MAX),
     /**
-     * Waits until the rest of a body longer than `BODY_BYTES_PER_REQUEST` may be read. Resolves
+     * Waits until the server may read the rest of a body that is longer than
+     * `BODY_BYTES_PER_REQUEST`. Only `LONG_BODIES_MAX` such bodies are read at a time. Resolves
      * with a permit, which the caller releases after it has read the body. Rejects with
      * `TooManyRequests` if `signal` aborts first.
      */

@@ -6,8 +6,8 @@ import type { Logger } from "../observe/log.ts";
 /** Milliseconds after which the counts of refused requests are stored in the audit log. */
 const COLLECTED_MS = 60_000;
 /**
- * Maximum number of combinations of workspace, token, address and reason that are counted
- * separately in one minute. Requests with further combinations are counted together.
+ * Maximum number of combinations of workspace, token, address and reason whose requests are counted
+ * separately in one minute. Requests with further combinations are added to one common count.
  */
 const COUNTED_APART_MAX = 1_000;
 
@@ -56,8 +56,9 @@ export class RefusedTokens {
 
 /**
  * Returns audit entries: one for each of the `AUDIT_REFUSALS_PER_MINUTE_MAX` callers with the most
- * refused requests, and one per workspace that sums up the other callers. `uncounted` requests,
- * whose callers were not counted apart, are added to the entry for unknown workspaces.
+ * refused requests, and per workspace one that sums up all other callers. `uncounted` is the number
+ * of requests whose callers were not counted separately. They are added to the entry for unknown
+ * workspaces.
  */
 function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);

@@ -10,7 +10,8 @@ import type { CurrentResource, Tagged } from "./entity-tag.ts";
 export const EVENT_STREAM = "text/event-stream";
 
 /**
- * Options of a route about events that needs only the permission to read them, and no ledgers.
+ * Options of a route that needs only the permission to read events, and that does not wait for the
+ * ledgers (see `readsNoLedgers`).
  */
 export const readsEvents = { needs: ["events:read"], readsNoLedgers: true } as const;
 
@@ -47,10 +48,10 @@ export interface RequestContext<Key extends string, Query, Body> {
 }
 
 /**
- * Permissions that the token must also have if `holds` returns true for the request's query and
- * body. `when` describes this condition in the OpenAPI document. Before the body is read, `holds`
- * is called with an empty body. Therefore, if `holds` returns true for an empty body, it must
- * return true for every body.
+ * Permissions that the token needs in addition if `holds` returns true for the request's query and
+ * body. `when` describes this condition in the OpenAPI document. `holds` is also called before the
+ * body is read, with an empty body. If it returns true for the empty body, it must therefore return
+ * true for every body.
  */
 export interface ConditionalPermission<Input> {
   when: string;
@@ -59,8 +60,8 @@ export interface ConditionalPermission<Input> {
 }
 
 /**
- * The part of a request by which a route's function `current` finds the resources that the request
- * names.
+ * Part of a request that is passed to a route's function `current`, which finds the resources that
+ * the request names.
  */
 export type ResourceCall<Key extends string, Body> = Pick<
   RequestContext<Key, unknown, Body>,
@@ -83,7 +84,7 @@ interface RouteOptions<
   /** Permissions of which the token must have one, in addition to `needs`. */
   needsOneOf?: readonly Permission[];
   /**
-   * Name of a field of `ApiDeps`. If the field is true, the route also accepts requests without an
+   * Name of a field of `ApiDeps`. If this field is true, the route also accepts requests without an
    * Authorization header.
    */
   opensWith?: "opensCode";
@@ -96,8 +97,8 @@ interface RouteOptions<
   readsNoLedgers?: boolean;
   /**
    * Whether the handler makes one change of the catalog, and reads the catalog only within this
-   * change or after it. The change takes effect only on the newest state, so a node of a cluster
-   * need not ask the brokers for newer changes before it runs the handler.
+   * change or after it. If true, a node of a cluster runs the handler without first asking the
+   * brokers for newer changes, because the change takes effect only on the newest state.
    */
   readsInChange?: boolean;
   query?: Query;
@@ -106,25 +107,26 @@ interface RouteOptions<
   /** Whether the body is a form (`application/x-www-form-urlencoded`) and not JSON. */
   isForm?: boolean;
   /**
-   * Whether the body contains code or events. Its maximum size is then `BODY_BYTES_MAX`, and it has
-   * large integers as `parseToShow` returns them; in other bodies they are refused.
+   * Whether the body contains code or events. If true, its maximum size is `BODY_BYTES_MAX`, and
+   * large integers have the form in which `parseToShow` returns them. Other bodies have a smaller
+   * maximum, and large integers in them are refused.
    */
   hasLargeBody?: boolean;
   /**
-   * Whether the answer waits for user code or for a receiver. User code and receivers have time
-   * limits of their own, so `API_ANSWER_MS_MAX` does not apply.
+   * Whether the answer waits for user code or for another server, such as a destination's. Both
+   * have time limits of their own, so `API_ANSWER_MS_MAX` does not apply.
    */
   isLong?: boolean;
   /**
    * Returns the current state of the resource that the path names, or of all resources that the
-   * body names; an empty list if there is none. Throws `missing` whenever the handler would. Only a
-   * route with this function obeys If-Match and If-None-Match. Its handler returns the resource as
-   * `Tagged`, if the answer is the resource.
+   * body names. Returns an empty list if no such resource exists. Must throw `missing` in every
+   * case in which the handler does. Only routes with this function obey If-Match and If-None-Match.
+   * If such a route answers with the resource, its handler returns it as `Tagged`.
    */
   current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];
   /**
-   * Whether the handler returns a whole response with the header ETag. The response has the status
-   * 304 if the client already has the current state.
+   * Whether the handler returns a complete `Response` with the header ETag, instead of `Tagged`.
+   * The response has the status 304 if the client already has the current state.
    */
   answersTag?: boolean;
   /** Whether the route creates one resource. The handler then returns it as `Tagged`. */
@@ -144,10 +146,10 @@ interface RouteOptions<
     answer: Static<Answer>;
   };
   /**
-   * Kind of entry that the audit log stores about a request that is not a GET. `catalog` (default):
-   * one for each catalog row that the request changes. `none`: nothing, because the request changes
-   * nothing. Any other value is the name of an action; an entry about the action is stored before
-   * the handler runs.
+   * Audit entries of a request that is not a GET.
+   * - `catalog` (default): one entry for each catalog row that the request changes
+   * - `none`: no entry, because the request changes nothing
+   * - another value: one entry about the action with this name, stored before the handler runs
    */
   audit?: "catalog" | "none" | `${"replay" | "dead-letter"}.${string}`;
   /** Further permissions that depend on the request's query and body. */
@@ -162,8 +164,8 @@ interface RouteOptions<
 
 /**
  * One row of the route table. Validation, the OpenAPI document, permissions, types and tests are
- * derived from the row. The web framework Elysia only routes and listens: its own schemas would
- * read a body before the token is checked, and its errors have another form.
+ * derived from it. The web framework Elysia only listens and routes. Its own schemas are not used,
+ * because Elysia would read a body before the token is checked, and its errors have another format.
  */
 export interface Route<
   Key extends RouteKey = RouteKey,
@@ -202,8 +204,8 @@ export function route<
 }
 
 /**
- * Whether rudder-server or rudder-transformer call a route. These programs send no headers of
- * browsers such as Origin, and do not repeat a request after the status 429.
+ * Whether rudder-server or rudder-transformer calls a route. These programs do not send browser
+ * headers such as Origin, and do not repeat a request after the status 429.
  */
 export function isForPrograms({ needs }: Pick<Route, "needs">): boolean {
   return needs !== "open" && needs.includes("workspace-config:read");

@@ -10,8 +10,8 @@ import { isoTime } from "./schema/common.ts";
  */
 export class TailFrames {
   /**
-   * Each message as bytes. Undefined if the workspace had used up its bytes per second when the
-   * message came: no subscriber gets it.
+   * Encoded bytes of each message. Undefined for a message that came when the workspace had used up
+   * its bytes per second: no subscriber gets it.
    */
   readonly #frames = new WeakMap<TailMessage, Uint8Array | undefined>();
   readonly #bytes: TokenBuckets;
@@ -24,8 +24,9 @@ export class TailFrames {
   }
 
   /**
-   * Returns a message as bytes for one more subscriber of the workspace, and counts these bytes.
-   * Returns undefined if no subscriber gets the message.
+   * Returns the encoded bytes of a message, which the caller sends to one subscriber of the
+   * workspace. Counts these bytes at each call. Returns undefined if no subscriber gets the
+   * message.
    */
   frameOf(workspaceId: string, message: TailMessage): Uint8Array | undefined {
     const frame = this.#frames.getOrInsertComputed(message, () => {

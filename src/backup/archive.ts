@@ -30,8 +30,8 @@ const LOG_FILE = /^(\d{16}\.segment|refused)$/;
 type Entry = Extract<TarSource, { type: "stream" | "content" }> & { target: string; size: number };
 
 /**
- * Returns the archive entries for the directory of an event log: one per file, with the length that
- * the file has now.
+ * Returns the archive entries of an event log's directory: one for each file, with the file's
+ * current length.
  */
 export function logEntries(directory: string, name: string): Entry[] {
   return readdirSync(directory)
@@ -41,8 +41,8 @@ export function logEntries(directory: string, name: string): Entry[] {
 }
 
 /**
- * Returns the archive entry of a file with the length that it has now. The entry leaves out bytes
- * that are appended later, for example to a log's newest segment.
+ * Returns the archive entry of a file with its current length. Bytes that are appended to the file
+ * later, for example to a log's newest segment, are left out.
  */
 export function fileEntry(source: string, target: string): Entry {
   const { size } = statSync(source);
@@ -103,7 +103,7 @@ export async function unpack(
 
 /**
  * Compares the unpacked files with the manifest, and removes the manifest. Returns a description of
- * the first file that is missing or has the wrong size. Undefined if all are right.
+ * the first file that is missing or has the wrong size; undefined if there is none.
  */
 function missingIn(directory: string): string | undefined {
   const manifest = join(directory, MANIFEST);

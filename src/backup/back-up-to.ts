@@ -21,8 +21,8 @@ import { upload } from "./bucket/upload.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
 /**
- * Pattern of the name of a temporary directory for a backup before its upload. The group is the id
- * of the process that makes the backup.
+ * Pattern of the name of the temporary directory for a backup before its upload. The capture group
+ * is the id of the process that makes the backup.
  */
 const STAGING = /^pixelmill-backup-(\d+)-\w+$/;
 
@@ -77,8 +77,8 @@ function removeStaging(): void {
 }
 
 /**
- * Maximum milliseconds that a backup waits while the server is deleting old segments (files) of a
- * log.
+ * Maximum milliseconds that a backup waits for the server to finish deleting old segments (files)
+ * of a log. After this time, the backup fails.
  */
 const TRIMMING_MS_MAX = 60_000;
 

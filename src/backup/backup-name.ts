@@ -19,8 +19,9 @@ export function backupName(at: number, dataId?: string): string {
 }
 
 /**
- * Returns the time in a backup's name, in milliseconds since the epoch, and the data directory's
- * id, which only names in a bucket contain. Undefined if it is not the name of a regular backup.
+ * Parses the name of a regular backup. Returns the time at which the backup began, in milliseconds
+ * since the epoch, and the id of the data directory, which only names in a bucket contain. Returns
+ * undefined for any other name.
  */
 export function parseBackupName(
   name: string,

@@ -21,7 +21,7 @@ import { bucketConfig } from "./bucket/bucket-config.ts";
 
 /** Where a server stores its regular backups: a directory, or a bucket. */
 export interface BackupTarget {
-  /** Environment variables with settings for the process that makes a backup. */
+  /** Environment variables that pass settings of this target to the process that makes a backup. */
   environment: Record<string, string>;
   /**
    * Returns the argument of `pixelmill backup`, a path or an `s3://` URL, for a backup that begins
@@ -37,8 +37,8 @@ export interface BackupTarget {
 }
 
 /**
- * Throws a `StartError` if the settings demand regular backups, but the server is a cluster node,
- * or the settings do not name exactly one valid place for the backups.
+ * Throws a `StartError` for settings that demand regular backups but cannot be used: on a cluster
+ * node, or unless they name exactly one valid place for the backups, a directory or a bucket.
  */
 export function expectBackupSettings(config: Config): void {
   const { "backup.directory": directory, "backup.s3.bucket": bucket } = config;
@@ -112,7 +112,10 @@ function inBucket(config: Config, name: string, logger: Logger): BackupTarget {
   };
 }
 
-/** Returns the settings of the bucket that have a value, as environment variables. */
+/**
+ * Returns the settings for access to the bucket as environment variables. Leaves out settings
+ * without a value.
+ */
 function bucketEnvironment(config: Config): Record<string, string> {
   const isPassed = (key: Key) => key.startsWith("backup.s3.") || key === "egress.resolver";
   return Object.fromEntries(
@@ -143,8 +146,8 @@ function dataIdOf(config: Config): string {
 }
 
 /**
- * Pattern of the name of the directory in which a backup file is being made. The group is the id of
- * the process that makes it.
+ * Pattern of the name of the directory in which a backup file is being made. The capture group is
+ * the id of the process that makes the backup.
  */
 const STAGING = /^\.pixelmill-[\dTZ-]+\.tar\.zst\.(\d+)$/;
 

@@ -19,11 +19,11 @@ import { cursorOf, type UnsettledKeys } from "./unsettled.ts";
  * log.
  */
 export interface CopiedEvents {
-  /** Where each event was in the old logs (`UnsettledEvent.key`). */
+  /** Key of each event (`UnsettledEvent.key`), which says where it was in the old logs. */
   keys: string[];
   /** Sequence number of each event in the new log. */
   sequences: number[];
-  /** Sequence number, in the new log, after that of the last copied event. */
+  /** Sequence number in the new log that follows the last copied event. */
   end: number;
 }
 
@@ -37,8 +37,8 @@ const PORTION_BYTES = 256 << 10;
 const PENDING_MAX = 100_000;
 
 /**
- * Writes each row to the store that `to` returns for it, about `PORTION_BYTES` in each transaction.
- * Returns the number of rows.
+ * Writes each row to the store that the function `to` returns for the row. One transaction writes
+ * about `PORTION_BYTES`. Returns the number of rows.
  */
 async function copyRows<T>(
   rows: Iterable<T>,
@@ -72,10 +72,10 @@ async function copyRows<T>(
 const WORKSPACES = "workspaces";
 
 /**
- * Copies all rows of a catalog. Only rows of connections change, because they contain positions in
- * the old logs between which the connection delivers. In the copy, a connection delivers from the
- * beginning of the new logs, which have undelivered events only. A paused connection stops at their
- * ends (`ends`).
+ * Copies all rows of a catalog. Only rows of connections are changed, because they contain the log
+ * positions between which a connection delivers. The new logs have other positions, and contain
+ * only undelivered events. So a copied connection delivers from their beginning, and a paused
+ * connection stops at their ends (`ends`).
  */
 export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];
@@ -112,8 +112,8 @@ function inNewLogs(value: unknown, ends: Positions): Connection {
 }
 
 /**
- * Writes the cursor (position) of each destination in each new log: which of the copied events are
- * not delivered to it yet.
+ * Stores the cursor (position) of each destination in each new log. The cursor says which copied
+ * events are not delivered to the destination yet.
  */
 export async function writeLaneCursors(
   live: Live,
@@ -144,7 +144,7 @@ export async function writeLaneCursors(
 
 /**
  * Copies the dead letters (events that were given up) with the stored responses of receivers, and
- * the dead letters that are being replayed. Returns their number.
+ * the dead letters that are being replayed. Returns the number of copied dead letters.
  */
 export async function copyDeadLetters(
   from: Store,

@@ -138,8 +138,8 @@ export async function exportStandalone(config: Config, logger: Logger): Promise<
 }
 
 /**
- * Returns a search that finds out whether a client had sent an event before. It knows only the
- * repetitions that the ledger lists, and reads no logs.
+ * Returns a `RepetitionSearch` that looks repetitions up in the ledger and reads no logs. A
+ * repetition is an event that its client had sent before.
  */
 function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
   return {
@@ -152,8 +152,8 @@ function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
 }
 
 /**
- * Directories with the data of a standalone server. If the first one does not exist, there are no
- * data.
+ * Directories with the data of a standalone server. If the first one, the catalog's, does not
+ * exist, the server has no data.
  */
 const standaloneDirectories = (config: Config) => [
   catalogDirectory(config),
@@ -162,9 +162,9 @@ const standaloneDirectories = (config: Config) => [
 ];
 
 /**
- * Makes the disposal of `stack` delete those of `directories` that do not exist before this call.
- * After a failure, the next start or command would refuse such directories. After a success, the
- * caller first calls the returned function, so that the directories stay.
+ * Makes the disposal of `stack` delete those of `directories` that do not exist before this call,
+ * because after a failure, the next start or command would refuse them. After a success, the caller
+ * must call the returned function before the disposal, so that the directories stay.
  */
 function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
   let made = directories.filter((it) => !existsSync(it));

@@ -8,10 +8,10 @@ import type { ArchiveSource } from "./archive-source.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
 /**
- * Restores a backup into a new data directory. The directory is created only if the restore
- * succeeds. With `hold`, a server on the directory accepts events and requests, but delivers
- * nothing until `release` is called. Without `hold`, the server would deliver again what the
- * original server has delivered since the backup.
+ * Restores a backup into a new data directory, which is created only if the restore succeeds. With
+ * `hold`, a server that uses the directory accepts events and requests, but delivers no events
+ * until `release` is called. Without `hold`, it delivers again the events that the original server
+ * has delivered since the backup.
  */
 export async function restore(
   config: Config,

@@ -21,8 +21,8 @@ const TIMER_MS_MAX = 3_600_000;
 /** Number of intervals (`backup.every`) without a backup after which `/ready` warns. */
 const INTERVALS_LATE = 2;
 /**
- * Maximum number of characters of a failed backup's error output in the log. The beginning is left
- * out.
+ * Maximum number of characters of a failed backup's error output that are logged. If the output is
+ * longer, only its end is logged.
  */
 const ERROR_CHARS_MAX = 2_000;
 
@@ -90,7 +90,7 @@ class ScheduledBackups {
     this.#wait(0);
   }
 
-  /** Returns a warning for `/ready` if the newest backup is too old. */
+  /** Returns a warning for `/ready` if the newest backup is too old, otherwise an empty list. */
   warnings(): string[] {
     if (this.#ageMs() < INTERVALS_LATE * this.#everyMs) return [];
     const hours = Math.floor(this.#ageMs() / 360_000) / 10;
@@ -112,8 +112,9 @@ class ScheduledBackups {
   }
 
   /**
-   * Makes a backup at the time `until` (milliseconds since the epoch). If the clock has been set
-   * back to before the newest backup, determines again when the next backup is due.
+   * Waits until the time `until` (milliseconds since the epoch), then makes a backup. If the clock
+   * has meanwhile been set back to before the newest backup, first finds out again when the next
+   * backup is due.
    */
   #wait(until: number): void {
     if (this.#isStopping) return;
@@ -128,8 +129,9 @@ class ScheduledBackups {
   }
 
   /**
-   * Lists the backups, oldest first. Backups with a time in the future come before all others,
-   * because the clock was wrong when they were made. `newest` is the newest of the others.
+   * Lists the backups in the order of deletion. Backups with a time in the future come first,
+   * because they were made while the clock was wrong. The others follow, oldest first. `newest` is
+   * the newest backup without a time in the future.
    */
   async #list(): Promise<{ backups: BackupFile[]; newest: BackupFile | undefined }> {
     const now = Date.now();

@@ -33,8 +33,8 @@ import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
 
 /**
- * Number of bytes that a copy appends before it waits until the events are durable. Even slow
- * brokers must acknowledge this number of bytes before the writer gives up.
+ * Number of bytes that a copy appends before it waits until they are durable. It is small enough
+ * that even slow brokers acknowledge it before the writer gives up.
  */
 export const APPENDED_BYTES_MAX = 4 << 20;
 
@@ -47,9 +47,9 @@ export const catalogOptions = (directory: string, logger: Logger) => ({
 });
 
 /**
- * Appends events, and waits until all are durable. `append` appends a record, and returns the name
- * of its log and a promise that resolves when the record is durable. Returns the keys of the events
- * in the order of appending, by log.
+ * Appends events, and waits until all are durable. The function `append` appends one record; it
+ * returns the name of the record's log, and a promise that resolves when the record is durable.
+ * Returns the keys of the events, by log, in the order of appending.
  */
 export async function appendAll(
   events: ReturnType<typeof unsettledEvents>,
@@ -139,8 +139,8 @@ export async function openStoppedCluster(
     append: (events: ReturnType<typeof unsettledEvents>) =>
       appendToCluster({ clients, logs, logger, topic: named("events") }, events),
     /**
-     * Throws `StartError` if the cluster has data. While no node has ever run, workspaces with the
-     * ids `own` do not count as data, because an interrupted import has copied them.
+     * Throws `StartError` if the cluster already has data. Workspaces with the ids `own` do not
+     * count if no node has ever run, because then an interrupted import has copied them.
      */
     expectNew(own: ReadonlySet<string>) {
       const ids = [...catalog.table<unknown, string>("workspaces").getKeys({})];
@@ -151,9 +151,9 @@ export async function openStoppedCluster(
       );
     },
     /**
-     * Throws `StartError` if a node runs, or has run partitions since this command opened the
-     * cluster's topics. Such a node deletes imported delivery progress and dead letters, because
-     * the cluster's catalog does not have their destinations yet.
+     * Throws `StartError` if a node is running, or has taken over partitions since this command
+     * opened the cluster's topics. During an import, such a node deletes imported delivery progress
+     * and dead letters, because the cluster's catalog does not have their destinations yet.
      */
     async expectNoNodeSince() {
       await expectNoNodes(clients, config["cluster.name"]);
@@ -175,9 +175,9 @@ export async function openStoppedCluster(
 }
 
 /**
- * Reads where each partition of the event log ends. Throws `StartError` if a partition seems to end
- * before blocks that brokers have acknowledged. A broker that is no longer the leader reports such
- * an end.
+ * Reads where each partition of the event log ends. Throws `StartError` if the end that a broker
+ * reports is before blocks that brokers have acknowledged. A broker that has ceased to be the
+ * leader reports such an end.
  */
 async function readEnds(
   logs: PartitionLogs,

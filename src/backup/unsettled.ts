@@ -10,8 +10,8 @@ import type { LogSet } from "../pipeline/reading/shared-reader.ts";
 /** An event that is not delivered to all of its destinations. */
 interface UnsettledEvent {
   /**
-   * Name of the event's log and the event's sequence number in it. `UnsettledKeys` has the same
-   * keys.
+   * Identifies the event by the name of its log and its sequence number in this log.
+   * `UnsettledKeys` contains these keys.
    */
   key: string;
   receivedAt: number;

@@ -13,7 +13,7 @@ import type { ArchiveSource } from "./archive-source.ts";
 export interface BackupContents {
   workspaces: number;
   deadLetters: number;
-  /** Number of records in the event logs, also of delivered events that were not deleted yet. */
+  /** Number of records in the event logs, including delivered events that are not deleted yet. */
   records: number;
   /** Sentences about records that the event logs have lost. */
   warnings: string[];

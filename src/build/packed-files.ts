@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import type { BunPlugin } from "bun";
 
 /**
- * Zstandard level for embedded files: the highest level without a large window. Decompression is as
- * fast as with other levels. Compression takes 6 s of CPU time in a build.
+ * Zstandard level for embedded files. It is the highest level that needs no large window.
+ * Decompression is as fast as with lower levels; compression takes 6 s of CPU time in a build.
  */
 const ZSTD_LEVEL = 19;
 /** Zstandard level with `--fast`. Compression takes 0.3 s, and the executable is 0.34 MB larger. */
@@ -12,8 +12,8 @@ const NAMESPACE = "packed-file";
 
 /**
  * Returns a plugin that embeds files compressed with Zstandard. `files` has their contents by name.
- * An import of `packed-file:NAME` gives the path of the compressed file; an import of a page of
- * `docs` gives its text.
+ * Importing `packed-file:NAME` returns the path of the compressed file. Importing a page of `docs`
+ * returns the page's text.
  */
 export function embedPackedFiles(files: Readonly<Record<string, Uint8Array>>, isFast: boolean) {
   const level = isFast ? ZSTD_FAST_LEVEL : ZSTD_LEVEL;

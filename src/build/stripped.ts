@@ -6,7 +6,8 @@ const SEGMENT = { offset: 8, size: 32 };
 
 /**
  * Returns a shared library (ELF, 64 bits, little-endian) without the parts that the dynamic loader
- * never reads: the symbols for debuggers and the table of sections. They follow the last segment.
+ * never reads: the symbols for debuggers and the table of sections. These parts follow the last
+ * segment, where the file is cut.
  */
 export function stripped(library: Uint8Array): Uint8Array {
   const view = new DataView(library.buffer, library.byteOffset, library.byteLength);

@@ -13,8 +13,8 @@ import type { Tables } from "./tables/tables.ts";
 const LIVE_PROGRAMS_MAX = 4_096;
 
 /**
- * Maximum length of a write key (the public key of a source) that is searched for. Write keys come
- * from public URLs, and no existing key is longer.
+ * Maximum length of a write key (the public key of a source). A longer one is not searched for.
+ * Write keys come from public URLs, and no existing key is longer.
  */
 const WRITE_KEY_CHARS_MAX = 128;
 
@@ -31,8 +31,8 @@ export interface LiveProgram {
 }
 
 /**
- * Reads of the catalog for accepting and delivering events. Each method needs a few LMDB lookups
- * and no scan, except `lanes` and `longestDedupSeconds`.
+ * Functions that read from the catalog what is needed to accept and deliver events. Each makes a
+ * few LMDB lookups and no scan, except `lanes` and `longestDedupSeconds`.
  */
 export type Live = ReturnType<typeof openLive>;
 
@@ -58,9 +58,9 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
 
   return {
     /**
-     * Returns the longest `dedupSeconds` of all sources: the time in seconds for which a source
-     * recognizes repeated events. Returns 0 when the setting is off for all. Reads all sources only
-     * at the first call and after a change of the topology (sources, destinations and connections).
+     * Returns the largest `dedupSeconds` of all sources: the seconds for which a source recognizes
+     * repeated events, or 0 when no source does. Reads all sources only at the first call and after
+     * a change of the topology (sources, destinations and connections).
      */
     longestDedupSeconds,
     /** Returns the source with this write key, enabled or not. Undefined when there is none. */
@@ -74,14 +74,14 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
     },
     sourceById: sources.find,
     /**
-     * Number that increases when the topology (sources, destinations and connections) changes.
-     * Callers then reload their copies of the topology.
+     * Number that increases when the topology (sources, destinations, connections and links to
+     * transformations) changes. Callers then reload their copies of the topology.
      */
     topology: () => store.epoch("topology"),
     changedSince: tables.topology.changedSince,
     /**
-     * Returns a destination and its connections. Undefined when the destination does not exist, has
-     * no connections, or is delivered by rudder-server.
+     * Returns a destination and its connections. Undefined when the destination does not exist or
+     * has no connections, or when rudder-server delivers its events.
      */
     lane(destinationId: string) {
       const destination = destinations.find(destinationId);
@@ -90,11 +90,10 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
       return ofDestination.length > 0 ? { destination, connections: ofDestination } : undefined;
     },
     /**
-     * Returns the connected destinations of all workspaces, each with its connections, without
-     * destinations to which rudder-server delivers. In the result, a connection has a new id after
-     * its source or destination was replaced by another, so that delivery treats it as a new one.
-     * Reads the whole catalog, but returns the last result again while it is in memory and the
-     * topology has not changed.
+     * Returns the connected destinations of all workspaces, each with its connections. Leaves out
+     * destinations to which rudder-server delivers. A connection whose source or destination was
+     * replaced has a new id in the result, so that delivery treats it as a new one. Reads the whole
+     * catalog, unless the last result is still in memory and the topology has not changed.
      */
     lanes,
     destination: destinations.find,
@@ -141,8 +140,8 @@ function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () 
 }
 
 /**
- * Caches like `cachedByEpoch`, but lets the garbage collector free the result when no caller holds
- * it.
+ * Caches like `cachedByEpoch`, but lets the garbage collector free the result while no caller holds
+ * it. The next call then makes it again.
  */
 function heldByEpoch<T extends object>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
   const held = cachedByEpoch<{ value?: WeakRef<T> }>(store, epoch, () => ({}));
@@ -157,9 +156,9 @@ function heldByEpoch<T extends object>(store: CatalogStore, epoch: Epoch, make: 
 }
 
 /**
- * Caches the published program of each transformation. After the epoch `program` (a stored counter
- * of changes) has increased, builds the program again. If the new program has the same id, returns
- * the old object, so that callers can compare programs by identity.
+ * Caches the published program of each transformation. Builds a program again at the first request
+ * after the epoch `program` (a stored counter of changes) has increased. If the new program has the
+ * same id, returns the old object, so that callers can compare programs by identity.
  */
 function programCache(store: CatalogStore, { credentials }: Tables, code: CodeTables) {
   const known = new Map<string, { at: number; program: LiveProgram }>();

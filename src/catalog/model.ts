@@ -153,13 +153,13 @@ export interface Source extends ManagedItem {
 export interface Destination extends ManagedItem {
   name: string;
   /**
-   * Kind of the destination, such as `webhook`: the name of a folder in `src/destinations`. If
-   * rudder-server delivers the destination, the name of RudderStack's type, such as `WEBHOOK`.
+   * Kind of the destination: the name of a folder in `src/destinations`, such as `webhook`. For a
+   * destination to which rudder-server delivers, the name of RudderStack's type, such as `WEBHOOK`.
    */
   type: string;
   /** Spelling of the type that the client used, such as `WEBHOOK`. Absent when it equals `type`. */
   typeAs?: string;
-  /** Program that delivers the destination's events. Absent when it is pixelmill. */
+  /** Program that delivers the destination's events. Absent when pixelmill delivers them. */
   deliveredBy?: "rudder-server";
   /** Version of RudderStack's destination type, as a client sent it. pixelmill only returns it. */
   version?: number;
@@ -187,9 +187,9 @@ export interface Connection extends ManagedItem {
   sourceId: string;
   destinationId: string;
   /**
-   * Log positions at which the connection's live period starts: the current one or, if the
-   * connection is not live, the last one. Earlier events are delivered only if they belong to a
-   * period in `earlier`.
+   * Log positions at which the current live period of the connection starts or, if it is not live,
+   * at which its last one started. Earlier events are delivered only if they belong to a period in
+   * `earlier`.
    */
   from: Positions;
   /**
@@ -203,9 +203,9 @@ export interface Connection extends ManagedItem {
    */
   earlier?: readonly { from: Positions; until: Positions }[];
   /**
-   * Id by which delivery knows the connection after its source or destination was replaced, so that
-   * delivery treats it as a new one. Absent while the connection has its first source and
-   * destination.
+   * Id that delivery uses instead of `id` after the connection's source or destination was
+   * replaced, so that it treats the connection as a new one. Absent while the connection has its
+   * first source and destination.
    */
   routeId?: string;
 }
@@ -245,8 +245,8 @@ export interface Revision extends WorkspaceItem {
 }
 
 /**
- * State of a transformation or library that can change, such as whether it is published. The name
- * and the code are in its revisions, which never change.
+ * Changeable state of a transformation or library, such as whether it is published. The name and
+ * the code are in its revisions, which never change.
  */
 export interface Resource extends WorkspaceItem {
   kind: CodeKind;

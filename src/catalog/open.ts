@@ -36,8 +36,8 @@ interface CatalogOptions {
    */
   order?: OrderedLog;
   /**
-   * Sizes at which the log in `order` is compacted: written again without entries that later ones
-   * replace. The default sizes apply when absent.
+   * Sizes at which the log in `order` is compacted: rewritten without entries that later ones
+   * replace. If absent, the default sizes apply.
    */
   bounds?: CompactionBounds;
   /** Maximum items of each kind in a workspace. A kind without a maximum is unlimited. */

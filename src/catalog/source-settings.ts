@@ -11,8 +11,8 @@ export interface SourceSettings {
    */
   ip: (typeof ipModes)[number];
   /**
-   * Treatment of events of bots (by user agent): delivered (`keep`), marked (`mark`) or dropped
-   * (`drop`).
+   * Treatment of events from bots, which are recognized by the user agent: deliver (`keep`), mark
+   * (`mark`) or drop (`drop`).
    */
   bots: (typeof botModes)[number];
   /**

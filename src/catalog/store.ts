@@ -52,8 +52,8 @@ export function keysBelow<const Parts extends readonly string[]>(...parts: Parts
 }
 
 /**
- * Returns the functions in `methods`, each of which runs as one transaction of the store: see
- * `Store.change`.
+ * Wraps each function in `methods`, so that each call runs as one transaction of the store (see
+ * `Store.change`).
  */
 export function inTransactions<Methods extends Record<string, (...args: never[]) => unknown>>(
   store: CatalogStore,
@@ -71,17 +71,18 @@ export function inTransactions<Methods extends Record<string, (...args: never[])
 }
 
 /**
- * Disk space in bytes that is reserved for the catalog, for use when the disk is full. Then alerts
- * can still be stored and sent, users can sign in and free space, and a cluster's node can store
- * other nodes' changes, which it needs to answer requests.
+ * Disk space in bytes that is reserved for the catalog, for use when the disk is full. With it, the
+ * server can then still store and send alerts, users can sign in and free space, and a cluster's
+ * node can store other nodes' changes, which it needs to answer requests.
  */
 const RESERVE_BYTES = 4 << 20;
 
 export const catalogFile = (directory: string) => join(directory, "catalog.mdb");
 
 /**
- * Opens the catalog's store in a directory. With `order`, the log of changes that all nodes of a
- * cluster share, the store is this node's copy of the state that these changes produce.
+ * Opens the catalog's store in a directory. `order` is the log of changes that all nodes of a
+ * cluster share. With `order`, the store is this node's copy of the state that these changes
+ * produce.
  */
 export function openStore(
   directory: string,
@@ -102,8 +103,8 @@ export function openStore(
    */
   const epochsNow = new Map<Epoch, number>();
   /**
-   * Holds, for the current asynchronous call, a function that checks the conditions of each change.
-   * It is not a parameter of the catalog's methods, so that no method can forget to pass it on.
+   * Function that checks the conditions of each change, for the current asynchronous call. It is
+   * not a parameter of the catalog's methods, so that no method can forget to pass it on.
    */
   const conditions = new AsyncLocalStorage<() => void>();
   /**

@@ -13,7 +13,9 @@ export interface CheckResult {
   detail: string;
 }
 
-/** Makes an `ok` result or, unless `isOk`, a `warns` result that adds advice to the detail. */
+/**
+ * Returns an `ok` result if `isOk`, otherwise a `warns` result whose detail also has the advice.
+ */
 export function okOrWarns(
   isOk: boolean,
   { subject, detail, advice }: Omit<CheckResult, "state"> & { advice: string },

@@ -8,7 +8,7 @@ import { checkCertificates, checkSettings } from "./settings.ts";
 
 /**
  * Checks everything that a server with these settings needs, such as the disk, ports and Kafka
- * brokers. Yields one result per check and leaves nothing changed.
+ * brokers. Yields one result per check, and leaves the machine unchanged.
  */
 export async function* check(config: Config): AsyncGenerator<CheckResult> {
   const changed = Object.entries(nonDefaultSettings(config)).map(

@@ -13,8 +13,8 @@ import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * Milliseconds to wait for an answer of the Kafka brokers: longer than the 12 s for which the Kafka
- * client retries when a password is wrong.
+ * Milliseconds to wait for an answer of the Kafka brokers. The Kafka client retries a wrong
+ * password for 12 s, and the check must not end before it reports that error.
  */
 const ANSWER_MS_MAX = 30_000;
 

@@ -93,9 +93,9 @@ function checkFreeSpace(data: string): CheckResult {
 }
 
 /**
- * Returns the type of the file system that contains a path, such as `ext4`. When several are
- * mounted above the path, the one with the longest mount point counts, and at the same mount point
- * the one mounted last. `mounts` is the text of `/proc/self/mounts`.
+ * Returns the type of the file system that contains a path, such as `ext4`. If several mount points
+ * are above the path, the longest counts; if several file systems have this mount point, the one
+ * mounted last counts. `mounts` is the text of `/proc/self/mounts`.
  */
 export function fileSystemOf(path: string, mounts: string): string {
   const above = mounts
@@ -114,7 +114,10 @@ function withoutEscapes(field: string): string {
   );
 }
 
-/** Measures durable writes to the data directory, one after another as in the event log. */
+/**
+ * Measures the time of durable writes to the data directory, made one after another as in the event
+ * log.
+ */
 function checkWriteLatency(data: string): CheckResult {
   const path = join(data, `.check-${process.pid}`);
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DSYNC;

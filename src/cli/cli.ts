@@ -132,8 +132,8 @@ function nearest(name: string, known: string[], prefix = ""): string {
 
 /**
  * Adds a value to the flag of a boolean setting, because the parser expects one: `--flag` becomes
- * `--flag=true`, and `--no-flag` becomes `--flag=false`. Returns other arguments unchanged, and
- * also a flag that is followed by `true` or `false`.
+ * `--flag=true`, and `--no-flag` becomes `--flag=false`. Returns all other arguments unchanged,
+ * also a `--flag` that `true` or `false` follows.
  */
 function withValue(arg: string, at: number, argv: string[]): string {
   const [, no, flag = ""] = /^--(no-)?(.+)$/.exec(arg) ?? [];
@@ -172,7 +172,8 @@ async function usage(pixelmill: CommandDef, command: CommandDef): Promise<string
 
 /**
  * Returns whether a command's usage text lists a flag. Every command accepts the flags of all
- * settings, so that it can use the server's configuration file, but most commands need only a few.
+ * settings, because it may read the server's configuration file. Only the usage texts of `serve`
+ * and `check` list them all, because the other commands need only a few.
  */
 function isShownInUsage(command: CommandDef, flag: string): boolean {
   const all = ([serve, check] as unknown[]).includes(command);

@@ -55,16 +55,16 @@ export const serve = defineCommand({
 });
 
 /**
- * Log line about a running server that does not hand over its sockets: the new server waits until
- * the running one ends.
+ * Log line for a start while a running server does not hand over its sockets. The new server then
+ * waits until the running one ends.
  */
 const NO_OFFER =
   "the running server does not hand its sockets over, such as one of an older version; stop it, this one waits for its end";
 
 /**
  * Takes over the listening sockets of the server that runs on the same data directory. Returns
- * `undefined` when none runs. First checks the data directory, so that this server does not stop
- * the running one and then fails to start.
+ * `undefined` if no server runs there, or if it does not hand over its sockets. Checks the data
+ * directory first, so that this server does not stop the running one and then fail to start.
  */
 async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | undefined> {
   prepareDataDirectory(config);

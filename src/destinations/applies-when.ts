@@ -1,9 +1,9 @@
 import type { TSchema } from "@sinclair/typebox";
 
 /**
- * Condition under which a setting has an effect: at least one other setting has a certain value.
- * The keys are the names of the other settings, the values are those that meet the condition. `any`
- * means any value, as long as the setting has one.
+ * Condition under which a setting has an effect. Maps the names of other settings to the values
+ * that meet the condition; it is met if at least one of these settings has such a value. `any`
+ * stands for every value, but not for a missing one.
  */
 export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 

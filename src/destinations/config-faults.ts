@@ -37,9 +37,9 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
 }
 
 /**
- * Finds the setting at the JSON pointer `path`. If `path` leads into the value of a setting, finds
- * that setting. A setting is a key of the config, or a key of an object in the config. Returns the
- * setting's own JSON pointer and its schema.
+ * Returns the setting to which the JSON pointer `path` points, or whose value contains the place to
+ * which it points: the setting's own JSON pointer and its schema. A setting is a key of the config,
+ * or a key of an object in the config.
  */
 function settingAt(schema: TObject, path: string): [pointer: string, setting: TSchema | undefined] {
   const [, name = "", inner] = path.split("/");

@@ -2,8 +2,8 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import type { EffectCondition } from "./applies-when.ts";
 
 /**
- * Returns the schema of a setting that has an effect only under `condition`. Forms show the setting
- * only if the condition is met, and the server refuses a config that has the setting otherwise.
+ * Returns the schema of a setting that has an effect only under `condition`. While the condition is
+ * not met, forms hide the setting, and the server refuses a config that contains it.
  */
 export function appliesWhen<T extends TSchema>(condition: EffectCondition, schema: T): T {
   return { ...schema, "x-applies-when": condition };
@@ -18,7 +18,10 @@ export function essential<T extends TSchema>(schema: T) {
   return Object.assign(Type.Optional(schema), { "x-essential": true });
 }
 
-/** Returns the schema of an optional setting whose value is checked elsewhere or not at all. */
+/**
+ * Returns the schema of an optional setting that allows every value. Other code checks the value,
+ * or nothing does.
+ */
 export const uncheckedKey = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 /**

@@ -21,13 +21,16 @@ export type DeliveryResult =
       kind: "retry";
       reason: string;
       answer?: ReceiverAnswer;
-      /** Possible cause of the failure: an event or only the destination (the default). */
+      /**
+       * Whether an event of the delivery may have caused the failure, or only the destination.
+       * Default: `destination`.
+       */
       scope?: FailureScope;
       /** Delay in milliseconds before the next attempt, if the receiver asked for a delay. */
       afterMs?: number;
       /**
-       * Indexes of the events that were delivered although the delivery failed. They are not sent
-       * again. Only kinds of destinations with `batchLimits` set this member.
+       * Indexes of the events that were delivered although the delivery failed. Later attempts omit
+       * these events. Only kinds of destinations with `batchLimits` set this member.
        */
       delivered?: ReadonlySet<number>;
     };
@@ -60,15 +63,18 @@ export interface EventOrigin {
   readonly event?: IngestedEvent;
 }
 
-/** An ingested event, with those of its members that can be read without parsing the JSON. */
+/**
+ * An ingested event: its JSON, and some of its members, which can be read here without parsing the
+ * JSON.
+ */
 interface IngestedEvent {
   readonly json: Uint8Array;
   /** The event's userId; empty when the event has none. */
   readonly userId: string;
   readonly anonymousId: string;
   /**
-   * Whether `userId` and `anonymousId`, where present, are strings in the JSON, not numbers.
-   * Otherwise the JSON must be parsed to know their exact values.
+   * Whether all ids among `userId` and `anonymousId` that the event has are strings in the JSON. If
+   * not, an id may be a number there, and only parsing the JSON gives its exact value.
    */
   readonly hasTextIds?: boolean;
 }
@@ -97,31 +103,34 @@ export interface BatchLimits {
 }
 
 /**
- * An open destination, ready for deliveries. It may have several deliveries at a time. Each
- * delivery ends within the timeout of the destination's kind.
+ * An open destination, to which events can be delivered. Up to `concurrency` deliveries run at the
+ * same time. Each ends within the timeout of the destination's kind.
  */
 export interface OpenDestination {
   /**
-   * Delivers events in their order: all or none, if the receiver supports that. Never rejects; a
-   * failure is a result too. When `signal` is aborted, the delivery ends early with `retry`.
+   * Delivers events in their order: all or none, if the receiver supports that. Never rejects: a
+   * failure is a result too. When `signal` is aborted, the delivery ends early with the result
+   * `retry`.
    *
-   * An event may be delivered again. After a crash, it may be delivered again together with other
-   * events than before. The event's `input` (`EventOrigin`) is the same in each delivery.
+   * An event may be delivered more than once. After a crash, it may be delivered again together
+   * with other events than before. The event's `input` (`EventOrigin`) is the same in each
+   * delivery.
    *
    * `name` is absent for kinds without `batchLimits`, and if `ageMs` is 0. These rules hold for
    * kinds with `batchLimits`:
    *
-   * - One delivery runs at a time. It has a unique `name` of ASCII letters, digits, `.`, `_` and
-   *   `-`. Later deliveries have greater names.
+   * - Only one delivery runs at a time. Each delivery has a unique `name` of ASCII letters, digits,
+   *   `.`, `_` and `-`, which sorts after the names of all earlier deliveries.
    * - Every further attempt at a delivery, also after a crash, has the name of the first attempt.
    *   It contains all events of the earlier attempts, except events that have a final outcome or
    *   that an earlier result listed in `delivered`. After a crash it may contain more events.
-   * - An event is not delivered under another name until it is certain that no attempt succeeded.
-   *   So a kind that derives a path from the name and from the events' `input` overwrites the files
-   *   of earlier attempts, and stores each event once.
-   * - `rejected` makes all events of the delivery dead letters, without trying them one by one.
-   * - An event is never the cause of a `retry`. Events that cannot be written are listed in
-   *   `refused`.
+   * - An event is not delivered under another name until it is certain that no attempt under the
+   *   first name succeeded. A kind that derives a path from the name and from the events' `input`
+   *   therefore overwrites the files of earlier attempts, and stores each event once.
+   * - The result `rejected` makes all events of the delivery dead letters, without trying them one
+   *   by one.
+   * - The result `retry` never means that an event is the cause. Events that cannot be written are
+   *   listed in `refused`.
    */
   deliver(
     events: readonly OutgoingEvent[],
@@ -133,8 +142,8 @@ export interface OpenDestination {
 
 /**
  * Describes a key of a config whose value is secret, such as a password. The API never returns the
- * value. An update without the key keeps the stored value, but is refused if it would send the
- * secret to a further receiver.
+ * value. An update that omits the key keeps the stored value, but is refused if the secret would
+ * then be sent to a receiver that did not get it before.
  */
 export interface SecretKey<Config = Record<string, unknown>> {
   /**
@@ -145,14 +154,14 @@ export interface SecretKey<Config = Record<string, unknown>> {
    */
   path: string;
   /**
-   * Whether the value in this item of an array is secret. If not, the API returns the value.
-   * Without this function, the values of all items are secret.
+   * Whether the value of the key is secret in this item of an array. If not, the API returns the
+   * value. Without this function, the value is secret in every item.
    */
   isSecret?(item: Record<string, unknown>): boolean;
   /**
-   * Returns the receivers of the secret, or of requests signed with it. Throws if the config does
-   * not name them in a valid form, which is possible in a config that an earlier version of
-   * pixelmill stored.
+   * Returns the servers that get the secret, or requests signed with it. Throws if the config does
+   * not name these servers in a valid form, which is possible in a config that an earlier version
+   * of pixelmill stored.
    */
   audiences(config: Config): SecretAudience[];
 }
@@ -165,8 +174,8 @@ export interface SecretAudience {
   isTls: boolean;
   /**
    * Describes which certificates of the server are accepted: the trusted authorities and the
-   * expected name. Absent for kinds that always expect the host's name and trust the system's
-   * authorities. The same server with another description counts as another receiver.
+   * expected name. Absent for kinds of destinations that always trust the system's authorities and
+   * expect the name of the host. A server whose description changes counts as another receiver.
    */
   certificate?: string;
   /**
@@ -211,20 +220,22 @@ export interface ConfigForm<Config = Record<string, unknown>> {
 }
 
 /**
- * A kind of destination, such as `webhook` or `file`. Only `validate` gets configs that are
- * unchecked. The other functions get configs that `validate` accepted.
+ * A kind of destination, such as `webhook` or `file`. Only `validate`, `formOf` and the functions
+ * in `secretKeys` and `maskedKeys` may get configs that are not validated. All other functions get
+ * configs that `validate` accepted.
  */
 export interface DestinationKind<Config = Record<string, unknown>> extends ConfigForm<Config> {
   kind: string;
   /**
-   * Returns the description of the keys in a config that uses RudderStack's names of keys. Returns
-   * undefined for a config that uses the kind's own names. The kind's other functions accept both
-   * sorts of configs.
+   * Returns the description of the keys of a config that is written with RudderStack's keys, or
+   * undefined for a config with the kind's own keys. The kind's other functions accept both forms
+   * of configs.
    */
   formOf?(config: Record<string, unknown>): ConfigForm | undefined;
   /**
    * Returns the destination's endpoint for display, without secrets: a URL, a bucket, a topic, a
-   * database or a file. Undefined when a disabled destination's config lacks it.
+   * database or a file. Undefined if the config lacks it, which is possible while the destination
+   * is disabled.
    */
   endpoint?(config: Partial<Config>): string | undefined;
   /** Largest number of events in one delivery, at least 1. */
@@ -233,8 +244,8 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
   concurrency: number;
   /**
    * Keys of an event with which user code overrides the request that delivers the event. Pixelmill
-   * removes these keys from events of clients before user code sees them, because pixels are
-   * unauthenticated.
+   * removes these keys from events of clients before user code sees them, because clients are not
+   * authenticated and must not change requests.
    */
   overrideMembers?: readonly string[];
   /**
@@ -243,16 +254,16 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
    */
   batchKey?(event: OutgoingEvent): string;
   /**
-   * Returns the maximum size and age of one delivery. Events accumulate until they reach
-   * `batchSize`, this size or this age, or until the server needs their memory. A kind with this
+   * Returns the maximum size and age of one delivery. Events accumulate until their number reaches
+   * `batchSize`, they reach this size or age, or the server needs their memory. A kind with this
    * function must have a concurrency of 1. Without this function, waiting events are delivered at
    * once.
    */
   batchLimits?(config: Config): BatchLimits;
   open(config: Config, workspaceId: string): OpenDestination;
   /**
-   * Tests the connection that a config describes. Resolves with the steps of the test, up to the
-   * first that failed. Deletes what it wrote, where possible. Never rejects. When `signal` is
+   * Tests the connection that a config describes. Resolves with the results of the steps, up to the
+   * first failed one. Deletes what the test wrote, where possible. Never rejects: when `signal` is
    * aborted, the test ends early with a failed step.
    */
   test(config: Config, workspaceId: string, signal: AbortSignal): Promise<TestStep[]>;

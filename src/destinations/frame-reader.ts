@@ -1,8 +1,8 @@
 import { GrowingBuffer } from "../egress/growing-buffer.ts";
 
 /**
- * Splits the bytes that a server sends into frames: messages that begin with their length. The
- * number of times that a byte is copied is bounded, even if the bytes arrive in small pieces.
+ * Splits the bytes that a server sends into frames: messages that begin with their length. Each
+ * byte is copied a bounded number of times, even if the bytes arrive in small pieces.
  */
 export class FrameReader {
   readonly #rest = new GrowingBuffer();

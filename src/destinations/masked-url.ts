@@ -26,9 +26,9 @@ const secretHosts = [
  * Returns a URL as the API shows it:
  * - If `isSecret` is true, the path and the query are masked.
  * - If `isSecret` is false, nothing is masked.
- * - If `isSecret` is undefined, the path and the query are masked for hosts in `secretHosts`. For
- *   other hosts, the values of query parameters with names such as `token` are masked, and the
- *   fragment is removed, because no receiver gets it.
+ * - If `isSecret` is undefined, the path and the query are masked for the hosts in `secretHosts`.
+ *   For other hosts, only values of query parameters with names such as `token` are masked, and the
+ *   fragment is removed, because receivers never get it.
  */
 export function maskedUrl(text: string, isSecret?: boolean): string {
   const url = URL.parse(text);

@@ -24,8 +24,8 @@ const openHeaders = new Set([
 ]);
 
 /**
- * Minimum characters of a URL path segment to count as a secret. A segment with a digit counts from
- * 8 characters on.
+ * Minimum number of characters of a URL path segment that counts as a secret. For a segment with a
+ * digit, the minimum is 8 characters.
  */
 const PATH_TOKEN_CHARS_MIN = 16;
 
@@ -39,8 +39,9 @@ export function secretsOfRequest({ headers, url }: Pick<EgressRequest, "headers"
 }
 
 /**
- * Returns the secrets in a destination's config: the values of the kind's `secretKeys`, and the
- * secret parts of the URLs in its `maskedKeys`. A config in RudderStack's form has other such keys.
+ * Returns the secrets in a destination's config: the values of the `secretKeys`, and the secret
+ * parts of the URLs in the `maskedKeys`. For a config with RudderStack's keys, `formOf` returns
+ * these lists; for any other, they are those of the kind.
  */
 export function secretsOfConfig(
   kind: Pick<DestinationKind, "secretKeys" | "maskedKeys" | "formOf">,
@@ -74,8 +75,8 @@ function pathAndQuery(url: string): string[] {
 }
 
 /**
- * Returns the secret parts of a URL: user, password, values of the query, and path segments that
- * look like tokens because they are long, or shorter with a digit.
+ * Returns the secret parts of a URL, each also decoded: user, password, values of the query with
+ * more than 3 characters, and path segments that look like tokens (see `PATH_TOKEN_CHARS_MIN`).
  */
 function secretsOfUrl(text: string): string[] {
   const url = URL.parse(text);

@@ -8,13 +8,16 @@ type Config = Record<string, unknown>;
 
 /** Describes how the config of a kind of destination is written with RudderStack's keys. */
 export interface RudderstackKeys {
-  /** Schemas of RudderStack's keys, without the keys that the kind's own config has too. */
+  /**
+   * Schemas of RudderStack's keys. A key with the same name in the kind's own config is included
+   * only if its values differ, such as a port that is sent as a string.
+   */
   schemas: TProperties;
-  /** Maps each of RudderStack's keys to the key of the kind's own config with the same meaning. */
+  /** Maps RudderStack's keys to the keys of the kind's own config that have the same meaning. */
   names: Readonly<Record<string, string>>;
   /**
-   * RudderStack's keys for secrets that pixelmill does not use. Their values are stored, but the
-   * API never returns them.
+   * RudderStack's keys for secrets that pixelmill stores but does not use. The API never returns
+   * their values.
    */
   unusedSecrets?: readonly string[];
   /**
@@ -92,8 +95,8 @@ function theirNameOf({ names }: RudderstackKeys, key: string): string {
 
 /**
  * Makes a setting of the kind optional for configs with RudderStack's keys, and removes its
- * condition (`x-applies-when`). The condition names the kind's own keys, so it is checked after the
- * translation.
+ * condition (`x-applies-when`) from the schema. The condition names the kind's own keys, so it can
+ * be checked only after the translation.
  */
 function optional([key, schema]: [string, TSchema]): [string, TSchema] {
   const { "x-applies-when": _, ...unconditional } = schema;

@@ -6,8 +6,8 @@ import { SCRAM_ITERATIONS_MAX } from "./limits.ts";
 
 /**
  * Maximum number of SCRAM keys that are derived at the same time, for all workspaces together. Each
- * derivation occupies one of the threads that also read and write files. There is one such thread
- * per processor, so half of them stay free if there are at least two.
+ * derivation occupies a thread of the pool that also reads and writes files. The pool has one
+ * thread per processor. At least half of its threads stay free, unless it has only one.
  */
 export const SCRAM_DERIVATIONS_MAX = Math.max(
   1,
@@ -39,9 +39,9 @@ function deriveKey({ hash, password, salt, iterations }: ScramParameters): Promi
 }
 
 /**
- * Derives SCRAM keys (SaltedPassword of RFC 5802 §3) on other threads. Members of a workspace
- * choose the servers, and a server chooses how much CPU time a key costs. Therefore each workspace
- * derives only one key at a time, and all workspaces together at most `max`.
+ * Derives SCRAM keys (SaltedPassword of RFC 5802 §3) on other threads. A server determines how much
+ * CPU time a key costs, and any member of a workspace can choose the server. Each workspace
+ * therefore derives only one key at a time, and all workspaces together at most `max`.
  */
 export class ScramDerivations {
   readonly #permits: FairSemaphore;
@@ -69,8 +69,8 @@ export class ScramDerivations {
 type Derive = (
   parameters: ScramParameters,
   /**
-   * Returns the key if another connection of the destination derived it in the meantime. Called
-   * when the derivation may begin.
+   * Returns the key if another connection of the destination has derived it while this call waited.
+   * Called just before the derivation would begin.
    */
   known: () => Buffer | undefined,
   signal: AbortSignal,

@@ -30,7 +30,10 @@ interface FigureRecorderParts {
   collect(at: number): ReadonlyMap<Series, FigureRow>;
   /** Returns rows with the current lag of this node's lanes, by series. */
   collectLag(): Promise<ReadonlyMap<Series, FigureRow>>;
-  /** Returns the share (0 to 1) of all partitions that this node owns; it delivers their events. */
+  /**
+   * Returns the share (0 to 1) of all partitions that this node owns. A node delivers the events of
+   * the partitions that it owns.
+   */
   share(): number;
   now(): number;
   /**

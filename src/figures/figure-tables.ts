@@ -21,8 +21,8 @@ const SERIES_AT_ONCE = 25;
 const TIDY_SERIES_MAX = 1_000;
 
 /**
- * Figures of one minute or hour. `number` is that of the minute in its hour, or of the hour in its
- * day.
+ * Figures of one minute or hour. `number` is the number of the minute in its hour, or of the hour
+ * in its day.
  */
 type PackedRow = readonly [number: number, ...FigureRow];
 type PackedTable = Table<PackedRow[], [Series, number]>;
@@ -44,11 +44,11 @@ export interface NodeRow {
 type RowQuery = [series: Series, from: number, to: number, unwritten: readonly NodeRow[]];
 
 /**
- * Stored figures. They have a store of their own, which a cluster replicates through an ordered
- * log. A starting node therefore uses its catalog and takes over partitions before it has read the
- * log of the figures. A node adds one row for each series and minute. Later the rows of an hour are
- * packed into one row with the minutes of the hour, and their sum becomes a part of the row of the
- * day. The minutes are kept for a day, the hours for a month.
+ * Stored figures. Their store is separate from the catalog's; a cluster replicates it through an
+ * ordered log. So a starting node can use its catalog and take over partitions before it has read
+ * the log of the figures. A node adds one row for each series and minute. Later, the rows of an
+ * hour's minutes are packed into one row, and their sum is added to the row of the day. The minutes
+ * are kept for a day, the hours for a month.
  */
 export class FigureTables {
   readonly #minutes: Table<FigureRow, [Series, number, string]>;
@@ -192,8 +192,9 @@ export class FigureTables {
 }
 
 /**
- * Reads one row for each minute or hour, by its start. `tables` is undefined while the store cannot
- * be opened: the rows then come from `unwritten` alone, one for each minute.
+ * Reads the rows of a series, one for each minute or hour (`step`), by start time. `tables` is
+ * undefined while the store cannot be opened: then the rows come from `unwritten` alone, one for
+ * each minute.
  */
 export function readRows(
   tables: FigureTables | undefined,
@@ -204,8 +205,8 @@ export function readRows(
 }
 
 /**
- * Merges the given rows of a series by minute. If a recorder has several rows of one minute, the
- * last counts.
+ * Merges the given rows of a series by minute. If a recorder has several rows of one minute, only
+ * the last of them counts.
  */
 function rowsByMinute(...[series, from, to, rows]: RowQuery): Map<number, FigureRow> {
   const last = new Map<string, NodeRow>();

@@ -46,7 +46,10 @@ export function latencyCounter(ms: number): number {
   return COUNTS + (bucket < 0 ? BUCKETS_MS.length - 1 : bucket);
 }
 
-/** Makes a row from counters: the counts, then one per bucket if the series has a histogram. */
+/**
+ * Makes a row from `counters`: the counts, followed by one counter per histogram bucket if the
+ * series has a histogram.
+ */
 export function rowOf(counters: ArrayLike<number>, lag = NO_LAG): FigureRow {
   const row = Array.from({ length: COUNTS }, (_, index) => counters[index] ?? 0);
   row.push(lag.events, lag.seconds);
@@ -77,8 +80,8 @@ export function mergeNodes(one: FigureRow, other: FigureRow): FigureRow {
 }
 
 /**
- * Merges the rows of two minutes or hours. The merged row has the larger number of unsettled events
- * and the larger age of the oldest one, each from either row.
+ * Merges the rows of two minutes or hours. Adds up their counts. The number of unsettled events and
+ * the age of the oldest one are each the larger of the two values.
  */
 export function mergeTimes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, Math.max);

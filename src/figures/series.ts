@@ -22,9 +22,9 @@ export const connectionSeries = (ends: { sourceId: string; destinationId: string
   seriesOf("connection", ends.destinationId + ends.sourceId);
 
 /**
- * Series that shows for which time figures were recorded, so that a minute without events differs
- * from one that was not recorded. Its rows have one count: the recorded seconds. Each node
- * multiplies its seconds by the share of all partitions that it owns, so the sum for a minute that
- * all nodes recorded is 60.
+ * Series of the time for which figures were recorded. It distinguishes a minute without events from
+ * a minute that was not recorded. Its rows have one count: the recorded seconds. Each node
+ * multiplies its seconds by the share of all partitions that it owns, so that they add up to 60 for
+ * a minute that all nodes recorded.
  */
 export const RECORDED: Series = "r";

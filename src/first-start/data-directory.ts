@@ -19,7 +19,7 @@ import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
 
 /**
  * Version of the data format. It is raised with each change that would make an older release
- * misread the data.
+ * misread the data. A release refuses data with another version.
  */
 const FORMAT = 1;
 
@@ -103,8 +103,8 @@ const dataLock = (config: Config) => inData(config, "lock");
 export const takeOverSocket = (config: Config) => inData(config, "take-over");
 
 /**
- * Locks the data directory for one server, and returns a function that unlocks it. Waits for
- * another server that is stopping. Throws `StartError` if the other server keeps the lock, because
+ * Locks the data directory for one server, and returns a function that unlocks it. If another
+ * server holds the lock, waits for it to stop. Throws `StartError` if that takes too long, because
  * two servers would deliver the same events twice.
  */
 export async function acquireDataLock(config: Config): Promise<() => void> {
@@ -258,10 +258,10 @@ function expectNoFile(directory: string): void {
 }
 
 /**
- * Throws when this process has no right to read and write a store or a log in a data directory. A
- * start as root leaves files that a server of another user cannot open. Without this check, that
- * server would fail late, or would have no access to events. The directory may contain other files,
- * such as the `lost+found` of a file system.
+ * Throws when this process has no right to read and write a store or a log in a data directory, for
+ * example because an earlier start as root has left files there. Without this check, the server
+ * would fail late, or would have no access to events. Ignores other files in the directory, such as
+ * the `lost+found` of a file system.
  */
 function expectStoresUsable(config: Config): void {
   expectAccess(resolve(config.data));

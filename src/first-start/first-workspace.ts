@@ -18,10 +18,10 @@ interface FirstWorkspaceOptions {
 }
 
 /**
- * Creates the first workspace of a new data directory with an admin token, and returns the
- * workspace. The token is the setting `admin.token`; without this setting, it is generated and
- * printed once. When the setting changes, the new token replaces the old one. If a start was
- * interrupted before it printed its token, the next start creates and prints another one.
+ * Returns the first workspace; in a new data directory, creates it with an admin token. The token
+ * is the setting `admin.token`. Without this setting, the token is generated and printed once. When
+ * the setting changes, the new token replaces the old one. If a start was interrupted before it
+ * printed its token, the next start creates and prints another one.
  */
 export async function firstWorkspace(
   catalog: Catalog,

@@ -58,12 +58,18 @@ export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
 
 type Manual = "man" | "completion bash" | "completion zsh" | "completion fish";
 
-/** Returns the output of a command, by its words after `pixelmill`. Runs each command once. */
+/**
+ * Returns the output of a command of pixelmill. `words` follow `pixelmill`, as in `completion
+ * bash`. Runs each command once.
+ */
 const manual = remembered(4, (words: string) =>
   output([process.execPath, join(ROOT, "src/main.ts"), ...words.split(" ")]),
 );
 
-/** Compresses data with gzip. The gzip header contains neither a file name nor a time. */
+/**
+ * Compresses data with gzip. The header contains neither a file name nor a time, so that equal data
+ * gives equal bytes.
+ */
 export const compressed = (
   content: string | Uint8Array<ArrayBuffer>,
   level: 6 | 9 = 6,

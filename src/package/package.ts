@@ -47,7 +47,10 @@ function chosen<T extends string>(name: string, given: string[], known: readonly
   throw new Error(`Expected --${name} to be one of ${known.join(", ")}, got ${wrong}`);
 }
 
-/** Names of the files in SHA256SUMS, without an image's blobs, whose names are their hashes. */
+/**
+ * Names of the files that SHA256SUMS lists. The blobs of an image are not listed, because their
+ * names are their hashes.
+ */
 const written: string[] = [];
 
 function write(name: string, content: PackedFile["content"]): void {
@@ -76,8 +79,8 @@ const makers: Record<Kind, (product: Product) => Promise<void>> = {
 };
 
 /**
- * Builds the executable for a processor. Its file name is the same for every processor, because the
- * build writes the file name into the executable.
+ * Builds the executable for a processor. The file has the same name for every processor, because
+ * the build writes the file name into the executable.
  */
 function executable(architecture: Architecture): Uint8Array<ArrayBuffer> {
   using stage = temporaryDirectory(join(tmpdir(), "pixelmill-package-"));

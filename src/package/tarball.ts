@@ -5,7 +5,8 @@ import { compressed, licence, manualFiles, settingsFile, unitFiles } from "./con
 import { type PackedFile, type Product, textFile } from "./product.ts";
 
 /**
- * Makes the archive (tar.gz) for machines that take no Debian package. All files are in one folder.
+ * Makes the archive (tar.gz) for machines that cannot install a Debian package. All files are in
+ * one folder.
  */
 export async function tarball(product: Product): Promise<Uint8Array<ArrayBuffer>> {
   const { version, architecture, time, executable } = product;

@@ -21,7 +21,7 @@ const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
  */
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
-/** Largest numbers of events and bytes that a lane may hold. */
+/** Largest numbers of events and bytes that a lane may hold, if it gathers no large deliveries. */
 const bounds = {
   /** Largest number of events that were read and have no final outcome yet. */
   unsettledEvents: LANE_IN_FLIGHT_EVENTS_MAX,

@@ -36,8 +36,8 @@ export interface Address {
 export interface HandedSocket {
   plane: Plane;
   /**
-   * Address of the plane in the settings of the running server. If its port is 0, the system has
-   * chosen a port, which is `port`.
+   * Address of the plane in the settings of the running server. If its port is 0, `port` is the
+   * port that the system has chosen.
    */
   setting: Address;
   port: number;

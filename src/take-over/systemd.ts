@@ -8,9 +8,9 @@ import { connectUnix, sendOn } from "./unix-socket.ts";
 const FIRST_FD = 3;
 /**
  * Returns the listening sockets that systemd has opened for this process (sd_listen_fds(3)), by
- * plane. systemd describes the sockets in variables of `environment`, and the name of each socket
- * is that of its plane. The result is empty when systemd has passed no socket. Throws `StartError`
- * for a socket that this server cannot use.
+ * plane. Variables in `environment` tell their number and names; each must have the name of its
+ * plane. Returns an empty object when systemd has passed no socket. Throws `StartError` for a
+ * socket that this server cannot use.
  */
 export function activatedSockets(environment: Record<string, string | undefined>): PlaneSockets {
   const { LISTEN_FDS = "", LISTEN_PID, LISTEN_FDNAMES = "" } = environment;

@@ -16,7 +16,8 @@ import { connectUnix, receiveOn, sendOn } from "./unix-socket.ts";
 
 const POLL_MS = 5;
 /**
- * Longest time in milliseconds that a new server waits until the running server sends its sockets.
+ * Maximum milliseconds that a new server waits for the sockets of the running server before it
+ * gives up.
  */
 export const TAKE_OVER_ANSWER_MS_MAX = 10_000;
 
@@ -25,20 +26,22 @@ export interface TakeOverOptions {
   path: string;
   version: string;
   /**
-   * Addresses by plane in the settings of this server. If this server takes sockets over, it keeps
-   * those whose address is the same in the settings of the running server.
+   * Addresses in the settings of this server, by plane. This server keeps only those received
+   * sockets that have the same address in the settings of the running server.
    */
   settings: Partial<Record<Plane, Address>>;
 }
 
-/** Listening sockets that were taken over from a running server. */
+/**
+ * Result of `takeOver`: received listening sockets, and functions to communicate with their server.
+ */
 export type TakeOver = NonNullable<Awaited<ReturnType<typeof takeOver>>>;
 
 /**
  * Takes the listening sockets over from the server that runs on the same data directory. Resolves
  * with undefined when no server runs there. Throws `StartError` when the running server does not
- * hand its sockets over. Until `serving` is called, the running server continues if this process
- * ends.
+ * hand its sockets over. If this process ends before it calls `serving`, the running server
+ * continues.
  */
 export async function takeOver(options: TakeOverOptions) {
   const channel = openChannel(options.path);

@@ -14,8 +14,9 @@ const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 const MSG_CMSG_CLOEXEC = 0x40000000;
 /**
- * Size in bytes of `struct msghdr` on 64-bit Linux. The next four constants are an offset in it,
- * and the sizes of other structures of the C library and of a file descriptor.
+ * Size in bytes of `struct msghdr` on 64-bit Linux. `CONTROL_BYTES_AT` is the offset of the control
+ * data's length in it. The next three constants are the sizes of `struct iovec`, `struct cmsghdr`
+ * and a file descriptor.
  */
 const MSGHDR_BYTES = 56;
 const CONTROL_BYTES_AT = 40;
@@ -112,9 +113,9 @@ export function peerUser(fd: number): number | undefined {
 }
 
 /**
- * Makes a `struct msghdr` of the C library for bytes and control data. The structure has only the
- * address of the control data, which does not keep memory alive, so the control data is in the same
- * buffer as the structure.
+ * Makes a `struct msghdr` of the C library for bytes and control data. The structure refers to the
+ * control data only by its address, which does not keep memory alive. Therefore both are in the
+ * same buffer.
  */
 function messageHeader(bytes: Buffer, controlBytes: number) {
   const memory = Buffer.alloc(MSGHDR_BYTES + IOVEC_BYTES + controlBytes);

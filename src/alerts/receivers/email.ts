@@ -11,7 +11,10 @@ import type { AlertMessage } from "./message.ts";
 export interface MailServer {
   host: string;
   port: number;
-  /** How the connection is encrypted: from its beginning (`implicit`), after STARTTLS, or not. */
+  /**
+   * How the connection is encrypted: with TLS from its beginning (`implicit`), with TLS after
+   * STARTTLS, or not at all.
+   */
   tls: "implicit" | "starttls" | "none";
   user?: string;
   password?: string;
@@ -127,9 +130,9 @@ async function withTransport(
 }
 
 /**
- * Returns a sentence about why a mail failed: because of a timeout, if `late` is aborted. It
- * contains neither the server's own text nor its address, because the members of every workspace
- * with an email receiver can read it.
+ * Returns a sentence that says why a mail could not be sent. If `late` is aborted, the reason is a
+ * timeout. The sentence contains neither the mail server's own text nor its address, because
+ * members of every workspace with an email receiver can read it.
  */
 function mailReason(error: unknown, late: AbortSignal): string {
   const { code, originalCode, command, response, responseCode, message } = error as MailError;
@@ -144,8 +147,8 @@ function mailReason(error: unknown, late: AbortSignal): string {
 }
 
 /**
- * Error of the mail library. `code` is a code of the library's own. `originalCode` is the operating
- * system's error code, if the error has one.
+ * Error that the mail library throws. `code` is the library's error code. `originalCode` is the
+ * operating system's error code, if there is one.
  */
 type MailError = Error & {
   code?: string;

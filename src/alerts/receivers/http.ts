@@ -66,7 +66,7 @@ function slackBody({ phase, title, text, url }: AlertMessage) {
   };
 }
 
-/** Escapes a text for Slack, so that a name such as `<!channel>` has no effect. */
+/** Escapes a text for Slack, so that Slack shows a name such as `<!channel>` as text. */
 function slackText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

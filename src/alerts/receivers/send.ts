@@ -5,9 +5,14 @@ import { sendByHttp } from "./http.ts";
 import type { AlertMessage } from "./message.ts";
 
 interface SenderParts {
-  /** Opens connections to receivers, whose addresses users enter. */
+  /**
+   * Opens connections to receivers, only to addresses in `egress.allow`, because users enter them.
+   */
   egress: Egress;
-  /** Opens connections to the mail server, whose address the operator sets. */
+  /**
+   * Opens connections to the mail server. All addresses are allowed, because the operator sets
+   * them.
+   */
   mailEgress: Egress;
   /** Returns the mail server that the operator has set; undefined when there is none. */
   mailServer(): MailServer | undefined;

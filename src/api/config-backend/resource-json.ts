@@ -11,14 +11,14 @@ import { isoTime } from "../schema/common.ts";
 /** This file writes sources and destinations as the JSON that rudder-server reads. */
 
 /**
- * A destination to which rudder-server delivers, and the other items from which the destination's
- * JSON is written. `definition` is RudderStack's description of the destination's type.
+ * A destination to which rudder-server delivers, and the data from which its JSON and that of its
+ * connections is made. `definition` is RudderStack's description of the destination's type.
  */
 export interface RoutedDestination {
   destination: Destination;
   definition: DestinationDefinition;
   connections: readonly Connection[];
-  /** The published transformation of the destination's events. Undefined when there is none. */
+  /** Published transformation that is connected to the destination. Undefined if there is none. */
   link: PublishedLink | undefined;
 }
 
@@ -57,8 +57,8 @@ export function destinationJson(
 }
 
 /**
- * Returns the JSON of a transformation. rudder-server selects a transformer by the transformation's
- * language.
+ * Returns the JSON of a transformation. It contains the transformation's language, by which
+ * rudder-server selects a transformer.
  */
 function linkJson({ id, versionId, language }: PublishedLink): object {
   return { id, versionId, language: dataPlaneLanguage(language), config: {} };

@@ -30,9 +30,9 @@ export interface SourcePiece {
 const never = new AbortController().signal;
 
 /**
- * JSON of a workspace's sources, with the destinations to which rudder-server delivers. Caches the
- * JSON of each source until the source, its connections, or one of its destinations or their
- * transformations change.
+ * Makes the JSON of a workspace's sources, each with its destinations to which rudder-server
+ * delivers. Caches the JSON of a source until a read finds that the source, its connections, or one
+ * of its destinations or their transformations have changed.
  */
 export class RoutedResources {
   #sources: ReadonlyMap<string, Source> = new Map();

@@ -9,15 +9,18 @@ import {
 
 /**
  * Assumed maximum difference in milliseconds between the clocks of two nodes. `updatedAfter` in a
- * request may be a time of another node's clock, so a workspace counts as changed even if its last
- * change is up to this much older than `updatedAfter`.
+ * request may come from another node's clock. Therefore, a workspace also counts as changed if its
+ * last change is up to this much older than `updatedAfter`.
  */
 const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 
 /** Holds the configuration of each workspace, which rudder-servers request. */
 export class WorkspaceConfigs {
   readonly #configs = new Map<string, WorkspaceConfig>();
-  /** The last result of `ofAll`, which `ofAll` returns again while nothing has changed. */
+  /**
+   * Last result of `ofAll`. `ofAll` returns the same object again while the configurations have not
+   * changed.
+   */
   #several: ConfigBody | undefined;
 
   constructor(private readonly parts: RoutedResourcesParts) {}
@@ -59,11 +62,14 @@ export class WorkspaceConfigs {
 export class WorkspaceConfig {
   readonly #resources: RoutedResources;
   /**
-   * Values of the counters of catalog changes at the last read of the catalog. Undefined before the
-   * first read and after a failed read.
+   * Values of the catalog's change counters at the last read. If the present values differ, the
+   * catalog is read again. Undefined before the first read and after a failed read.
    */
   #readAt: { topology: number; programs: number } | undefined;
-  /** JSON of the parts of the configuration that belong to no source, but to the workspace. */
+  /**
+   * JSON of the parts of the configuration that belong to the workspace as a whole: its libraries
+   * and its credentials.
+   */
   #workspaceParts = { libraries: "", credentials: "" };
   #body: ConfigBody | undefined;
   #reading: Promise<void> | undefined;
@@ -171,8 +177,9 @@ export class ConfigBody {
   ) {}
 
   /**
-   * Returns the body compressed with gzip. Returns undefined until that is ready: another thread
-   * compresses the body after its second request, because most bodies are sent only once.
+   * Returns the body compressed with gzip, or undefined while the compressed body is not ready.
+   * Another thread compresses the body after its second request, because most bodies are requested
+   * only once.
    */
   compressed(): Blob | undefined {
     this.#requests += 1;

@@ -122,8 +122,8 @@ const openRouteErrors: Record<string, number[]> = {
 const hasAnswerBody = ({ status }: Route) => status !== 204 && status !== 303;
 
 /**
- * Returns the description of a route's response with status 503. It says whether the client can
- * repeat the request, or whether the request may have taken effect.
+ * Returns the description of a route's 503 response, for the OpenAPI document. It says whether the
+ * client can repeat the request, or whether the failed request may still take effect.
  */
 function unavailable({ method, status, needs, isLong }: Route): string {
   const why = isLong ? "Not possible at the moment" : "Not possible at the moment, or not in time";
@@ -137,7 +137,10 @@ function unavailable({ method, status, needs, isLong }: Route): string {
     : `${why}. The request may still take effect; read the state before you repeat it`;
 }
 
-/** Whether a route's path or query contains the id of an item, so that the route may answer 404. */
+/**
+ * Whether a request to the route names an item by an id in its path or query. The route may then
+ * answer 404.
+ */
 function namesThing({ path, query }: Route): boolean {
   const { id, versionId } = query.properties;
   return (id ?? versionId) !== undefined || path.includes("{") || path === "/v2/workspace";
@@ -244,7 +247,9 @@ function queryParameters(route: Route, refer: Refer) {
   }));
 }
 
-/** Function that calls `toReference` with the schemas of the document. */
+/**
+ * Function that calls `toReference` with the named schemas of one document as the second argument.
+ */
 type Refer = (value: unknown) => unknown;
 
 /**
@@ -276,7 +281,10 @@ function tagOf({ path }: Route): string {
   return first === "v2" ? second : first;
 }
 
-/** Whether a route's body may have `expected`: how many items the request should change. */
+/**
+ * Whether the route's body has the field `expected`: the number of items that the client expects
+ * the request to change. The route then may answer 412.
+ */
 function hasExpectation({ body }: Route): boolean {
   return body?.properties !== undefined && "expected" in body.properties;
 }

@@ -4,8 +4,8 @@ const object = { type: "object" };
 const list = { type: "array", items: object };
 
 /**
- * Default address of the listener for rudder-server. The code that writes the document does not
- * know the address that the settings give this listener.
+ * Address of the listener for rudder-server in the OpenAPI document. It is the default address,
+ * because the code that writes the document does not know the settings of the server.
  */
 const servers = [{ url: "http://127.0.0.1:9090", description: "Listener for rudder-server" }];
 const about =

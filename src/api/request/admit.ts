@@ -44,8 +44,9 @@ export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest):
 }
 
 /**
- * Checks the token of an admitted request again, now in a newer state of the catalog. Returns the
- * caller. Throws if the token is refused (and counts it for the audit log) or lacks a permission.
+ * Authenticates an admitted request again, with a newer state of the catalog, and returns the
+ * caller. If the token is refused, counts the request for the audit log and throws. Also throws if
+ * the token lacks a permission that the route needs.
  */
 export function readmit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const principal = authenticateNoted(route, deps, incoming);

@@ -59,9 +59,9 @@ export function sentToken(headers: Headers): string | undefined {
 }
 
 /**
- * Returns the token in an Authorization header; undefined if there is none. With the scheme Basic,
- * the token is the password or, if that is empty, the user name: older RudderStack clients send it
- * as password, rudder-server sends it as user name.
+ * Returns the token in an Authorization header, or undefined if there is none. With the scheme
+ * Basic, the token is the password, which older RudderStack clients send. If the password is empty,
+ * the token is the user name, which rudder-server sends.
  */
 function secretOf(header: string): string | undefined {
   const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];

@@ -21,9 +21,9 @@ interface BodyOptions {
   /** Called with the number of bytes read, after the whole body was read or reading it failed. */
   onRead?(bytes: number): void;
   /**
-   * Called once, if the body is longer than `BODY_BYTES_PER_REQUEST`. The server reads the rest of
-   * the body after the promise has resolved, and again takes at most `secondsMax` for it. `signal`
-   * aborts if the promise has not resolved when the first `secondsMax` are over.
+   * Called once if the body is longer than `BODY_BYTES_PER_REQUEST`. The server reads the rest of
+   * the body when the promise has resolved, and the time limit `secondsMax` then starts again.
+   * `signal` aborts if the promise is still pending at the end of the first `secondsMax`.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }
@@ -118,7 +118,8 @@ export function parseForm(bytes: Uint8Array): Record<string, string> {
 
 /**
  * Parses the bytes of a body as JSON. An empty body counts as `{}`. If `keepsDigits` is true, large
- * integers are as `parseToShow` returns them. Otherwise, throws if an integer would be rounded.
+ * integers have the form in which `parseToShow` returns them. If it is false, throws if the body
+ * has an integer that a number would round.
  */
 export function parseJson(bytes: Buffer, keepsDigits = false): unknown {
   if (bytes.length === 0) return {};

@@ -18,9 +18,9 @@ export function controlPlaneHosts(config: Config): string[] {
 }
 
 /**
- * Throws for a request that a page of another origin sends with the user's credentials (CSRF).
- * Browsers add cookies and Basic credentials to the requests of any page. A Bearer token is added
- * only by the console's own page, which knows it.
+ * Throws for a request that a page of another origin makes the browser send with the user's
+ * credentials (CSRF). Browsers add cookies and Basic credentials even to requests of such pages.
+ * They never add a Bearer token: only the console's own page knows the token and sends it.
  */
 export function refuseCrossSite(
   { method, key, needs }: Pick<Route, "method" | "key" | "needs">,
@@ -86,9 +86,9 @@ function isAllowedHost(name: string, hosts: readonly string[]): boolean {
 }
 
 /**
- * Whether an origin is the control plane's own: its host name and port are those of the request's
- * Host header, or are in `hosts`, because a proxy may change the Host header. An origin without a
- * port has the default port of its scheme.
+ * Whether an origin is the control plane's own. Its host name and port must be those of the
+ * request's Host header or be listed in `hosts`, because a proxy may change the Host header. An
+ * origin without a port has the default port of its scheme.
  */
 function isSameOrigin(origin: string, headers: Headers, hosts: readonly string[]): boolean {
   const [, scheme, host] = /^(https?):\/\/([^/]+)$/i.exec(origin.toLowerCase()) ?? [];

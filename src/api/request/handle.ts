@@ -119,8 +119,9 @@ function toResponse(route: Route, answer: unknown): Response {
 interface AdmittedRequest {
   principal: Principal;
   /**
-   * Present if the token is checked again within the change that the request makes. Until then,
-   * this view of the catalog may lack recent changes.
+   * Present if the handler may run on a state of the catalog that lacks recent changes. The token
+   * is then checked again within the change that the request makes. Undefined for all other
+   * requests.
    */
   view: UnprovenView | undefined;
   deadline: RequestDeadline;
@@ -187,8 +188,9 @@ async function handlePreconditioned(
 
 /**
  * Reads, parses and validates a request's body. Throws if the body exceeds the maximum size of the
- * route. A long body waits for its turn to be read, and counts against the rate of its workspace. A
- * large body also waits for its turn to be parsed.
+ * route. Every `BODY_BYTES_PER_REQUEST` of the body count against the rate of the workspace. A
+ * longer body waits for its turn to be read. A body above `SMALL_BODY_BYTES_MAX` also waits for its
+ * turn to be parsed.
  */
 async function readValidBody(
   route: Route,
@@ -235,11 +237,11 @@ export function bodyBytesMax({ hasLargeBody = false }: Pick<Route, "hasLargeBody
 }
 
 /**
- * Throws if the token has no permission of `needsOneOf`, or lacks a permission of an entry of
- * `alsoNeeds` whose condition holds for this query and body.
+ * Throws unless the token has at least one permission of `needsOneOf` (if present), and all
+ * permissions of each entry of `alsoNeeds` whose condition holds for this query and body.
  *
- * If `alsoNeeds` has entries and `needs` is empty, also throws unless the token has all permissions
- * of at least one entry, whether or not the entry's condition holds.
+ * If `needs` is empty and `alsoNeeds` is not, the token must also have all permissions of at least
+ * one entry of `alsoNeeds`, whether or not the entry's condition holds.
  */
 function permitConditional(
   { needs, needsOneOf, alsoNeeds = [] }: Route,
@@ -257,9 +259,9 @@ function permitConditional(
 }
 
 /**
- * Runs a step of an answer without the connection's idle timeout, which is for slow clients: in
- * this step, the client waits for the server. Afterwards sets the timeout again, except for an
- * event stream, which has no end.
+ * Runs `handle` without the connection's idle timeout. The timeout is for slow clients, but while
+ * `handle` runs, the client waits for the server. Afterwards sets the timeout again, except for an
+ * event stream, which lasts until the client or the server ends it.
  */
 async function withoutIdleTimeout<T>(
   { media }: Route,

@@ -11,8 +11,8 @@ const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
 
 /**
- * Entry for an array in the list `open` of arrays and objects that are not closed yet. The entry
- * for an object is its number of keys.
+ * Entry for an array in `open`, the list of arrays and objects that are not closed yet. The entry
+ * for an object is its number of keys so far.
  */
 const ARRAY = -1;
 
@@ -40,10 +40,10 @@ export function expectJsonShape(text: string): void {
 }
 
 /**
- * Counts the nested levels of a JSON text, the keys of its largest object, and all its parts (keys,
- * objects and arrays), without parsing it. Parsing and validating a text costs time and memory for
- * each of them: a body of 4 MiB may have two million levels, 350,000 keys or 1,400,000 objects.
- * Stops counting after more than `JSON_LEVELS_MAX` levels.
+ * Counts, without parsing a JSON text, its nested levels, the keys of its largest object, and its
+ * parts (keys, objects and arrays). Parsing and validation cost time and memory for each of them,
+ * and a body of 4 MiB may have two million levels, 350,000 keys or 1,400,000 objects. Stops
+ * counting at more than `JSON_LEVELS_MAX` levels.
  */
 export function jsonShape(text: string): { levels: number; keys: number; parts: number } {
   /**

@@ -13,13 +13,14 @@ interface StatePage<State> {
   /** Number of rows on all pages. */
   total: number;
   /**
-   * States of the items that were measured because they match the search text, before the request's
-   * filter and order apply. Undefined for a list by name, which measures only the items of the
-   * page.
+   * States that were requested from the nodes for the items that match the search text, before the
+   * request's filter and order were applied. Undefined for a list by name, which requests only the
+   * states of the page.
    */
   measured?: readonly State[];
   /**
-   * Ids, each once, of the nodes that did not answer about a row or about a state in `measured`.
+   * Ids of the nodes that did not answer when the states of `rows` or `measured` were requested.
+   * Each id is listed once.
    */
   missingNodes: string[];
 }
@@ -30,8 +31,8 @@ interface StateListQuery extends ListQuery {
 }
 
 /**
- * States of items. They lack what the nodes `missingNodes` know, because these nodes did not
- * answer.
+ * States of items, merged from the nodes that answered. The nodes in `missingNodes` did not answer,
+ * so the states lack what only these nodes know.
  */
 interface Measured<State> {
   states: readonly State[];
@@ -42,28 +43,27 @@ interface StateList<Item, State> extends Slicing {
   /** All stored items of the workspace, such as its destinations. */
   items: Iterable<Item>;
   /**
-   * Resolves with the states of all items, if the server computes them once for several requests of
-   * the workspace. Otherwise resolves with undefined.
+   * Resolves with the states of all items, if several requests of the workspace share them.
+   * Otherwise resolves with undefined, and `measure` is used.
    */
   all(): Promise<Measured<State> | undefined>;
   /** Asks the nodes for the states of `items`. Returns the states in the order of the items. */
   measure(items: readonly Item[]): Promise<Measured<State>>;
-  /**
-   * Returns the states in the order that the request asks for, and only those that pass its filter.
-   */
+  /** Applies the request's filter and order: returns the states that pass the filter, sorted. */
   arrange(measured: readonly State[]): State[];
   /** Whether the request asks for items in certain states only, such as failing ones. */
   isFiltered?: boolean;
 }
 
 /**
- * Returns a page of the states of the items that match the search text `query.text`. Measures (asks
- * the nodes for) as few states as possible.
+ * Returns one page of the states of the items that match the search text `query.text`. To measure
+ * an item is to request its state from the nodes, so as few items as possible are measured.
  *
- * A list by name measures only the items of the page. A list that is sorted or filtered by state
- * uses the states from `all`. If `all` resolves with undefined, the list measures only the first
- * `STATUS_ITEMS_MAX` matches. A list with a filter then leaves out further matches. A list without
- * a filter shows them after the measured ones, and measures them only if they are on the page.
+ * - A list by name measures only the items of the page.
+ * - A list that is sorted or filtered by state uses the states from `all`.
+ * - If `all` resolves with undefined, such a list measures the first `STATUS_ITEMS_MAX` matches.
+ *   With a filter, it leaves out the other matches. Without a filter, the other matches follow, and
+ *   only those on the page are measured.
  */
 export async function measuredPage<Item extends SearchedItem, State extends SearchedItem>(
   query: StateListQuery,

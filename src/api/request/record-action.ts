@@ -16,10 +16,9 @@ interface HandledRequest {
 }
 
 /**
- * Runs a route's handler so that audit entries name the caller of the request. If the handler
- * changes the catalog, the catalog itself stores an entry with each change. For other actions, such
- * as starting a replay, this function stores an entry before it runs the handler, so that no action
- * lacks an entry.
+ * Runs a route's handler, and makes audit entries name the caller of the request. For a change of
+ * the catalog, the catalog stores the entry. For another action, such as starting a replay, this
+ * function stores the entry before it runs the handler, so that every action has an entry.
  */
 export async function runRecorded<T>(
   request: HandledRequest,

@@ -6,28 +6,29 @@ const PAUSE_MS_MIN = 1_000;
 /** Milliseconds between two checks of how late this process runs its timers. */
 const LOOK_MS = 500;
 /**
- * Milliseconds by which a pause of this process extends a request's time. In this time, the process
- * reads the responses of other servers that arrived during the pause.
+ * Milliseconds by which a request's time is extended, once, after a pause of this process. In this
+ * time, the process reads the responses of other servers that arrived during the pause.
  */
 const READ_MS = 250;
 /**
- * Number of times that a late event loop can delay one answer: before it reads the request, before
- * it runs the timer of the deadline, and before it runs the timer of the deadline's extension.
+ * Number of times that a late event loop can delay the answer to a request: before the request is
+ * read, before the timer of the deadline runs, and before the timer of the deadline's extension
+ * runs.
  */
 const DELAYS = 3;
 
 /**
- * Limits the time that all steps of answering one request take together. Time between two calls of
- * `run` does not count, because the client sends its body then.
+ * Limits the total time of the steps that answer one request. Each call of `run` is a step. The
+ * time between two calls does not count, because the client sends its body in that time.
  */
 export class RequestDeadline {
   #usedMs = 0;
   #isExtended = false;
 
   /**
-   * `latenessMs` returns by how much this process has run timers late recently. `DELAYS` times this
-   * value, but at most half of `ms`, is subtracted from `ms`, so that the client waits for at most
-   * `ms` even if timers are late. The value may change during the request.
+   * `latenessMs` returns by how many milliseconds this process has recently run timers late.
+   * `DELAYS` times this value is subtracted from `ms`, but at most half of `ms`. The client thus
+   * waits for at most `ms` even if timers are late. The value may change during the request.
    */
   constructor(
     private readonly ms: number = API_ANSWER_MS_MAX,

@@ -12,9 +12,10 @@ const SIGN_IN = "pixelmill-sign-in";
 const SECURE_PREFIX = "__Host-";
 
 /**
- * Returns the secret in the request's session cookie; undefined without one. Over TLS, accepts only
- * a cookie with the prefix `__Host-`, because another host of the same domain can set one without
- * it. Throws if there are several session cookies: another server has set at least one.
+ * Returns the secret in the request's session cookie, or undefined if there is no such cookie. Over
+ * TLS, accepts only a cookie with the prefix `__Host-`, because another host of the same domain can
+ * set a cookie without this prefix. Throws if there are several session cookies, because another
+ * server must have set one of them.
  */
 export function sessionSecret(headers: Headers): string | undefined {
   const cookies = sessionCookies(headers);
@@ -29,7 +30,7 @@ export function sessionSecret(headers: Headers): string | undefined {
 
 /**
  * Returns the value of the cookie that `signInCookie` sets. Undefined unless the request has
- * exactly one cookie with its name.
+ * exactly one cookie with this cookie's name.
  */
 export function signInCookieValue(headers: Headers): string | undefined {
   const name = nameFor(headers, SIGN_IN);
@@ -94,10 +95,10 @@ function nameFor(headers: Headers, name: string): string {
 }
 
 /**
- * Whether the browser uses TLS, to this server or to a proxy before it. `X-Forwarded-Proto` is
- * believed from any client, because a false value only makes the rules for cookies stricter. In a
- * request without Origin, Sec-Fetch-Site is a sign of TLS, because browsers send it without TLS
- * only to their own machine.
+ * Whether the browser uses TLS, to this server or to a proxy in front of it. Trusts
+ * `X-Forwarded-Proto` from any client, because a false value only makes the rules for cookies
+ * stricter. If the request has no Origin, a header Sec-Fetch-Site means TLS, unless the host is the
+ * browser's own machine: to other hosts, browsers send this header only over TLS.
  */
 function usesTls(headers: Headers): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();

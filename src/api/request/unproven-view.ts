@@ -4,8 +4,8 @@ import type { Route } from "../route.ts";
 import { authenticate, permit } from "./authenticate.ts";
 
 /**
- * Functions that authenticate a request again. They return its caller, or throw if its token is
- * refused.
+ * Functions that authenticate a request again. Each returns the request's caller, or throws if the
+ * request's token is refused.
  */
 interface Judges {
   /**
@@ -21,9 +21,10 @@ interface Judges {
 }
 
 /**
- * Whether a request's token is checked within the change that the request makes, so that this node
- * need not read the catalog's newest changes first. False if the token is not valid in this node's
- * present state of the catalog: a newer change may have made it valid.
+ * Whether a request's token is checked again within the change that the request makes. This node
+ * then need not read the catalog's newest changes before it runs the handler. False if the token is
+ * not valid in this node's present state of the catalog, because a newer change may have made it
+ * valid.
  */
 export function isJudgedInChange(
   { needs, readsInChange = false }: Route,
@@ -40,9 +41,9 @@ export function isJudgedInChange(
 }
 
 /**
- * State of the catalog on this node during one request. Changes of other nodes may be missing. To
- * fetch missing changes from the brokers takes time. This is not needed if the request itself makes
- * a change, because a change succeeds only on the newest state.
+ * Tells during one request whether this node's state of the catalog is proven to have all changes,
+ * those of other nodes included. To fetch missing changes from the brokers takes time. A request
+ * that makes a change does not need them, because a change succeeds only on the newest state.
  */
 export class UnprovenView {
   #isProven = false;
@@ -62,9 +63,9 @@ export class UnprovenView {
 
   /**
    * Calls `handle` with `caller`, and returns the result. `handle` makes one change, which takes
-   * effect only if `judge` still returns the same caller in the change's transaction. Otherwise,
-   * and if `handle` made no change, reads the newest state and calls `handle` again, with the
-   * caller that `readmit` returns.
+   * effect only if `judge`, called in the change's transaction, returns the same caller. If `judge`
+   * does not, or `handle` ended without a change, waits for the newest state and calls `handle`
+   * again, with the caller that `readmit` returns.
    */
   async change<T>(
     caller: Principal,
@@ -89,7 +90,10 @@ export class UnprovenView {
   }
 }
 
-/** Returns an error if `judge` throws or returns another caller. Otherwise returns undefined. */
+/**
+ * Returns an error if `judge` throws or returns another caller than `caller`. Otherwise returns
+ * undefined.
+ */
 function differenceOf(caller: Principal, judge: () => Principal): unknown {
   try {
     const isSame = Bun.deepEquals(judge(), caller);

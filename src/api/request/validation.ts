@@ -56,8 +56,8 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 
 /**
  * Yields the errors of a validation. If an array or object fits no type of a union, yields its
- * errors against the first type of the union that has the same kind (array or object), because they
- * say which part of the value is wrong.
+ * errors against the union's first type of the same kind (array or object) instead of the error
+ * about the union. These errors say which part of the value is wrong.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
@@ -158,8 +158,8 @@ function convertParam(schema: TSchema, text: string): unknown {
 
 /**
  * Converts an error of the validation library into a path and a message for the caller. `at` is `?`
- * if the value is a query, whose paths begin with `?`; for a body it is empty. The path never has a
- * key that the caller chose: objects that accept any key are not validated inside.
+ * for a query, so that the path begins with `?`, and empty for a body. The path never contains a
+ * key that the caller chose, because validation does not look into objects that accept any key.
  */
 function toDetail(error: ValueError, at: string): Detail {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
@@ -212,13 +212,13 @@ const choicesOf = ({ anyOf = [] }: TSchema): string[] =>
   anyOf.map((it: TSchema) => it.const).filter((it: unknown) => typeof it === "string");
 
 /**
- * Maximum number of characters of an unknown key for which the error suggests a known key. The
- * error does not contain a longer key.
+ * Maximum length of an unknown key for which the error suggests a similar known key. An error about
+ * a longer key contains neither a suggestion nor the key.
  */
 const LIKE_KEY_CHARS_MAX = 100;
 /**
- * Maximum number of an object's known keys that an error about an unknown key lists. With more, it
- * lists none.
+ * Maximum number of known keys of an object that an error about an unknown key lists. If the object
+ * has more known keys, the error lists none.
  */
 const LISTED_KEYS_MAX = 8;
 

@@ -24,7 +24,8 @@ export class PreconditionFailed extends ApiError {
   constructor(
     message: string,
     /**
-     * Further fields of the response: the current state, and the earlier state that If-Match named.
+     * Fields that the response has in addition to the message: the current state, and as `base` the
+     * earlier state whose tag is in If-Match.
      */
     readonly states: { current?: unknown; base?: unknown },
     /** The current state with its entity tag. Undefined when the resource does not exist. */

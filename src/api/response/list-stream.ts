@@ -7,8 +7,8 @@ import { responseHeaders } from "./errors.ts";
  */
 export const LIST_TURN_MS = 5;
 /**
- * Maximum length of a part of a list, in UTF-16 code units. The server writes the next part when
- * the client has read this one.
+ * Length of a part of a list, in UTF-16 code units, at which the part ends. The server writes the
+ * next part when the client has read this one.
  */
 export const LIST_CHUNK_CHARS = 256 << 10;
 
@@ -19,11 +19,12 @@ interface Part {
 }
 
 /**
- * Responds with a list of any length: `{[key]: [item…], …rest}`. Writes it in parts, as fast as the
- * client reads, and one part at a time in the whole server, so that lists do not delay other
- * requests. A list of one part is sent as an ordinary response. For a longer list, throws
- * `TooManyRequests` if the workspace is reading too many long lists already. `items` may yield
- * undefined, which is not written, so that a part can end during a long search for the next item.
+ * Responds with a list of any length: `{[key]: [item…], …rest}`. A list shorter than
+ * `LIST_CHUNK_CHARS` is sent as an ordinary response. A longer list is written in parts, as fast as
+ * the client reads. The whole server writes one part at a time, so that lists do not delay other
+ * requests. Throws `TooManyRequests` for a longer list if the workspace is reading too many long
+ * lists already. `items` may yield undefined, which is not written, so that a part can end during a
+ * long search for the next item.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },

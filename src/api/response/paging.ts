@@ -3,9 +3,10 @@ import type { CatalogPage } from "../../catalog/model.ts";
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 
 /**
- * Returns the `paging` object of a list: the number of all items, and the address of the next page.
- * The address begins with `path` and repeats `filter`, the other query parameters. `path` is the
- * list's path, without `/v2` for clients that append the address to a URL that ends with `/v2`.
+ * Returns the `paging` object of a list: the number of all items, and the address of the next page,
+ * if there is one. The address consists of the list's `path` and the request's other query
+ * parameters (`filter`). Some clients append the address to a URL that ends with `/v2`; for them,
+ * `path` must not begin with `/v2`.
  */
 export function pagingOf(
   path: string,

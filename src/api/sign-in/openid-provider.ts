@@ -20,7 +20,8 @@ export interface OpenIdSettings {
   /** Name of the claim that lists the groups to which the account belongs. */
   groupsClaim: string;
   /**
-   * Role that each group of the provider gives to its accounts. All accounts are in the group `*`.
+   * Roles that the provider's groups give to the accounts in them. The group `*` contains all
+   * accounts.
    */
   roles: readonly { group: string; role: WorkspaceRole }[];
   /** URL of the console, to which the provider sends browsers back after a sign-in. */

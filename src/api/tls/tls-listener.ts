@@ -9,15 +9,18 @@ import type { TlsKeys } from "../../settings/files/tls-files.ts";
 
 /**
  * TLS side of the control plane. Without TLS, clients connect to the HTTP server directly. With
- * TLS, the HTTP server listens on the loopback address. A relay then accepts the clients'
- * connections, decrypts the data and passes them on to the HTTP server.
+ * TLS, a relay accepts the clients' connections and passes the decrypted data on to the HTTP
+ * server, which then listens only on the loopback address.
  */
 export class TlsListener {
   #relay: TlsRelay | undefined;
 
   constructor(private readonly onFailedHandshake: () => void) {}
 
-  /** Passes TLS connections from `socket` on to the HTTP server at `serverPort` of loopback. */
+  /**
+   * Accepts TLS connections from `socket`, and passes their decrypted data on to the HTTP server at
+   * `serverPort` of the loopback address.
+   */
   start(socket: ListeningSocket, serverPort: number, tls: TlsKeys): void {
     const { onFailedHandshake } = this;
     this.#relay = relayTls({ socket, serverPort, tls, onFailedHandshake });
@@ -28,9 +31,9 @@ export class TlsListener {
   }
 
   /**
-   * Returns the address of the client that sent a request. Undefined if the control plane uses TLS
-   * and the request did not come from the relay: another process of this machine sent it directly
-   * to the HTTP server. The caller must refuse it.
+   * Returns the address of the client that sent a request. Returns undefined if the control plane
+   * uses TLS but the request did not come through the relay: another process of this machine sent
+   * it to the HTTP server directly. The caller must refuse such a request.
    */
   peerOf(request: Request, server: Server<unknown> | null): string | undefined {
     const peer = server?.requestIP(request);
@@ -82,8 +85,9 @@ export function listenOn(
 }
 
 /**
- * Makes the app accept connections without TLS. Bun cannot take over a listening socket. If one is
- * `given`, the app listens at a free port, and the given socket then replaces the app's own.
+ * Makes the app accept connections without TLS. Bun cannot accept connections from a listening
+ * socket that it did not open. If a socket is `given`, the app therefore listens at a free port
+ * first. The given socket then replaces the socket that Bun opened for this port.
  */
 function listenPlain(
   app: Elysia,

@@ -4,8 +4,8 @@ import { StartError } from "../../errors.ts";
 export interface BackupUrl {
   bucket: string;
   /**
-   * Key of the backup. If the key is empty or ends with a slash, the newest backup with this prefix
-   * is meant.
+   * Key of the backup. A key that is empty or ends with a slash is a prefix, and stands for the
+   * newest backup with this prefix.
    */
   key: string;
 }
@@ -13,7 +13,10 @@ export interface BackupUrl {
 const SCHEME = "s3://";
 const URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9_.=/-]{0,1024}))?$/;
 
-/** Returns the backup that an argument of a command names; undefined when it names a file. */
+/**
+ * Returns the bucket and the key if a command's argument is an `s3://` URL. Undefined if the
+ * argument is the path of a file.
+ */
 export function backupUrlOf(argument: string): BackupUrl | undefined {
   if (!argument.startsWith(SCHEME)) return undefined;
   const [, bucket, key = ""] = URL.exec(argument) ?? [];

@@ -5,7 +5,7 @@ import { readSmallFile } from "../../settings/files/small-file.ts";
 import type { Config, Key } from "../../settings/keys.ts";
 import { BACKUP_REQUEST_MS_MAX, TLS_FILE_BYTES_MAX } from "../../settings/limits.ts";
 
-/** Name of the setting that determines each key of the S3 config. */
+/** Name of the setting from which each field of the S3 config comes, by field. */
 const settingOf: Record<string, Key> = {
   bucket: "backup.s3.bucket",
   endpoint: "backup.s3.endpoint",
@@ -16,8 +16,8 @@ const settingOf: Record<string, Key> = {
 };
 
 /**
- * Returns the S3 config for backups in `bucket`, which need not be the one in the settings. Throws
- * a `StartError` with the setting's name if a setting is missing or invalid.
+ * Returns the S3 config for backups in `bucket`, which may differ from the bucket in the settings.
+ * Throws a `StartError` that names the setting if a setting is missing or invalid.
  */
 export function bucketConfig(config: Config, bucket: string): S3Config {
   const settings = Object.entries(settingOf).map(([key, name]) => [key, config[name]]);

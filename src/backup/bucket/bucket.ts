@@ -12,10 +12,13 @@ const LIST_BYTES_MAX = 4 << 20;
 const RETRY_MS = 1_000;
 const nothing = new Uint8Array();
 
-/** A request to the store. The message about its failure begins with `Cannot` and `purpose`. */
+/**
+ * A request to the store. If it fails, the error message begins with `Cannot`, followed by
+ * `purpose`.
+ */
 export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
   purpose: string;
-  /** Permission in Amazon S3 without which the store refuses the request. */
+  /** Permission in Amazon S3 that the request needs, for the message about a refused request. */
   permission: string;
   body?: Uint8Array;
 }
@@ -24,7 +27,7 @@ export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
 export type Bucket = ReturnType<typeof openBucket>;
 
 /**
- * Opens the bucket `name` in the store of the settings. The address rules for tenants
+ * Opens the bucket `name` in the S3 store that the settings name. The address rules for tenants
  * (`egress.allow`) do not apply, because the operator chooses the store.
  */
 export function openBucket(config: Config, name: string, signal = new AbortController().signal) {
@@ -75,8 +78,8 @@ export function openBucket(config: Config, name: string, signal = new AbortContr
   }
 
   /**
-   * Returns the items of a list from all of its pages. Throws `StartError` if it has too many
-   * pages.
+   * Requests all pages of a list and returns their items. Throws `StartError` if there are more
+   * than `BACKUP_LIST_PAGES_MAX` pages.
    */
   async function pages<T>(
     request: Pick<BucketRequest, "purpose" | "permission">,

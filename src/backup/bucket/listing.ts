@@ -10,7 +10,10 @@ interface OpenUpload {
   uploadId: string;
 }
 
-/** Items of a listing. `next` has the query parameters that request the next page. */
+/**
+ * Items on one page of a list. `next` has the query parameters for the next page; undefined on the
+ * last page.
+ */
 export interface Page<T> {
   items: T[];
   next: Record<string, string> | undefined;

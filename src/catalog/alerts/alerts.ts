@@ -109,7 +109,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           expectRoom("rules", rules.count(workspaceId), ALERT_RULES_OF_WORKSPACE_MAX);
           return putRule(workspaceId, input);
         },
-        /** Replaces a rule with the result of `change`, which runs in the transaction. */
+        /** Replaces a rule with the result of the function `change`, which gets the stored rule. */
         update: updater(rules, expectReceivers),
         remove(workspaceId: string, id: string) {
           rules.remove(rules.get(workspaceId, id));
@@ -139,7 +139,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           }
           return receiver;
         },
-        /** Replaces a receiver with the result of `change`, which runs in the transaction. */
+        /** Replaces a receiver with the result of `change`, which gets the stored receiver. */
         update: updater(receivers),
         remove(workspaceId: string, id: string) {
           receivers.remove(receivers.get(workspaceId, id));
@@ -180,7 +180,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     ],
     ...openLease(store, tables),
     ...inTransactions(store, {
-      /** Stores the alerts and marks that an evaluation of a workspace's rules has changed. */
+      /** Stores changed alerts and marks of an evaluation; omits new alerts above the limit. */
       record(holder: string, workspaceId: string, { begun, ended, marks }: AlertChange) {
         expectLease(holder);
         for (const id of ended) end(workspaceId, id);
@@ -192,8 +192,8 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
         tables.trim(workspaceId, ALERTS_KEPT_OF_WORKSPACE_MAX);
       },
       /**
-       * Marks notifications as being sent by `holder`, and counts an attempt of each. Resolves with
-       * the keys of these notifications: the ones in `keys` that still wait to be sent.
+       * Records that `holder` begins an attempt to send each notification in `keys` that still
+       * waits to be sent, and counts the attempt. Resolves with the keys of these notifications.
        */
       claim(holder: string, keys: readonly NotificationKey[]) {
         expectLease(holder);
@@ -247,8 +247,8 @@ function openLease(store: CatalogStore, tables: AlertTables) {
 type Input<T extends ChangeableItem> = Omit<T, keyof ChangeableItem>;
 
 /**
- * Returns a function that replaces an item of `table` with the result of `change`. `check` throws
- * for an item that must not be stored.
+ * Returns a function that replaces an item of `table` with the result of its parameter `change`.
+ * `check` gets the new item, and throws if it must not be stored.
  */
 function updater<T extends ChangeableItem>(table: WorkspaceTable<T>, check?: (after: T) => void) {
   return (workspaceId: string, id: string, change: (before: Input<T>) => Input<T>): T => {

@@ -41,8 +41,9 @@ export interface AlertRule extends ChangeableItem {
   kind: AlertKind;
   enabled: boolean;
   /**
-   * Number with which the rule compares its measurement. The condition holds at or above it or, for
-   * the number of nodes and for free disk space, below it. Absent for kinds of rules without one.
+   * Number with which the rule compares its measurement. The condition holds when the measurement
+   * is at least this number; for the number of nodes and for free disk space, when it is below this
+   * number. Absent for kinds of rules without a threshold.
    */
   threshold?: number;
   /** Time in seconds for which the condition must hold before an alert begins. */
@@ -95,13 +96,13 @@ export interface AlertSubject {
 
 export type AlertPhase = "begin" | "end";
 
-/** A message to one receiver that an alert has begun or ended. */
+/** A message that tells one receiver that an alert has begun or ended. */
 export interface AlertNotification {
   receiverId: string;
   phase: AlertPhase;
   /**
-   * State of the notification. `dropped` means that it will not be sent, because the alert has
-   * ended or the receiver is gone.
+   * State of the notification. `dropped` means that it will not be sent: the alert ended before the
+   * first attempt, the receiver was removed or disabled, or the receiver missed the beginning.
    */
   state: "pending" | "sent" | "failed" | "dropped";
   /** Number of attempts to send the notification, including one in progress. */

@@ -1,15 +1,16 @@
 import { ALERT_ATTEMPTS_MAX } from "../../settings/limits.ts";
 import type { AlertNotification, AlertPhase, NotificationResult } from "./model.ts";
 
-/** A notification that waits to be sent. */
+/** Creates a notification that waits to be sent. */
 export function newNotification(receiverId: string, phase: AlertPhase): AlertNotification {
   return { receiverId, phase, state: "pending", attempts: 0 };
 }
 
 /**
- * Returns the notifications of an alert that ends. A notification about the beginning becomes
- * `dropped` if it was never tried, and `sent` if some of its email addresses got it. Each receiver
- * that got it, or may still get it, also gets a notification about the end.
+ * Returns the notifications of an alert that ends. A pending notification about the beginning
+ * becomes `dropped` if no attempt was made, and `sent` if some of the receiver's email addresses
+ * got it. Each receiver whose notification about the beginning is `sent` or still pending also gets
+ * a notification about the end.
  */
 export function notificationsAtEnd(
   notifications: readonly AlertNotification[],

@@ -80,7 +80,10 @@ export type FieldChange = AuditEntry["changes"][number];
 export interface AuditFilter {
   /** Id of the token or member that acted. */
   actor?: string;
-  /** An action, such as `source.update`, or only the type of its item, such as `source`. */
+  /**
+   * An action, such as `source.update`, or only the type of its item, such as `source`, for all
+   * actions on such items.
+   */
   action?: string;
   /**
    * Id of an item that the entry concerns. An entry about a connection also concerns the

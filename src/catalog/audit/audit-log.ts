@@ -31,12 +31,18 @@ export type AuditBounds = typeof AUDIT_BOUNDS;
 type Division = string;
 interface DivisionSize {
   bytes: number;
-  /** Start of the time, in milliseconds since the epoch, of which the group has all entries. */
+  /**
+   * Time, in milliseconds since the epoch, from which the group has all entries. Older entries
+   * may have been deleted.
+   */
   since: number;
 }
 
 type EntryKey = [division: Division, id: string];
-/** Key of the index by item: id of an item, token or member of an entry, then the entry's id. */
+/**
+ * Key of the index by item: the id of an item, token or member that an entry names, then the id of
+ * this entry.
+ */
 type IndexKey = [itemId: string, id: string];
 
 /** Estimated bytes of an entry's key. `INDEX_BYTES` estimates each row of the index by item. */
@@ -53,11 +59,14 @@ const REFUSED = " refused";
 export interface FoundEntries {
   /** Entries, newest first. */
   entries: AuditEntry[];
-  /** Id of the last examined entry, where the next search continues. Absent at the log's end. */
+  /**
+   * Id of the last examined entry, to be passed as `after` to continue the search. Absent at the
+   * log's end.
+   */
   reached?: string;
   /**
-   * Start of the time, in milliseconds since the epoch, of which the log still has all entries that
-   * the search covers. Absent if it never had such entries.
+   * Time, in milliseconds since the epoch, from which the log has all entries that the search
+   * covers; older ones may have been deleted. Absent if the log never had such entries.
    */
   keptSince?: number;
 }
@@ -76,7 +85,10 @@ export class AuditTables {
     this.#bounds = bounds;
   }
 
-  /** Stores an entry. Above a bound, also deletes up to `DELETED_PER_ADDED_MAX` old entries. */
+  /**
+   * Stores an entry. If a bound is then exceeded, also deletes up to `DELETED_PER_ADDED_MAX` old
+   * entries.
+   */
   add(entry: AuditEntry): void {
     const division = divisionOf(entry);
     this.#put(division, entry);
@@ -114,9 +126,9 @@ export class AuditTables {
   }
 
   /**
-   * Finds at most `count` of a workspace's entries that match `filter`, newest first. `after` is
-   * `reached` of an earlier result, where the search continues. With `others`, also finds entries
-   * about refused tokens that belong to no workspace.
+   * Finds at most `count` of a workspace's entries that match `filter`, newest first. To continue a
+   * search, the caller passes `reached` of the previous result as `after`. With `others`, also
+   * finds entries about refused tokens that belong to no workspace.
    */
   find(
     workspaceId: string,
@@ -173,8 +185,8 @@ export class AuditTables {
   }
 
   /**
-   * Deletes one entry if `division` or the whole log exceeds its bounds: the oldest entry of the
-   * group that `#overfull` returns. Returns whether it deleted one.
+   * Deletes the oldest entry of the group that `#overfull` returns. Returns false if there is
+   * nothing to delete, because neither `division` nor the whole log exceeds its bounds.
    */
   #deleteOldest(division: Division, now: number): boolean {
     const overfull = this.#overfull(division, now);
@@ -190,8 +202,9 @@ export class AuditTables {
   }
 
   /**
-   * Returns `division` if it exceeds the bounds of a group. Otherwise, if all groups together
-   * exceed the bound of the total, returns the group with the most bytes.
+   * Returns the group whose oldest entry must be deleted: `division` if it exceeds the bounds of a
+   * group; otherwise, if all groups together exceed the bound of the total, the group with the most
+   * bytes.
    */
   #overfull(division: Division, now: number): Division | undefined {
     const { ageMs, bytes, workspaceBytes, refusalsBytes } = this.#bounds;
@@ -237,8 +250,8 @@ export class AuditTables {
 }
 
 /**
- * Yields the rows whose key is `first` and an id below `before`, newest first. Reads at most
- * `READ_AT_ONCE_MAX` of them at once.
+ * Yields the rows whose key is `first` and an id below `before`, newest first. Reads them in
+ * portions of `READ_AT_ONCE_MAX` rows.
  */
 function* rowsBefore<V>(table: Table<V, EntryKey>, first: string, before: string) {
   const { start: end } = keysBelow(first);

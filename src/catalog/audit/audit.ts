@@ -18,7 +18,10 @@ interface AuditedAction
   parameters: Fields;
 }
 
-/** Count of a minute's requests with refused tokens, from one or several client addresses. */
+/**
+ * Requests with refused tokens within a minute, from one or several client addresses, for one audit
+ * entry.
+ */
 export interface RefusedRequests {
   /** Id of the token's workspace. Empty for an unknown token. */
   workspaceId: string;
@@ -45,8 +48,9 @@ export interface RefusedRequests {
 const TRIMMED_AT_ONCE_MAX = 500;
 
 /**
- * The audit log: who did what in a workspace. Searches all entries, and stores those of actions
- * that change nothing in the catalog. `recordChanges` stores the entries of catalog changes.
+ * The audit log: who did what in a workspace. Finds entries of all kinds. Stores only the entries
+ * about refused tokens and about actions that change nothing in the catalog; `recordChanges` stores
+ * the entries about changes of the catalog.
  */
 export function openAuditLog(store: CatalogStore, tables: AuditTables) {
   const workspaces = store.table<Workspace, string>("workspaces");
@@ -60,15 +64,15 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
 
   return {
     /**
-     * Finds at most `count` of a workspace's entries, newest first. `after` is `reached` of an
-     * earlier result, where the search continues. One search reads a limited number of entries, so
-     * it may find fewer than `count`, or none, although there are older ones.
+     * Finds at most `count` of a workspace's entries, newest first. To continue a search, the
+     * caller passes `reached` of the previous result as `after`. One search reads a limited number
+     * of entries, so it may find fewer than `count`, or none, although there are older ones.
      */
     find: (workspaceId: string, filter: AuditFilter, page: { after?: string; count: number }) =>
       tables.find(workspaceId, filter, { ...page, others: isFirst(workspaceId) }),
     /**
-     * Stores an entry with the outcome `unknown` for an action that changes nothing in the catalog.
-     * Callers await this before they begin the action.
+     * Stores an entry for an action that changes nothing in the catalog, with the outcome
+     * `unknown`. Callers await this before they begin the action.
      */
     async begin({ workspaceId, action, resource, concerns = [], parameters }: AuditedAction) {
       const caller = currentCaller();
@@ -88,8 +92,8 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
       return entry;
     },
     /**
-     * Stores the outcome of an action in the entry that `begin` returned. Adds `results`, fields of
-     * the answer to the request, to the entry's changes.
+     * Stores the outcome of an action in its entry, which `begin` returned. `results` has fields of
+     * the response to the request; they are added to the entry's changes.
      */
     async conclude(
       entry: AuditEntry,

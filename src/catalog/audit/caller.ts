@@ -13,9 +13,9 @@ export interface Caller {
 }
 
 /**
- * Makes the caller available to all code that its request runs and awaits. If it were a parameter,
- * it would have to pass through every method of the catalog and the publisher. A method that forgot
- * it would store audit entries without an actor.
+ * The current caller, readable by all code that the caller's request runs and awaits. A parameter
+ * would have to pass through every method of the catalog and the publisher. A method that forgot to
+ * pass it on would store audit entries without an actor.
  */
 const callers = new AsyncLocalStorage<Caller>();
 

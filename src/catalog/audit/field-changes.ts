@@ -7,15 +7,15 @@ import { AUDIT_CHANGES_MAX, AUDIT_VALUE_CHARS_MAX } from "./limits.ts";
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Maximum number of names in the path of a field; `config.url` has two. An object whose path has
- * this many names is one field.
+ * Maximum number of names in the path of a field; `config.url` has two names. An object whose path
+ * has this many names is recorded as one value.
  */
 const LEVELS_MAX = 4;
 
 /**
  * An item in the form in which the audit log compares it. `fields` has the values that may be
- * recorded. `secrets` has one text per secret, by path. When a secret changes, its text changes
- * too.
+ * recorded. `secrets` has, by path, a text for each secret that changes whenever the secret
+ * changes. These texts are compared, but not recorded.
  */
 export interface ComparableItem {
   fields: Fields;

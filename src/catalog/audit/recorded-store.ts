@@ -28,9 +28,9 @@ interface AuditWriter {
 }
 
 /**
- * Wraps the catalog's store, so that each transaction also stores an audit entry for each row that
- * it changes. All other parts of the catalog write only through the wrapped store, so that no
- * change is made without an entry.
+ * Wraps the catalog's store. Each transaction of the wrapped store also stores an audit entry for
+ * each changed row that the audit log shows. All other parts of the catalog write only through the
+ * wrapped store, so that no change is made without an entry.
  */
 export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogStore {
   /** Rows that the transaction in progress has written, by table and key. */

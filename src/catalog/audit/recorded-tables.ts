@@ -37,15 +37,15 @@ export interface RecordedItem extends ComparableItem {
    */
   note?: string;
   /**
-   * Number that differs after each change that a caller makes to the item. A change of this number
+   * Number that becomes another one with each change that a caller makes to the item. A new number
    * gets an audit entry even if all fields keep their values.
    */
   version?: number | undefined;
 }
 
 /**
- * Function that reads a row of a table in the transaction in progress. If the transaction has
- * removed the row, it returns the row as it was before.
+ * Function that reads a row of a table as the transaction in progress sees it. For a row that the
+ * transaction has removed, it returns the row as it was before.
  */
 export type ReadRow = <T>(table: string, key: string) => T | undefined;
 

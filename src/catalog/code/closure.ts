@@ -13,7 +13,8 @@ export interface ImportedLibrary {
 
 /**
  * Returns the libraries that code needs, each once: the libraries in `imports`, the libraries that
- * these import, and so on. `find` returns undefined for a name that is not a library.
+ * these import, and so on. Ignores a name for which `find` returns undefined, because it is not a
+ * library.
  */
 export function librariesFor(
   imports: readonly string[],
@@ -44,9 +45,9 @@ export function publishedLibraries(tables: CodeTables, workspaceId: string, fami
 }
 
 /**
- * Returns all code that imports a library in `start`, directly or through other libraries, each
- * once and direct importers first. Leaves out the libraries in `start`. `importersOf` returns an
- * empty list for code that is not a library.
+ * Returns all code that imports a library in `start`, directly or through other libraries. Each
+ * importer occurs once, direct importers come first, and the libraries in `start` are left out.
+ * `importersOf` must return an empty list for code that is not a library.
  */
 export function importersThrough<T>(
   start: readonly T[],

@@ -17,8 +17,8 @@ import type { CodeChange } from "./code-changes.ts";
 import { asDeleted, newDraft, withNote, withPublished, withRevision } from "./resource-states.ts";
 
 /**
- * Maximum number of importers that the error names when a library cannot be deleted because
- * published code imports it. The error has only the number of further importers.
+ * Maximum number of importers that the error message names when a library cannot be deleted because
+ * published code imports it. The message only counts the others.
  */
 const NAMED_IMPORTERS_MAX = 10;
 
@@ -77,8 +77,9 @@ export function createCommit(
   }
 
   /**
-   * Stores the reason why a revision was saved or published. Without `note`, removes the reason
-   * stored with the transformation or library, but keeps the reason stored with the revision.
+   * Stores the reason for saving or publishing a revision, both with the revision and with its
+   * transformation or library. Without `note`, removes only the reason that is stored with the
+   * transformation or library.
    */
   function keepNote({ id, versionId }: { id: string; versionId: string }, note?: string): void {
     const resource = tables.resource(id);
@@ -89,12 +90,13 @@ export function createCommit(
   return {
     expectNewest,
     /**
-     * Stores revisions, publishes versions and links destinations in one transaction. Rejects with
-     * `conflict` when a library to publish has the import name of another library of its language.
-     * Rejects with `PublicationConflict` when the tests used other libraries (`usedLibraries`) than
-     * the published ones, or left out published code that imports a library in `publish`
-     * (`testedImporters`). Resolves with the result of `answer`, which runs inside the transaction
-     * and reads the new state.
+     * Stores revisions, publishes versions and links destinations in one transaction. Resolves with
+     * the result of `answer`, which runs inside the transaction and reads the new state. Rejects
+     * with `conflict` when a library to publish has the import name of another library of its
+     * language. Rejects with `RevisionConflict` when a revision in `basedOn` is not the newest one.
+     * Rejects with `PublicationConflict` when the published libraries differ from those that the
+     * tests used (`usedLibraries`), or when the tests left out published code that imports a
+     * library in `publish` (`testedImporters`).
      */
     commit<T = void>(workspaceId: string, change: CodeChange, answer?: () => T) {
       return store.change(() => {

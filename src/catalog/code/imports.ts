@@ -3,8 +3,8 @@ import { familyOf } from "../import-name.ts";
 import type { Language } from "../model.ts";
 
 /**
- * Maximum number of imported names that are stored with one revision. Code of 1 MiB could import
- * 95,000 names.
+ * Maximum number of imported names that are stored with one revision; further names are left out.
+ * Code of 1 MiB could import 95,000 names.
  */
 const IMPORTS_MAX = 1_000;
 const IMPORT_CHARS_MAX = 255;
@@ -14,8 +14,8 @@ const STATIC = 1;
 
 /**
  * Returns the names that code imports, each once and in code order. Searches the text without
- * compiling it, because a draft may have errors. Publishing instead lets a sandbox process find the
- * imports with the language's own parser.
+ * compiling it, because a draft may have errors. Publishing does not use this function: a sandbox
+ * process then finds the imports with the language's own parser.
  */
 export function importsOf(language: Language, code: string): string[] {
   const names = familyOf(language) === "python" ? pythonImports(code) : javascriptImports(code);

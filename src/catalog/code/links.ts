@@ -58,7 +58,8 @@ export function openLinks(store: CatalogStore, { destinations }: Tables, tables:
         .map((id) => destinations.get(workspaceId, id)),
     /**
      * Returns the id of the transformation that a destination is linked to. Undefined when there is
-     * none. Takes a destination and not its id, so that it need not read the destination again.
+     * none. The parameter is a destination and not its id, so that the destination need not be read
+     * again.
      */
     linkedTransformation: ({ id }: Destination): string | undefined => links.of(id),
     /**

@@ -78,7 +78,7 @@ export function createReads(tables: CodeTables) {
     },
     /**
      * Returns the transformations or libraries (`kind`) with these ids, each with its published
-     * revision, or a draft with its newest one. Leaves out unknown and deleted ids.
+     * revision or, for a draft, its newest one. Leaves out unknown and deleted ids.
      */
     withIds: (workspaceId: string, kind: CodeKind, ids: readonly string[]): ResourceRevision[] =>
       ids.flatMap((id) => {
@@ -109,7 +109,7 @@ export function createReads(tables: CodeTables) {
     ) {
       return revisions.of(resourceOf(workspaceId, kind, id).id, options);
     },
-    /** Returns how many revisions a workspace has, also of deleted code. */
+    /** Returns the number of a workspace's revisions, including those of deleted code. */
     revisionCount: revisions.count,
     /** Returns a revision's number: 1 for the first revision of its transformation or library. */
     revisionNumber: ({ id, versionId }: { id: string; versionId: string }) =>
@@ -117,8 +117,9 @@ export function createReads(tables: CodeTables) {
     publication: (found: Resource) => publications.get(found.id),
     history,
     /**
-     * Returns a revision by its versionId. Undefined when it was never published. Searches all
-     * workspaces, because rudder-transformer fetches code without the name of a workspace.
+     * Returns a revision that is or was published, by its versionId. Undefined for any other
+     * revision. Searches all workspaces, because rudder-transformer's requests for code name no
+     * workspace.
      */
     everPublished(kind: CodeKind, versionId: string): Revision | undefined {
       const revision = revisions.get(versionId);

@@ -10,7 +10,10 @@ import type { ItemLimits } from "./item-limits.ts";
 import { changeTime, newItem } from "./item-times.ts";
 import { newWindow, setLive } from "./live-windows.ts";
 
-/** Selects connections by source, by destination or by both. At least one of the two is present. */
+/**
+ * Selects connections by source, by destination or by both. At least one of the two fields must be
+ * present.
+ */
 interface ConnectionEnds {
   sourceId?: string | undefined;
   destinationId?: string | undefined;
@@ -25,7 +28,9 @@ export function openConnections(
   { connections, sources, destinations, removedConnections: removed, topology }: Tables,
   limits: ItemLimits,
 ) {
-  /** Returns the stored or removed connection `before` with the changes in `input`. */
+  /**
+   * Returns the connection `before`, which is stored or was removed, with the changes in `input`.
+   */
   function changed(
     before: Connection,
     input: Partial<ConnectionInput>,
@@ -58,8 +63,9 @@ export function openConnections(
   return {
     ...inTransactions(store, {
       /**
-       * Connects a source to a destination. The connection delivers events from `logEnds` on, the
-       * current ends of the event logs. Rejects with `conflict` when the two are already connected.
+       * Connects a source to a destination. `logEnds` are the current ends of the event logs; the
+       * connection delivers events from there on. Rejects with `conflict` when the two are already
+       * connected.
        */
       create(workspaceId: string, input: ConnectionInput, logEnds: Positions) {
         const source = sources.get(workspaceId, input.sourceId);
@@ -81,8 +87,9 @@ export function openConnections(
       /**
        * Changes a connection. If its source or destination is replaced, later events take the new
        * route, and undelivered events of the old route are discarded, as when a connection is
-       * removed. Also restores a connection that was removed with its source or destination, if
-       * `input` replaces what no longer exists.
+       * removed. The connection may also be one that was removed together with its source or
+       * destination. It is restored if `input` replaces the source or destination that no longer
+       * exists.
        */
       update(workspaceId: string, id: string, input: Partial<ConnectionInput>, logEnds: Positions) {
         const stored = connections.find(id);
@@ -107,7 +114,8 @@ export function openConnections(
       },
     }),
     /**
-     * Iterates over the connections of a source, of a destination, or of both, the oldest first.
+     * Yields the connections of a source, of a destination, or from one source to one destination,
+     * oldest first.
      */
     *eachOf(
       workspaceId: string,
@@ -123,7 +131,10 @@ export function openConnections(
         if (sourceId === undefined || connection.sourceId === sourceId) yield connection;
       }
     },
-    /** Returns the id of the connection that connects a source to a destination. */
+    /**
+     * Returns the id of the connection from a source to a destination. Undefined when they are not
+     * connected.
+     */
     idOf: connections.ofPair,
     ...readsOf(connections),
   };

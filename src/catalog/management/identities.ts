@@ -46,9 +46,9 @@ export function openIdentities(
   return inTransactions(store, {
     /**
      * Returns the member of an account, updated with the account's current name, email address and
-     * role. The first sign-in of an account creates its member. If the provider has verified the
-     * email address, the first sign-in links the account to a member with this address that has no
-     * account yet.
+     * role. At the first sign-in of the account, links it to a member that has its email address
+     * and no account yet, if the provider has verified the address. If there is no such member,
+     * creates one.
      */
     admit(workspaceId: string, account: ProviderAccount) {
       const known = members.byIdentity(workspaceId, account.identity);
@@ -67,7 +67,8 @@ export function openIdentities(
     },
     /**
      * Takes the role from the member of an account that is no longer allowed to sign in, and ends
-     * the member's sessions. Does nothing when no member is linked to the account.
+     * the sessions that the member began at the provider. Does nothing when no member is linked to
+     * the account.
      */
     refuse(workspaceId: string, identity: Identity) {
       const member = members.byIdentity(workspaceId, identity);

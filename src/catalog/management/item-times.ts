@@ -1,6 +1,6 @@
 import { newId } from "../ids.ts";
 
-/** Creates an item of a workspace: adds an id and the times to the item's own fields. */
+/** Creates an item of a workspace from its fields: adds an id, the workspace's id and the times. */
 export function newItem<T extends object>(workspaceId: string, fields: T) {
   const now = Date.now();
   return { id: newId(now), workspaceId, ...fields, createdAt: now, updatedAt: now };

@@ -38,8 +38,9 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables, li
     ...inTransactions(store, {
       /**
        * Changes a member. Rejects when the member would gain a permission that the grantor (the
-       * caller) lacks. With a new email address, all permissions count as gained, because the first
-       * sign-in at an OpenID provider finds the member by its address.
+       * caller) lacks. With a new email address, all permissions of the member count as gained,
+       * because the address's owner may become this member by a first sign-in at an OpenID
+       * provider.
        */
       update(workspaceId: string, id: string, input: Partial<MemberInput>, grantor?: Grantor) {
         const before = members.get(workspaceId, id);

@@ -7,9 +7,9 @@ import type { Tables } from "../tables/tables.ts";
 export type PublishedLink = Pick<Resource, "id" | "language"> & Pick<Publication, "versionId">;
 
 /**
- * Creates the functions that read, from the catalog, the data for rudder-server's configuration.
- * When one of the counters `topology` and `programs` has increased, callers must read the data
- * again. No function reads the text of user code.
+ * Creates the functions that read the data for rudder-server's configuration from the catalog.
+ * Callers must read the data again when the counter `topology` or the counter `programs` has
+ * increased. No function reads the text of user code.
  */
 export function openRouting(store: CatalogStore, tables: Tables, code: CodeTables) {
   const versionOf = (id: string) => code.publications.get(id)?.versionId;

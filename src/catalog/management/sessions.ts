@@ -10,9 +10,9 @@ import type { StoredSession, StoredToken, Tables } from "../tables/tables.ts";
 import type { ItemLimits } from "./item-limits.ts";
 
 /**
- * Sessions of browsers that signed in with a token. Each session has its own secret, and always has
- * the current permissions of its token. A session ends with its token, or after
- * `SESSION_SECONDS_MAX`.
+ * Sessions of browsers that signed in with a token or at an OpenID provider. Each session belongs
+ * to a token, has its own secret, and always has the current permissions of its token. A session
+ * ends with its token, or at its expiry time.
  */
 export function openSessions(
   store: CatalogStore,
@@ -40,7 +40,8 @@ export function openSessions(
   }
 
   /**
-   * Returns the personal token that holds a member's OpenID sessions. Creates it if there is none.
+   * Returns the personal token to which a member's OpenID sessions belong. Creates it if there is
+   * none.
    */
   function carrierOf(workspaceId: string, memberId: string): StoredToken {
     const member = members.get(workspaceId, memberId);
@@ -92,10 +93,10 @@ export function openSessions(
       return begun(token, expiresAt, secret);
     },
     /**
-     * Begins a session of a member who signed in at an OpenID provider, until `expiresAt`
+     * Begins a session of a member who signed in at an OpenID provider. It expires at `expiresAt`
      * (milliseconds since the epoch). The session belongs to a personal token of the member, and
-     * ends when the token is revoked. `providerSession` is the provider's id of the session
-     * (`sid`), if it sends one. Rejects with `missing` when the member does not exist.
+     * ends when the token is revoked. `providerSession` is the id that the provider gives its own
+     * session (`sid`), if it sends one. Rejects with `missing` when the member does not exist.
      */
     async beginForMember(
       workspaceId: string,
@@ -121,9 +122,9 @@ export function openSessions(
       return begun(token, expiresAt, secret);
     },
     /**
-     * Ends sessions that began at the OpenID provider `issuer`. `subject` selects the sessions of
-     * one account, `providerSession` the sessions that began with one session at the provider; both
-     * together select sessions that match both. Returns the number of ended sessions.
+     * Ends the sessions that began at the OpenID provider `issuer`, and returns their number.
+     * `subject` selects the sessions of one account. `providerSession` selects the sessions that
+     * began with one session at the provider. If both are present, sessions must match both.
      */
     endProviderSessions(ended: { issuer: string; subject?: string; providerSession?: string }) {
       const { issuer, subject, providerSession } = ended;

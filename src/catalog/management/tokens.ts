@@ -16,8 +16,8 @@ import type { ItemLimits } from "./item-limits.ts";
 import { permissionsOf } from "./roles.ts";
 
 /**
- * Maximum milliseconds until the time of a token's use is on disk. It is long because each write of
- * such times is a change of the catalog, and delays the changes of other nodes of a cluster.
+ * Milliseconds after which the times of tokens' uses are stored. The delay is long because each
+ * such write is a change of the catalog, and delays the changes of other nodes of a cluster.
  */
 const TOKEN_USE_FLUSH_MS = 60_000;
 
@@ -103,10 +103,11 @@ export function openTokens(
 
   return {
     /**
-     * Creates a token. Its secret, `pm_` and letters and digits, is generated unless the caller
-     * provides it, and cannot be read later. Without an expiry time, the token expires with the
-     * token of the grantor (the caller). Rejects when the token would have permissions that the
-     * grantor lacks, or expire later than the grantor's token.
+     * Creates a token and returns it with its secret, which cannot be read later. The secret (`pm_`
+     * followed by letters and digits) is generated unless the caller provides it. Without an expiry
+     * time, the token expires with the token of the grantor (the caller). Rejects when the token
+     * would have permissions that the grantor lacks, or would expire later than the grantor's
+     * token.
      */
     async create(workspaceId: string, input: TokenInput, grantor?: Grantor) {
       const secret = input.secret ?? newSecret();
@@ -156,8 +157,8 @@ export function openTokens(
       return token && principalOf(token);
     },
     /**
-     * Returns the ids of the stored token with this secret, and of its workspace. Callers need them
-     * when `authenticate` refused the secret, such as that of an expired token. Undefined when the
+     * Returns the id of the stored token with this secret, even of an expired one, and the id of
+     * its workspace. Callers use it after `authenticate` has refused the secret. Undefined when the
      * token is unknown or was revoked.
      */
     expired(secret: string) {

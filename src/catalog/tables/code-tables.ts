@@ -37,7 +37,10 @@ export function openCodeTables(store: CatalogStore) {
      * id and kind.
      */
     resourceOf,
-    /** Returns a transformation or library. Throws `missing` also when it was deleted. */
+    /**
+     * Returns a transformation or library. Like `resourceOf`, but also throws `missing` when it was
+     * deleted.
+     */
     existing(workspaceId: string, kind: CodeKind, id: string): Resource {
       const found = resourceOf(workspaceId, kind, id);
       if (found.deleted) throw notFound(kind);
@@ -148,8 +151,8 @@ function publicationTable(store: CatalogStore) {
 }
 
 /**
- * Index by import name, by which code imports a library: the published library of this name, and
- * the published code that imports it.
+ * Index by import name, the name by which code imports a library. It has the published library with
+ * each name, and the published code that imports the name.
  */
 function libraryNameTable(store: CatalogStore) {
   type Name = [workspaceId: string, family: Family, importName: string];
@@ -164,7 +167,9 @@ function libraryNameTable(store: CatalogStore) {
       if (!isImportName(name[2])) return [];
       return [...importers.getKeys(keysBelow(...name))].map((key) => key[3]);
     },
-    /** Replaces the names `before`, which published code imported, by `after`. */
+    /**
+     * Updates the index after the imports of published code have changed from `before` to `after`.
+     */
     putImports({ id, workspaceId, language }: Resource, before: string[], after: string[]): void {
       const family = familyOf(language);
       const keyOf = (name: string): [...Name, string] => [workspaceId, family, name, id];

@@ -32,7 +32,10 @@ export function revisionHistoryTable(store: CatalogStore) {
   const get = (versionId: string): RevisionHistory => pasts.get(versionId) ?? {};
   return {
     get,
-    /** Stores facts about a revision. Each replaces only the stored fact of the same name. */
+    /**
+     * Stores facts about a revision. Each replaces the stored fact of the same name; other stored
+     * facts remain.
+     */
     keep(versionId: string, more: RevisionHistory): void {
       pasts.put(versionId, { ...get(versionId), ...more });
     },
@@ -52,8 +55,9 @@ export function firstEvents(
 }
 
 /**
- * Returns events as they are stored: with large integers rounded, because the store has numbers of
- * 64 bits only, and an event of the API has objects of `JSON.rawJSON` in their place.
+ * Returns events in the form in which they are stored. In events from the API, large integers are
+ * objects of `JSON.rawJSON`. They are rounded to numbers of 64 bits, because the store has no
+ * larger ones.
  */
 export function storable<Events>(events: Events): Events {
   return JSON.parse(JSON.stringify(events));

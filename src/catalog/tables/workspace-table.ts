@@ -78,7 +78,7 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
   };
 }
 
-/** Returns the range of a page (from 1) among the rows of a list. */
+/** Returns the range of rows on a page of a list. The first page is 1. */
 const boundsOf = (page: number) => ({ offset: (page - 1) * PAGE_ITEMS_MAX, limit: PAGE_ITEMS_MAX });
 
 type WorkspaceItem = Omit<Managed, "externalId">;
@@ -111,7 +111,10 @@ export function workspaceTable<T extends WorkspaceItem>(
       if (item?.workspaceId !== workspaceId) throw new ApiError("missing", `${noun} not found`);
       return item;
     },
-    /** Returns a page (from 1) of items, oldest first, and the number of all items. */
+    /**
+     * Returns one page of a workspace's items, oldest first, and the number of items on all pages.
+     * The first page is 1.
+     */
     list(workspaceId: string, page: number): CatalogPage<T> {
       const range = keysBelow(workspaceId);
       const bounds = boundsOf(page);

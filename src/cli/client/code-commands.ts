@@ -80,8 +80,9 @@ function stateLine({ path, state }: ComparedCode, output: CommandOutput): string
 }
 
 /**
- * Prints, as a diff, how a push would change the server's code: the server's lines as removed, and
- * the lines in the directory as added.
+ * Prints a diff of the changes that a push would make to the server's code. Lines of the server
+ * that would disappear are marked as removed, and lines of the directory that would replace them as
+ * added.
  */
 function printContents({ local, server }: ComparedCode, output: CommandOutput): void {
   const here = local ? filesOf(local.content) : new Map<string, string>();
@@ -186,8 +187,8 @@ function unpublished({ args }: CommandCall, codes: ComparedCode[]): string {
 
 /**
  * Pushes the compared code to the server, libraries before the transformations that import them.
- * Returns the server's code by path. If others have changed code on the server since it was
- * compared, stops and returns `undefined`.
+ * Returns the pushed code as the server has it afterwards, by path. If others have changed an item
+ * on the server since the comparison, stops and returns `undefined`.
  */
 async function pushAll(
   { client, output }: CommandCall,

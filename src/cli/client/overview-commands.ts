@@ -109,7 +109,10 @@ class Screen {
     await this.#draw(output.paint("dim", `${new Date().toISOString()}, Ctrl-C ends`));
   }
 
-  /** Draws the last overview again, with a sentence that says why the server gave no newer one. */
+  /**
+   * Draws the last overview again, and below it `failure`, a sentence about why the server sent no
+   * newer overview.
+   */
   async showAway(failure: string): Promise<void> {
     const { output } = this.call;
     await this.#draw(output.paint("red", fit(failure, output.columns)));

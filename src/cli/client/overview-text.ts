@@ -92,9 +92,9 @@ function sourceLines({ sources, totals }: Overview, output: CommandOutput): stri
 }
 
 /**
- * Formats rows as a table after an empty line. The first row is the heading; returns no lines if
- * it is the only row. `total` is the number of all items; if the
- * rows show fewer, a line at the end says how many are left out. `what` is the noun for an item.
+ * Formats rows as a table after an empty line. The first row is the heading. Returns no lines if
+ * there are no other rows. `total` is the number of all items. If the table shows fewer, a last
+ * line says how many are left out. `what` is the noun for an item.
  */
 function listLines(rows: string[][], total: number, what: string, output: CommandOutput): string[] {
   if (rows.length === 1) return [];

@@ -34,9 +34,9 @@ export function replayLine(replay: ShownReplay, columns: number): string {
 }
 
 /**
- * Prints the state of a replay and returns the command's exit code. With `--wait`, first waits
- * until the replay has ended. The exit code is then 1 when events failed or the replay did not end
- * normally.
+ * Prints the state of a replay and returns the command's exit code. Without `--wait`, the exit code
+ * is 0. With `--wait`, first waits until the replay has ended. The exit code is then 1 if events
+ * failed or the replay did not end normally.
  */
 export async function finishReplay(call: CommandCall, started: ShownReplay): Promise<number> {
   const { client, output, args } = call;

@@ -78,7 +78,10 @@ export class TailView {
     readonly asJson: boolean,
   ) {}
 
-  /** Counts a message, and prints it when `isWanted`. Resolves once the output can take more. */
+  /**
+   * Counts a message, and prints it if `isWanted` is true. Resolves when the output can take more
+   * data.
+   */
   async add(line: TailLine, isWanted: boolean): Promise<void> {
     if (line.stage === "missed") this.#missed += line.count ?? 0;
     else if (isWanted) this.shown++;

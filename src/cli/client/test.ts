@@ -44,8 +44,8 @@ export const test = clientCommand(
 );
 
 /**
- * Returns the code at `path` (a file or a directory), and all libraries of the directory of code
- * that contains this path.
+ * Returns the transformations and libraries at `path` (a file or a directory) as `chosen`. Also
+ * returns all libraries of the directory of code that contains the path.
  */
 function codeAt(path: string): { chosen: LocalCode[]; libraries: CodeContent[] } {
   const isFile = orStartError(`Cannot read ${path}`, () => statSync(path)).isFile();

@@ -3,9 +3,10 @@ import { type CaseContent, type CodeContent, caseText, pathOf } from "./code-ite
 import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
- * Makes the server's code and test cases equal to `content`, and returns the server's code
- * afterwards. Changed code becomes a new revision that is not published. Each request names the
- * version that was read, so that the server refuses it if others have changed the item since.
+ * Makes an item of the server, with its test cases, equal to `content`, or creates the item.
+ * Returns the item as it is afterwards. Changed code becomes a new revision that is not published.
+ * A request that changes existing code or an existing test case names the version in `server`, so
+ * that the server refuses the request if others have made a change since.
  */
 export async function applyContent(
   client: Client,
@@ -68,8 +69,8 @@ async function applyTests(
 }
 
 /**
- * Publishes the newest revisions of all of `codes`, or of none. Returns an empty list when the
- * server published them, and otherwise sentences that say why it refused.
+ * Publishes the newest revisions of all items in `codes`, or publishes nothing. Returns an empty
+ * list if the server published them, and otherwise sentences that say why it refused.
  */
 export async function publishAll(client: Client, codes: readonly ServerCode[]): Promise<string[]> {
   const versions = (kind: CodeContent["kind"]) =>

@@ -25,8 +25,9 @@ export const extensions = { javascript: "js", python: "py" } as const;
 export const folders = { transformation: "transformations", library: "libraries" } as const;
 
 /**
- * Returns the path of the API's routes for a kind of code. Both kinds have the same routes, so the
- * return type is always `transformations`, and callers can use only fields that both kinds have.
+ * Returns the path of the API's routes for a kind of code. Both kinds have the same routes.
+ * TypeScript sees the path as `transformations` for both, so callers can use only fields that both
+ * kinds have.
  */
 export const pathOf = (kind: keyof typeof folders) => folders[kind] as "transformations";
 
@@ -61,9 +62,9 @@ export function fingerprint(content: CodeContent): string {
 }
 
 /**
- * Returns a file name for the item that is called `name` on the server: only letters, digits and
- * hyphens, and not in `taken`. An item that is called `../a` is thus not written outside its
- * folder.
+ * Converts a name of an item on the server to a file name: only letters, digits and hyphens, and
+ * different from the names in `taken`. An item that is called `../a` is thus not written outside
+ * its folder.
  */
 export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
   const words =

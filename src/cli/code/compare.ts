@@ -10,18 +10,22 @@ export interface ComparedCode {
   local?: LocalCode;
   server?: ServerCode;
   /**
-   * `same`: equal in both places. `new-here`: only in the directory. `new-there`: only on the
-   * server. `changed-here`, `changed-there`: changed only in the directory, or only on the server,
-   * since both were last equal. `changed-both`: changed in both places, or never equal.
+   * Result of the comparison.
+   * - `same`: equal in both places
+   * - `new-here`: only in the directory
+   * - `new-there`: only on the server
+   * - `changed-here`: changed only in the directory since both were last equal
+   * - `changed-there`: changed only on the server since both were last equal
+   * - `changed-both`: changed in both places, or never equal
    */
   state: "same" | "new-here" | "new-there" | "changed-here" | "changed-there" | "changed-both";
 }
 
 /**
- * Pairs each local transformation or library (a folder) with an item of the server: the item that
- * the folder contained before, else the one with the same kind and name. Records the pairs with
- * equal contents in `state`. Throws `StartError` when local code has the name of several items of
- * the server.
+ * Compares the local transformations and libraries with those of the server. Pairs each local
+ * folder with the item of the server that the folder contained before, or else with the item of the
+ * same kind and name. Records the pairs with equal contents in `state`. Throws `StartError` if
+ * several items of the server have the kind and name of a folder's code.
  */
 export function compareCode(
   locals: readonly LocalCode[],

@@ -1,6 +1,6 @@
 /**
- * Maximum number of pairs of lines (an old line and a new one) that a diff compares. If there are
- * more, the diff shows all lines from the first to the last change as replaced.
+ * Maximum number of pairs of an old and a new line that a diff compares. If two texts have more
+ * pairs, the diff shows all lines from the first to the last change as replaced.
  */
 const PAIRS_MAX = 4_000_000;
 /** Number of unchanged lines that are shown around a change. */

@@ -5,8 +5,8 @@ type RunReport = AnswerOf<"POST /v2/run">;
 type CaseResult = NonNullable<RunReport["testSuites"]>[number];
 
 /**
- * Outcome of one test case. For code that fails to load or has no test case, the outcome of loading
- * it.
+ * Outcome of one test case. If the code fails to load or has no test cases, outcome of loading the
+ * code.
  */
 export interface TestOutcome {
   /** Path of the code, such as `transformations/shout-titles`. */
@@ -21,8 +21,8 @@ export interface TestOutcome {
 }
 
 /**
- * Code to test. `libraries` are the libraries of its directory, which the tests use in place of
- * published libraries with the same names.
+ * Code to test. `libraries` are the libraries of the directory that contains the code. The tests
+ * use them in place of published libraries with the same names.
  */
 export interface TestInput {
   path: string;

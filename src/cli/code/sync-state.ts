@@ -8,8 +8,8 @@ import { folders } from "./code-item.ts";
 const FILE = ".pixelmill-state.json";
 
 /**
- * Record of the last time when a folder and an item of the server had equal contents. `id` is the
- * item's id.
+ * Record of a folder and its item on the server, made when both had equal contents. `id` is the id
+ * of the item.
  */
 interface SyncedCode {
   id: string;
@@ -21,8 +21,8 @@ type States = Record<string, Record<string, SyncedCode>>;
 
 /**
  * Stores, per workspace, which item of the server each folder contains, and a fingerprint of the
- * content when both were last equal. If the server's content differs from it, others have changed
- * the item.
+ * content that both had when they were last equal. If the fingerprint of the server's content
+ * differs from the stored one, others have changed the item.
  */
 export class SyncState {
   readonly #states: States;
@@ -41,8 +41,8 @@ export class SyncState {
   }
 
   /**
-   * Returns the path of the folder that this object stores for an item of the server. Returns
-   * `undefined` when it stores none.
+   * Returns the path of the folder that is stored for an item of the server, or `undefined` if none
+   * is stored.
    */
   pathOf(id: string): string | undefined {
     return Object.entries(this.#own).find(([, synced]) => synced.id === id)?.[0];

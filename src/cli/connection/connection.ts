@@ -8,8 +8,8 @@ import { readProfile } from "./profile.ts";
 const SERVER_DEFAULT = "http://127.0.0.1:8081";
 
 /**
- * Milliseconds that a command waits for an answer to a request. It is longer than the server needs
- * to run the tests of all code in one request.
+ * Milliseconds that a command waits for an answer to a request. The server needs less time even for
+ * the longest request, which runs the tests of all code.
  */
 const ANSWER_MS_MAX = 600_000;
 
@@ -29,8 +29,8 @@ export interface ServerAccess {
 
 /**
  * Determines the server and the token: from flags, else from the environment, else from a profile.
- * A profile's token is sent only to the profile's own server. Throws `StartError` when there is no
- * token or a value is invalid.
+ * If the flag `--profile` names the profile, ignores the environment. A profile's token is sent
+ * only to the profile's own server. Throws `StartError` if there is no token or a value is invalid.
  */
 export function connect(flags: Record<string, unknown>): ServerAccess {
   const environment = clientEnvironment();
@@ -73,8 +73,8 @@ function serverUrl(text: string): string {
 }
 
 /**
- * Sends a request. The time limit is `ANSWER_MS_MAX`, unless `init` has a signal, which only live
- * tails have.
+ * Sends a request with the time limit `ANSWER_MS_MAX`. If `init` contains a signal, this signal
+ * replaces the time limit. Only requests for live tails contain one.
  */
 const patientFetch = ((url: string, init: RequestInit = {}) =>
   fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX), ...init })) as typeof fetch;

@@ -28,8 +28,8 @@ export async function namesOf(
 }
 
 /**
- * Returns the id of the item whose id or name is `text`. Throws `StartError` when no item has it,
- * with the nearest name as a hint, and when several items have the name.
+ * Returns the id of the item whose id or name is `text`. Throws `StartError` if no item has this id
+ * or name (with the nearest name as a hint), or if several items have this name.
  */
 export function idOf(kind: string, items: readonly NamedItem[], text: string): string {
   const exact = items.find(({ id }) => id === text);

@@ -14,9 +14,9 @@ interface Profile {
 
 /**
  * Reads a profile: a table with `server` and `token` in a TOML file. Without `name`, reads the
- * profile `default`, or returns an empty profile if this profile or the file does not exist. Throws
- * `StartError` when the profile `name` does not exist, the file is invalid, or users other than the
- * file's owner have access to it.
+ * profile `default`, and returns an empty profile if this profile or the file does not exist. With
+ * `name`, throws `StartError` if they do not exist. Also throws it if the file is invalid, or if
+ * users other than the file's owner have access to it.
  */
 export function readProfile(path: string, name: string | undefined): Profile {
   const profiles = readProfiles(path, name);

@@ -7,8 +7,8 @@ import type { RemoteCode, RemoteVersion } from "./rudderstack-api.ts";
 type Kind = keyof typeof folders;
 type Code = Record<(typeof folders)[Kind], readonly RemoteCode[]>;
 /**
- * Ids that this server gave to the versions to publish. Each is a copy of a version that is
- * published in RudderStack. Libraries precede the code that imports them.
+ * Ids of versions on this server that the import will publish. Each version is a copy of one that
+ * is published in RudderStack.
  */
 type Published = Record<keyof Code, string[]>;
 
@@ -34,10 +34,10 @@ export async function importCode(client: Client, run: ImportRun, code: Code): Pr
 }
 
 /**
- * Copies all versions of a library or transformation, or the rest of them if an earlier import was
- * interrupted. Returns a list with the id of the version to publish: the copy of the version that
- * is published in RudderStack. Returns an empty list if there is nothing to publish, for example
- * because an earlier import was complete.
+ * Copies all versions of a library or transformation. If an earlier import was interrupted, copies
+ * only the versions that are missing. Returns a list with the id of one version to publish: the
+ * copy of the version that is published in RudderStack. Returns an empty list if there is nothing
+ * to publish, for example because an earlier import was complete.
  */
 async function copyCode(
   client: Client,
@@ -65,8 +65,9 @@ async function copyCode(
 
 /**
  * Returns the ids of the versions that an interrupted import has copied, oldest first. Returns
- * undefined if this server's item does not come from an interrupted import: it is published, which
- * an import does last, or its versions are not copies of RudderStack's.
+ * undefined if no interrupted import made this server's item. This is so if the item is published,
+ * because an import publishes at its end, or if the item's versions are not copies of
+ * RudderStack's.
  */
 async function copiedVersions(
   client: Client,

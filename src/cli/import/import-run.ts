@@ -10,7 +10,10 @@ export class ImportRun {
   copied = 0;
   /** Whether the server has refused an item, or a step of the import. */
   hasFailed = false;
-  /** Ids of the copies, by id in RudderStack. A dry run has only copies that earlier runs made. */
+  /**
+   * Ids of the copies on this server, by the id of the original in RudderStack. In a dry run, only
+   * of copies that earlier runs made.
+   */
   readonly ids = new Map<string, string>();
 
   constructor(

@@ -27,7 +27,9 @@ type Json = Record<string, unknown>;
 /** A version of a transformation or library in RudderStack. */
 export type RemoteVersion = ReturnType<typeof versionOf>;
 
-/** A transformation or library, its versions, oldest first, and the published version's id. */
+/**
+ * A transformation or library with its versions, oldest first, and the id of its published version.
+ */
 export type RemoteCode = Awaited<ReturnType<RudderStackApi["code"]>>[number];
 
 /** A source or destination in RudderStack. */
@@ -37,8 +39,8 @@ export type RemoteConnection = ReturnType<typeof connectionOf>;
 /** Reads sources, destinations, connections and code over RudderStack's API. Changes nothing. */
 export class RudderStackApi {
   /**
-   * Opens the API at `url`. Before each pause that precedes a repeated request, calls `note` with a
-   * sentence about it.
+   * Creates a client of the API at `url`. If a request must be repeated, the client calls `note`
+   * with a sentence about it, and then pauses before it repeats the request.
    */
   constructor(
     private readonly url: string,

@@ -2,7 +2,10 @@ import { type CommandDef, defineCommand } from "citty";
 import { dashboardText } from "./dashboard.ts";
 import { printedBlocks } from "./printed-blocks.ts";
 
-/** Defines a command that prints code blocks of the guide, each under the path of its file. */
+/**
+ * Defines a command that prints the guide's code blocks on a topic. A block that is the whole
+ * content of a file is preceded by the path of this file.
+ */
 const printBlocks = (topic: string, description: string) =>
   defineCommand({
     meta: { name: `print ${topic}`, description },

@@ -3,7 +3,10 @@ import { guidePages } from "../../api/document/guide-pages.ts";
 /** A block of code in the guide that `pixelmill print` prints. */
 interface PrintedBlock {
   topic: string;
-  /** Path of the file whose whole content the block is. Undefined when it is a part of a file. */
+  /**
+   * Path of the file if the block is the whole content of this file. Undefined if the block is only
+   * a part of a file.
+   */
   file: string | undefined;
   text: string;
 }

@@ -19,7 +19,10 @@ interface RunOptions {
   stop: StopSignal;
   /** Listening sockets that systemd or the running server passed to this process. */
   sockets: PlaneSockets;
-  /** Whether systemd opened the sockets. It keeps them open until the next server starts. */
+  /**
+   * Whether systemd opened the sockets. If so, systemd keeps them open until the next server
+   * starts.
+   */
   isActivated: boolean;
   /** Running server that hands its sockets over to this server. `undefined` if there is none. */
   taken: TakeOver | undefined;
@@ -104,8 +107,8 @@ async function end(app: App, { logger, stop, isActivated }: RunOptions, why: End
 }
 
 /**
- * Closes the server. Resolves with `undefined` when it is closed. If the time limit or a second
- * signal comes first, resolves with `late` or `second signal`.
+ * Closes the server, and resolves with `undefined` when it is closed. Resolves with `late` if the
+ * time limit passes first, or with `second signal` if a second SIGTERM or SIGINT comes first.
  */
 function closeInTime(app: App, how: "stop" | "hand-over", stop: StopSignal) {
   const late = Bun.sleep(SHUTDOWN_MS_MAX).then(() => "late" as const);

@@ -2,8 +2,8 @@ import { setTimeout } from "node:timers/promises";
 import type { CommandOutput } from "./output.ts";
 
 /**
- * Returns a signal that aborts when the user ends a long-running command (Ctrl-C, SIGTERM), and
- * when its output is no longer read.
+ * Returns a signal that aborts when the user ends a long-running command (Ctrl-C, SIGTERM), or when
+ * the program that reads the command's output has ended.
  */
 export function stopSignal(output: CommandOutput): AbortSignal {
   const stop = new AbortController();

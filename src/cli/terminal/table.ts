@@ -1,6 +1,6 @@
 import { fit, pad, plain } from "./text.ts";
 
-/** Minimum width of a column of a table, in characters. Wider columns may be cut to it. */
+/** Minimum width to which a column of a table is reduced, in terminal columns. */
 const COLUMN_WIDTH_MIN = 6;
 const GAP = "  ";
 

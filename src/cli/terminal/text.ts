@@ -46,8 +46,8 @@ export function fit(text: string, columns: number): string {
 }
 
 /**
- * Pads a text with spaces to a number of terminal columns. The text stays at `side`: with `left`,
- * the spaces follow the text.
+ * Pads a text with spaces to a number of terminal columns. `side` is the side on which the text
+ * stands: with `left`, the spaces follow the text.
  */
 export function pad(text: string, columns: number, side: "left" | "right" = "left"): string {
   const spaces = " ".repeat(Math.max(0, columns - Bun.stringWidth(text)));

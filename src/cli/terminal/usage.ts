@@ -1,12 +1,15 @@
 import { wrap } from "./text.ts";
 
 const COLUMNS_MAX = 80;
-/** Maximum column where descriptions begin. A longer flag is on a line above its description. */
+/**
+ * Maximum column at which the descriptions of a usage text begin. A flag that needs more columns
+ * stands on a line above its description.
+ */
 const INDENT_MAX = 44;
 
 /**
- * Breaks lines of a usage text that are longer than the terminal, or than 80 columns. Indents the
- * rest of a description below its first line.
+ * Breaks the lines of a usage text that are longer than the terminal's width or 80 columns,
+ * whichever is less. Indents the rest of a description below its first line.
  */
 export function fitUsage(text: string): string {
   const columns = Math.min(COLUMNS_MAX, process.stdout.columns || COLUMNS_MAX);

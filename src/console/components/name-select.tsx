@@ -112,7 +112,8 @@ function Combobox(props: ControlProps) {
     if (step !== undefined && isOpen) {
       setSelected((at + step + rows.length) % Math.max(1, rows.length));
     } else if (step !== undefined) write("");
-    // The shown names were found for an earlier text: the user does not mean one of them.
+    // While `names.isCurrent` is false, the names were found for an earlier text, and the user
+    // does not mean one of them.
     else if (event.key === "Enter" && isOpen) choose(names.isCurrent ? rows[at] : undefined);
     else if (event.key === "Escape" && isOpen) write(undefined);
     else return;

@@ -18,7 +18,10 @@ const RENDER_MS = 250;
  */
 const SLICE_MS = 8;
 
-/** Buffer of a tail that begins, with what has arrived since the latest render. */
+/**
+ * Buffer and counters of a tail that begins. `messages` and `events` have arrived since the latest
+ * render, `missed` events since the tail began.
+ */
 const newCounters = () => ({
   buffer: new EventBuffer(),
   messages: 0,

@@ -11,8 +11,9 @@ import type { SecretMask } from "./secret-mask.ts";
 type Mask = Pick<SecretMask, "mask">;
 
 /**
- * Answer of a receiver to a failed delivery or to a connection test, without masking. It may repeat
- * secrets of the request, so only what `shownAnswer` makes of it may be stored, logged or shown.
+ * A receiver's answer to a failed delivery or to a connection test. Secrets of the request that it
+ * repeats are not masked yet, so the answer must not be stored, logged or shown: convert it with
+ * `shownAnswer` first.
  */
 export interface ReceiverAnswer {
   status?: number | undefined;
@@ -20,9 +21,12 @@ export interface ReceiverAnswer {
   code?: string | undefined;
   /** HTTP headers by name in lower case. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** HTTP response body or, of a receiver without HTTP, its error message. */
+  /** HTTP response body. For a receiver that does not use HTTP, its error message. */
   body?: Uint8Array | string | undefined;
-  /** Secrets of the request that are not in the destination's config, such as an access token. */
+  /**
+   * Secrets that the request contained and that are not in the destination's config, such as an
+   * access token.
+   */
   sent?: readonly string[] | undefined;
 }
 
@@ -40,8 +44,8 @@ export interface ShownAnswer {
 }
 
 /**
- * Response headers that a `ShownAnswer` has. They say what was refused and by whom, when to try
- * again, and under which id the receiver knows the request.
+ * Names of the response headers that `shownAnswer` keeps. They tell what was refused and by which
+ * server, when to try again, and the receiver's id of the request.
  */
 const shownHeaders = [
   "content-type",
@@ -98,8 +102,8 @@ export function shownReason(reason: string, mask: Mask): string {
 }
 
 /**
- * Number of characters after the shown part of a text that are also searched for secrets. Otherwise
- * a secret that begins in the shown part, but ends after it, would not be recognized.
+ * Number of characters after the end of the shown text that are also searched for secrets. Without
+ * them, a secret that begins in the shown text and ends after it would not be recognized.
  */
 const BEHIND_CHARS = 64;
 
@@ -109,9 +113,9 @@ function shownText(text: string, mask: Mask, charsMax: number): string {
 }
 
 /**
- * Masks secrets in a text. If the text was cut (`isCut`) and does not end with a mask, omits its
- * last `BEHIND_CHARS` characters: they may be the beginning of a secret, which is not recognized
- * without its end. They could otherwise be shown, because masks make a text shorter.
+ * Masks secrets in a text. `isCut` means that the text is only the beginning of a longer one. Then
+ * the last `BEHIND_CHARS` characters are removed, unless a mask ends the text: they may be the
+ * beginning of a secret, which cannot be recognized without its end.
  */
 function maskedText(text: string, mask: Mask, isCut: boolean): string {
   const masked = harmless(mask.mask(text));
@@ -119,8 +123,8 @@ function maskedText(text: string, mask: Mask, isCut: boolean): string {
 }
 
 /**
- * Returns the text of the first `ANSWER_BODY_BYTES_MAX` bytes with secrets masked, and whether the
- * body was cut.
+ * Returns the first `ANSWER_BODY_BYTES_MAX` bytes of a body as text with secrets masked, and
+ * whether the body was longer.
  */
 function boundedBody(body: Uint8Array | string, mask: Mask): Pick<ShownAnswer, "body" | "isCut"> {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;

@@ -1,24 +1,25 @@
 import { MASK } from "../masked-url.ts";
 
 /**
- * A part of a secret is masked if it has at least this many consecutive characters, even if the
- * rest is missing, such as in a text that was cut.
+ * Minimum number of consecutive characters of a secret that are masked even if the rest of the
+ * secret is missing, for example because the text was cut.
  */
 const RUN_CHARS = 8;
 /**
- * A secret of at most this many characters is masked only as a whole word: the password `1` must
- * not mask every digit 1.
+ * Maximum length of a secret that is masked only as a whole word: the password `1` must not mask
+ * every digit 1.
  */
 const WORD_CHARS_MAX = 3;
 /**
  * Maximum number of runs (substrings of `RUN_CHARS` characters) that are stored for the secrets of
- * a workspace in one encoding. It bounds memory and time, because secrets may be many and long.
+ * a workspace in one encoding. The limit bounds memory and time. Above it, only some runs of long
+ * secrets are stored.
  */
 const STORED_RUNS_MAX = 65_536;
 /**
- * Maximum total length of the secrets that are masked in all their encodings. The shortest secrets
- * count first; longer ones are masked only in plain text and in JSON. The maximum bounds memory and
- * time.
+ * Maximum total length of the secrets that are masked in all encodings, in characters, counted from
+ * the shortest secret on. To bound memory and time, the remaining secrets are masked only in plain
+ * text and in JSON.
  */
 const ENCODED_CHARS_MAX = 65_536;
 /** Factor of the rolling hash: an odd number, so that every character affects the hash. */
@@ -27,14 +28,14 @@ const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
 
 /**
  * Masks secrets in a receiver's text, which may repeat what pixelmill has sent. Finds whole secrets
- * and parts of at least `RUN_CHARS` characters, in upper and lower case, plain and in the encodings
- * that receivers use. If there are more runs than `STORED_RUNS_MAX`, finds only longer parts of
- * long secrets, and masks some characters beside them too.
+ * and parts of at least `RUN_CHARS` characters, in plain text and in the encodings that receivers
+ * use, ignoring case. If the secrets have more runs than `STORED_RUNS_MAX`, finds only longer parts
+ * of long secrets, and also masks some characters beside these parts.
  */
 export class SecretMask {
   /**
-   * Stored runs of the secrets, by hash. The value is the number of runs that were left out between
-   * this run and the next stored one.
+   * Maps the hash of each stored run to the number of runs that were skipped between this run and
+   * the next stored one.
    */
   readonly #runs = new Map<number, number>();
   /** Matches all secrets shorter than `RUN_CHARS`. Undefined if there are none. */
@@ -83,8 +84,8 @@ export class SecretMask {
 type TextRange = [from: number, to: number];
 
 /**
- * Masks the secrets of several masks in a text. Finds all of them before it masks one, because a
- * secret of one mask may begin with a secret of another.
+ * Masks the secrets of all `masks` in a text. Finds all of them before it replaces any: after a
+ * short secret was replaced, a longer one that begins with it would not be found.
  */
 export function maskAll(text: string, masks: readonly SecretMask[]): string {
   const found = masks.flatMap((mask) => mask.find(text)).sort(([one], [other]) => one - other);
@@ -133,9 +134,9 @@ function powerOf(base: number, exponent: number): number {
 }
 
 /**
- * Returns the forms in which secrets are masked, each form once. Short secrets have the forms that
- * `formsOf` returns. Secrets beyond the first `ENCODED_CHARS_MAX` characters have only two forms:
- * plain text and JSON.
+ * Returns the encoded forms of all secrets, without duplicates. The shortest secrets, up to
+ * `ENCODED_CHARS_MAX` characters in total, are encoded by `formsOf`. Each of the others gets two
+ * forms: plain text and JSON.
  */
 export function encoded(
   secrets: Iterable<string>,
@@ -191,8 +192,9 @@ const escaped = (json: string, units: RegExp) =>
 
 /**
  * Returns base64 forms of a secret, for each of the three positions that its first byte may have in
- * a group of 3 bytes. A form has only the characters that do not depend on bytes beside the secret.
- * One form thus occurs in the base64 of every longer text with the secret, such as `user:password`.
+ * a group of 3 bytes. A form omits the characters that also depend on bytes before or after the
+ * secret. The base64 of any text with the secret, such as `user:password`, therefore contains one
+ * of the forms.
  */
 function base64FormsOf(secret: string): string[] {
   if (secret.length < RUN_CHARS) return [];

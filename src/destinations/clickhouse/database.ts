@@ -148,8 +148,8 @@ export class ClickhouseDatabase implements TableConnection {
 const UNKNOWN_DATABASE = "81";
 const UNKNOWN_SETTING = "115";
 /**
- * Index of one value in each row that `describe table` returns: whether the column is virtual
- * (computed by ClickHouse).
+ * Index, in each row that `describe table` returns, of the value that says whether the column is
+ * virtual (computed by ClickHouse).
  */
 const VIRTUAL_AT = 7;
 

@@ -31,10 +31,10 @@ const meanings = new Map<number, string>([
 ]);
 
 /**
- * Error codes after which the events of a statement are refused for good, because a retry would
- * fail too: the cause is a name, a value or the size of the statement. If the cause is, or may be,
- * the server, the account or the definition of a table, the code is not in this list, and the
- * delivery is retried.
+ * Error codes after which the events of a statement are refused for good. A retry would fail too,
+ * because the cause is a name, a value or the size of the statement. A code is not included if the
+ * cause is, or may be, the server, the account or the definition of a table: then the delivery is
+ * retried.
  */
 const refusing = new Set([
   // Values that cannot be parsed or converted.

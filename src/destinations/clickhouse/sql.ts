@@ -93,7 +93,7 @@ export function hasOwnKey(engine: string, sortingKey: string): boolean {
 
 /**
  * Number of deduplication tokens that ClickHouse remembers for a table. ClickHouse ignores an
- * insert with a remembered token, because it repeats an earlier insert.
+ * insert whose token it remembers, because such an insert repeats an earlier one.
  */
 const TOKENS_KEPT = 1_000;
 
@@ -116,8 +116,9 @@ export function createTable(
 }
 
 /**
- * Returns the SQL type of a column outside the sorting key. In the table `users`, for which
- * `isMerged` is set, the column keeps the last value that is not null.
+ * Returns the SQL type of a column outside the sorting key. `isMerged` is set for the table
+ * `users`: when ClickHouse merges rows of one user there, the column keeps the last value that is
+ * not null.
  */
 function valueType(type: ColumnType, isMerged: boolean): string {
   const nullable = `Nullable(${sqlTypes[type]})`;

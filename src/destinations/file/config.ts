@@ -19,14 +19,14 @@ import {
 const PARQUET_AGE_MS_DEFAULT = 60_000;
 
 /**
- * Maximum length in bytes of the name of a file that is rotated. Rotation adds a time to the name,
- * and file systems allow 255 bytes.
+ * Maximum length in bytes of a file's name if the file is rotated. Rotation adds a time to the
+ * name, and the result must have at most the 255 bytes that file systems allow.
  */
 const ROTATED_NAME_BYTES_MAX = 180;
 
 /**
- * Condition under which a file destination writes several files, so that settings for old files
- * have an effect: the format is Parquet, or files are rotated by size or age.
+ * Condition of the settings that delete old files: the destination writes several files, because
+ * the format is Parquet or because files are rotated by size or age.
  */
 const hasSeveralFiles = { format: ["parquet"], rotateBytes: "any", rotateAgeMs: "any" } as const;
 
@@ -73,15 +73,18 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 }
 
 /**
- * Describes an invalid path for an error message. `describeValue` would give only its length, and
- * most invalid paths have a valid length.
+ * Describes an invalid path for an error message, such as “an absolute path”. `describeValue` would
+ * give only its length, which is valid in most cases.
  */
 function cameOfPath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);
   return path.startsWith("/") ? "an absolute path" : "another path";
 }
 
-/** Returns a fault for each value that cannot be combined with that of another setting. */
+/**
+ * Returns a fault for each value that is valid alone, but not together with the value of another
+ * setting.
+ */
 function contradictions({ format, rotateAgeMs, rotateBytes, path }: FileConfig): Detail[] {
   const faults: Detail[] = [];
   const isRotated = format === "parquet" || rotateAgeMs !== undefined || rotateBytes !== undefined;

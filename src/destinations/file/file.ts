@@ -87,8 +87,8 @@ async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise
 }
 
 /**
- * Error codes that mean that a path is not a regular file: it is a symbolic link, a directory or a
- * device, or its name is too long.
+ * Error codes for a path that is not a regular file, but a symbolic link, a directory or a device,
+ * or that contains too long a name. The delivery is then rejected instead of retried.
  */
 const notRegular = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
 

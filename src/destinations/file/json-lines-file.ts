@@ -13,8 +13,8 @@ const newline = 10;
 const brace = 0x7b;
 const sectorBytes = 512;
 /**
- * Number of bytes at the end of a file that are checked for zeros left by a power loss. One append
- * writes fewer bytes, and only the last append can be incomplete on the disk.
+ * Number of bytes at the end of a file that are searched for zeros left by a power loss. They
+ * include the whole last append, the only one that can be incomplete on the disk.
  */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
 /** Number of bytes that are read at a time while the start of the last line is searched. */
@@ -31,7 +31,7 @@ type FileRotation = FileRetention & Pick<FileConfig, "rotateBytes" | "rotateAgeM
 export class JsonLinesFile {
   #handle: FileHandle | undefined;
   #size = 0;
-  /** Time by `performance.now()` from which the age of the open file counts. */
+  /** Creation time of the open file, on the clock of `performance.now()`. */
   #createdAt = 0;
   /** Timer that rotates the file at its rotation age, even when no event is appended. */
   #rotationTimer: Timer | undefined;
@@ -114,8 +114,8 @@ export class JsonLinesFile {
   }
 
   /**
-   * Returns the handle of the file. Opens or creates the file if it is not open, or if another
-   * program moved or changed it.
+   * Returns the handle of the file. Keeps the open handle, unless another program moved or changed
+   * the file. Otherwise opens the file, and creates it if it is missing.
    */
   async #current(): Promise<FileHandle> {
     if (this.#handle !== undefined && !(await this.#isInPlace(this.#handle)))
@@ -151,9 +151,9 @@ export class JsonLinesFile {
 }
 
 /**
- * Makes the file end with a newline, and returns its size in bytes. Deletes a last line that is an
- * incomplete JSON object: a crash has cut it off, so its event was not acknowledged and will be
- * delivered again. Keeps any other last line, and adds a newline where it has none.
+ * Makes the file end with a newline, and returns its size in bytes. Deletes the last line if it is
+ * an incomplete JSON object: a crash cut it off before its event was acknowledged, so the event
+ * will be delivered again. Adds a newline to any other last line that has none.
  */
 async function repairTail(handle: FileHandle): Promise<number> {
   const size = await truncateUnwritten(handle, (await handle.stat()).size);
@@ -169,11 +169,11 @@ async function repairTail(handle: FileHandle): Promise<number> {
 }
 
 /**
- * Removes the zeros at the end of a file that a power loss left, and returns the new size in bytes.
+ * Removes the end of a file that a power loss left incomplete, and returns the new size in bytes.
  * When power fails during an append, the file's length may reach the disk before its sectors do,
- * and the missing sectors read as zeros up to the end of a sector or of the file. The events of
- * that append were not acknowledged and will be delivered again. Zeros that end elsewhere have
- * another cause and stay.
+ * and the missing sectors read as zeros up to the end of a sector or of the file. The file is then
+ * cut after the last whole line before the zeros. The events of that append were not acknowledged
+ * and will be delivered again. Zeros that end elsewhere have another cause and stay.
  */
 async function truncateUnwritten(handle: FileHandle, size: number): Promise<number> {
   const from = Math.max(0, size - unwrittenBytesMax);

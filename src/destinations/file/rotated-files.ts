@@ -13,7 +13,7 @@ export function rotatedPath(path: string, name: string): string {
   return join(dir, `${stem}-${name}${ext}`);
 }
 
-/** Returns the part of the file name `name` that `rotatedPath` has inserted. */
+/** Returns the text that `rotatedPath` inserted into `path` to make the file name `name`. */
 function middleOf(path: string, name: string): string {
   const { name: stem, ext } = parse(path);
   return name.slice(stem.length + 1, name.length - ext.length);
@@ -38,11 +38,11 @@ function rotatedAt(path: string, name: string): number | undefined {
 }
 
 /**
- * Returns the text to insert into the path of a delivery's file (see `rotatedPath`): `name`, the
- * name of the delivery, with the current time in place of the delivery's start time. With the start
- * time, the file of a delivery that is retried late would count as the oldest, and be deleted
- * first. If an earlier attempt at the delivery has written a file, returns the text in that file's
- * path, so that this attempt replaces the file.
+ * Returns the text that `rotatedPath` inserts into the path of a delivery's file: the delivery's
+ * `name`, with the current time in place of the time at which the delivery began. Otherwise the
+ * file of a delivery that is retried late would count as the oldest, and be deleted first. If an
+ * earlier attempt at the delivery has written a file, returns the text in that file's path, so that
+ * this attempt replaces the file.
  */
 export async function writtenName(root: string, path: string, name: string): Promise<string> {
   const rest = name.slice(name.indexOf("-"));
@@ -54,9 +54,8 @@ export async function writtenName(root: string, path: string, name: string): Pro
 }
 
 /**
- * Returns the current time as text for the name of a rotated file. If a file in `names` has this
- * time or a later one, because the clock was set back, returns the millisecond after the latest
- * one.
+ * Returns the time for the name of the next rotated file, as text. It is the current time, or the
+ * millisecond after the latest time in `names` if that is later, because the clock was set back.
  */
 function nextTime(path: string, names: readonly string[]): string {
   const last = names
@@ -89,8 +88,8 @@ export function deletesFiles({ keepFiles, keepAgeMs }: FileRetention): boolean {
 }
 
 /**
- * Deletes the rotated files that are older than `keepAgeMs`, and all but the `keepFiles` newest
- * ones.
+ * Deletes each rotated file that is older than `keepAgeMs`, or that is not among the `keepFiles`
+ * newest ones.
  */
 export async function deleteExpiredFiles(
   root: string,

@@ -29,8 +29,8 @@ export function jsonLines(events: readonly OutgoingEvent[]): Buffer {
 
 const compress = promisify(gzip);
 /**
- * Options of gzip. Each chunk of output is handed over from the thread that compresses. With the
- * default chunks of 16 KiB, these hand-overs cost half as much time as the compression.
+ * Options of gzip. The compressing thread hands over each chunk of its output. With the default
+ * chunk size of 16 KiB, these hand-overs would cost half as much time as the compression.
  */
 const options = { level: 4, chunkSize: 256 << 10 };
 

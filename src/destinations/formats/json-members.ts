@@ -1,7 +1,7 @@
 /**
  * Callback that reads a member of an object or an item of an array. `key` is the member's name, or
- * the item's index as text. `valueStart` is the offset of the value, and `start` that of the whole
- * member. Returns the offset after the value, which `valueEnd` computes.
+ * the item's index as text. `valueStart` is the offset of the value, and `start` the offset of the
+ * whole member. The callback must return the offset after the value (see `valueEnd`).
  */
 type ReadMember = (key: string, valueStart: number, start: number) => number;
 
@@ -25,8 +25,8 @@ export function readMembers(text: string, at: number, read: ReadMember): number 
 }
 
 /**
- * `Buffer`'s search method. It also works on a `Uint8Array`, so no `Buffer` has to be created for
- * it.
+ * Search method of `Buffer`. It also works on a `Uint8Array`, which then need not be wrapped in a
+ * `Buffer`.
  */
 const { includes } = Buffer.prototype;
 

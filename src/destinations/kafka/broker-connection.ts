@@ -16,7 +16,7 @@ interface Requests {
   produce: KafkaProtocol["produceV11"]["api"];
 }
 
-/** Arguments with which the client library sends a request over a connection. */
+/** Arguments with which the client library calls `send` of a connection. */
 type Request = Parameters<Connection["send"]>;
 const callbackOf = ([, , , , , , done]: Request) => done;
 
@@ -67,10 +67,10 @@ export class BrokerConnection {
   }
 
   /**
-   * Calls `ask`, which sends one request with a function of the client library, and resolves with
-   * its result. `ask` gets the newest version of the request that the broker and the library
-   * support, and this connection. Rejects with the client library's `ResponseError` when the answer
-   * contains an error code, and with a `KafkaFailure` for all other errors.
+   * Sends one request and resolves with the result. `ask` sends it: it gets the client library's
+   * function for the newest version of the request that the broker and the library support, and
+   * this connection. Rejects with the client library's `ResponseError` when the answer contains an
+   * error code, and with a `KafkaFailure` for all other errors.
    */
   async exchange<Name extends keyof Requests, T>(
     name: Name,
@@ -193,9 +193,9 @@ function frameLength(bytes: Buffer): number | undefined {
 const TLS_ALERT = 0x15;
 
 /**
- * Creates the failure of a connection that the broker closed after `answers` answers. A broker that
- * requires authentication closes the connection of an unauthenticated client after the first
- * answer.
+ * Creates the failure of a connection that the broker closed after `answers` answers. After exactly
+ * one answer, the message says that the broker may require a user: such a broker closes the
+ * connection of an unauthenticated client at this point.
  */
 const lost = (answers: number) =>
   answers === 1

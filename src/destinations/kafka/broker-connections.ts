@@ -12,8 +12,8 @@ import { KAFKA_CONNECTIONS_MAX } from "./limits.ts";
 import { authenticate } from "./sasl.ts";
 
 /**
- * Longest timeout in milliseconds for connecting to a broker and for each request to it. A config
- * may set a longer timeout for a delivery, which leaves time to try another broker.
+ * Maximum timeout in milliseconds for connecting to a broker, and for each request to it. The
+ * timeout of a whole delivery may be longer, so that time is left to try another broker.
  */
 const STEP_MS_MAX = 10_000;
 /** Maximum number of brokers that one call of `askSeveral` asks. */
@@ -75,9 +75,9 @@ export class BrokerConnections {
   }
 
   /**
-   * Sends a request at once to up to `SEVERAL` brokers, chosen in rotation from all brokers in
-   * `preferred` and in the config. Resolves with the answers that arrive up to `FURTHER_MS_MAX`
-   * after the first. Rejects with a `KafkaFailure` when no broker answers.
+   * Sends the same request to up to `SEVERAL` brokers at the same time. The brokers in `preferred`
+   * and in the config take turns. Resolves with the answers that arrive until `FURTHER_MS_MAX`
+   * after the first answer. Rejects with a `KafkaFailure` when no broker answers.
    */
   async askSeveral<T>(
     preferred: Iterable<BrokerAddress>,
@@ -138,7 +138,10 @@ export class BrokerConnections {
     }
   }
 
-  /** Connects to a broker and authenticates. Rejects with a `KafkaFailure` naming the broker. */
+  /**
+   * Connects to a broker and authenticates. Rejects with a `KafkaFailure` whose message names the
+   * broker, unless `signal` is aborted.
+   */
   async #open(address: BrokerAddress, signal: AbortSignal, onStage?: OnStage) {
     const { host, port } = address;
     const { egress, config, workspaceId, scramKeys } = this.parts;
@@ -185,8 +188,8 @@ export class BrokerConnections {
 
   /**
    * Runs `work`, which sends the requests of one delivery. When the delivery's timeout ends or
-   * `outer` is aborted, aborts the signal of `work` and closes all connections. Afterwards, closes
-   * connections that are not used for `DATABASE_IDLE_MS_MAX`.
+   * `outer` is aborted, aborts the signal that `work` got, and closes all connections. Also closes
+   * them if no other delivery follows within `DATABASE_IDLE_MS_MAX`.
    */
   async within<T>(outer: AbortSignal, work: (cut: AbortSignal) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);

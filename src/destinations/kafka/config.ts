@@ -109,9 +109,9 @@ export function addressesOf(brokers: string): BrokerAddress[] {
 }
 
 /**
- * Returns the topic for an event's name: puts the name into a topic template. Replaces characters
- * that Kafka does not allow by `_`, and shortens the name to keep the topic within
- * `TOPIC_CHARS_MAX`.
+ * Returns the topic for an event: `template` with the event's name in place of `{{event}}`. In the
+ * name, characters that Kafka does not allow are replaced by `_`. The name is shortened to keep the
+ * topic within `TOPIC_CHARS_MAX`.
  */
 export function topicOf(template: string, name: string): string {
   const parts = template.split(eventPlace);

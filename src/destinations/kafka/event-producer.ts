@@ -19,8 +19,8 @@ import { createRecordEncoder, type KafkaEventRecord, type SendResult } from "./r
 import { TopicMetadata } from "./topic-metadata.ts";
 
 /**
- * Number of rounds in a row without progress after which a delivery fails, to be retried later. A
- * round sends one request to each broker that leads a partition.
+ * Number of consecutive rounds without progress after which a delivery fails and is retried later.
+ * In a round, each broker that leads a partition with queued records gets a request.
  */
 const ROUNDS_MAX = 5;
 /**
@@ -47,14 +47,14 @@ export class EventProducer {
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
   /**
-   * Known outcomes of events of a failed delivery, which failed because other events have none. The
-   * next attempt at the delivery does not write the events with a known outcome again.
+   * Outcomes of some events of a delivery that failed because the outcome of other events stayed
+   * unknown. The next attempt at the delivery does not write these events again.
    */
   readonly #results = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
   /**
-   * Number of deliveries so far. It selects the partition for all records without a key: each
-   * delivery writes such records to one partition, and the next delivery to the next partition.
+   * Number of calls of `write`. It selects the partition for records without a key: those of one
+   * call are written to the same partition, those of the next call to the next partition.
    */
   #turn = 0;
 
@@ -90,8 +90,8 @@ export class EventProducer {
   }
 
   /**
-   * Empties the partitions' queues of records that were not sent. Returns, by event, the records of
-   * batches that were sent and have no outcome yet. These records must be sent again.
+   * Removes from the partitions' queues all records that were not sent. Returns, by event, the
+   * records of batches that were sent and have no outcome yet. These records must be sent again.
    */
   #unsettled(): Map<OutgoingEvent, KafkaEventRecord> {
     const unsettled = new Map<OutgoingEvent, KafkaEventRecord>();
@@ -142,8 +142,8 @@ export class EventProducer {
   }
 
   /**
-   * Sends one request to each broker that leads partitions, with a batch for each of these
-   * partitions.
+   * Runs one round: each broker that leads partitions with queued records gets a batch for each of
+   * these partitions.
    */
   async #round(unplaced: KafkaEventRecord[], signal: AbortSignal): Promise<Round> {
     const round: Round = { failure: undefined, isProgress: false };
@@ -204,9 +204,9 @@ export class EventProducer {
   }
 
   /**
-   * Groups the partitions that have records to send by the broker that leads them and by the
-   * producer id of the batch to send. A batch that was sent before keeps its producer id, and a new
-   * batch gets `current`. If a partition no longer exists, moves its records to `unplaced`.
+   * Returns the partitions that have records to send, grouped by their leading broker and by the
+   * producer id of their next batch. A batch that was sent before keeps its producer id, and a new
+   * batch gets `current`. Records of a partition that no longer exists are moved to `unplaced`.
    */
   #byLeader(unplaced: KafkaEventRecord[], current: ProducerId, round: Round): Partition[][] {
     const groups = new Map<string, Partition[]>();

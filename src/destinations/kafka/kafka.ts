@@ -46,8 +46,8 @@ export function kafkaKind(
 }
 
 /**
- * Returns the receivers of the password and of the headers: the brokers in the config. These
- * brokers name further brokers, which receive both secrets too, but are not in the result.
+ * Returns the servers that get the password and the headers, as far as the config names them: its
+ * brokers. These name further brokers, which get both secrets too, but are not in the result.
  */
 function audiences(config: KafkaConfig): SecretAudience[] {
   const { brokers, tls } = config;
@@ -106,8 +106,9 @@ async function testKafka(parts: BrokerConnectionsParts, signal: AbortSignal): Pr
 }
 
 /**
- * Connects to the first reachable broker for a connection test. Returns the steps of this
- * connection. If no broker can be reached, returns the steps of the first attempt.
+ * Tries to connect to the brokers of the config, one after the other, for a connection test.
+ * Returns the steps of the first connection that succeeds or, if none does, the steps of the first
+ * attempt.
  */
 async function reach(brokers: BrokerConnections, { tls }: KafkaConfig, signal: AbortSignal) {
   let first: TestSteps | undefined;

@@ -14,19 +14,22 @@ import type { KafkaEventRecord } from "./record.ts";
 interface BatchOutcome {
   written: readonly KafkaEventRecord[];
   refused: { record: KafkaEventRecord; reason: string }[];
-  /** Why the batch must be sent again, as a sentence. Absent if every record has its outcome. */
+  /**
+   * Error after which the batch's records must be sent again, as a sentence. Absent if the broker
+   * wrote the batch, or refused it because of its records.
+   */
   retryReason?: string;
 }
 
 /**
- * Maximum number of bytes of the records in a batch. By default, topics accept 1,048,588 bytes
- * including the header.
+ * Maximum number of bytes of the records in a batch. It is below the default limit of Kafka topics,
+ * 1,048,588 bytes including the batch's header.
  */
 const BATCH_BYTES_MAX = 1_000_000;
 
 /**
- * Queue of the records for a Kafka partition. Makes the batches to send, and makes smaller ones
- * after the broker refused a batch as too large.
+ * Queue of the records for a Kafka partition. Makes the batches to send. After the broker refused a
+ * batch because of its size or of a record, makes smaller batches.
  */
 export class Partition {
   readonly queue = new PartitionQueue<KafkaEventRecord>();
@@ -36,8 +39,8 @@ export class Partition {
    */
   #bytesMax = BATCH_BYTES_MAX;
   /**
-   * Maximum number of records in the next batch. It is finite while batches are halved to find a
-   * record that the broker refuses.
+   * Maximum number of records in the next batch. Infinite until the broker refuses a batch without
+   * naming the record at fault. Batches are then halved to find the record, and grow again later.
    */
   #countMax = Number.POSITIVE_INFINITY;
 
@@ -62,7 +65,8 @@ export class Partition {
   }
 
   /**
-   * Takes the broker's response to the batch that was sent. Records without an outcome stay queued.
+   * Applies the broker's response to the batch that was sent, and returns the outcomes of its
+   * records. Records without an outcome stay queued.
    */
   settle(answer: Omit<PartitionResponse, "topic" | "index" | "baseOffset">): BatchOutcome {
     const { errorCode, errorMessage, recordErrors = [] } = answer;
@@ -93,10 +97,10 @@ export class Partition {
   }
 
   /**
-   * Handles a batch that the broker refused as a whole. `named` has the records that the broker
-   * named as the cause: index of the record → reason. Refuses these records, and queues the others
-   * again. If `named` has no record of the batch, limits later batches to half of this batch (of
-   * its bytes if `isTooLarge`, otherwise of its records), to find the record at fault.
+   * Handles a batch that the broker refused because of its records. `named` maps the index of each
+   * record that the broker named as a cause to the reason. Refuses these records, and queues all
+   * others again. If the broker named none, limits later batches to half the bytes (if
+   * `isTooLarge`) or half the records of this batch, to find the record at fault.
    */
   #refuse(named: Map<number, string>, isTooLarge: boolean): BatchOutcome {
     const records = this.#records;

@@ -67,8 +67,8 @@ export function createRecordEncoder({ topic, headers: given = [] }: KafkaConfig)
 }
 
 /**
- * Returns `[userId, anonymousId]` without parsing the event's JSON. Returns undefined if only
- * parsing gives the ids: user code produced the event, or an id may be a number.
+ * Returns `[userId, anonymousId]` if they are known without parsing the event's JSON. Otherwise
+ * returns undefined: user code produced the event, or an id may be a number.
  */
 function knownIds({ input: { event }, bytes }: OutgoingEvent): unknown[] | undefined {
   const isKnown = event?.json === bytes && event.hasTextIds === true;

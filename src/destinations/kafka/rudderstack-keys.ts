@@ -7,7 +7,7 @@ const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA
 
 /**
  * Keys of RudderStack's configs that pixelmill accepts and ignores. They configure SSH, Avro and
- * several topics, three features that a config must not turn on.
+ * several topics: features that pixelmill does not have, and that a config must not turn on.
  */
 const ignored = [
   ...["avroSchema", "avroSchemas", "embedAvroSchemaID", "eventTypeToTopicMap", "eventToTopicMap"],
@@ -58,7 +58,10 @@ export const kafkaRudderstackKeys: RudderstackKeys = {
   },
 };
 
-/** Returns the list of brokers as `host:port`. `port` is added to each host without a port. */
+/**
+ * Returns the brokers as a list of `host:port` separated by commas. A host without a port gets
+ * `port`.
+ */
 function brokersOf(hostName: string, port: unknown): string {
   const hosts = hostName.split(",").map((host) => host.trim());
   return hosts.map((host) => (/:\d+$/.test(host) ? host : `${host}:${port}`)).join(",");

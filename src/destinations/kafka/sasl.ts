@@ -7,7 +7,10 @@ import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
 
 type SaslCredentials = Required<Pick<KafkaConfig, "user" | "password" | "mechanism">>;
 
-/** Part of a session's lifetime, which the broker sets, after which a new session is opened. */
+/**
+ * Fraction of a session's lifetime after which the connection is replaced by a new one. The broker
+ * sets the lifetime.
+ */
 const SESSION_SHARE = 0.8;
 
 /** Authenticates a new connection by SASL. Rejects when the broker refuses the credentials. */
@@ -40,9 +43,9 @@ export async function authenticate(
 type Crypto = KafkaProtocol["saslScramSha"]["defaultCrypto"];
 
 /**
- * Returns the client library's cryptographic functions for SCRAM, except `hi`, which derives a key
- * from the password. The `hi` in the result derives the key on another thread, and only one key at
- * a time for each workspace (see `ScramDerivations`).
+ * Returns the client library's cryptographic functions for SCRAM, with a replacement for `hi`,
+ * which derives a key from the password. The replacement works on another thread, and derives only
+ * one key at a time for each workspace (see `ScramDerivations`).
  */
 function cryptoOf(kafka: KafkaProtocol, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
   return {

@@ -21,8 +21,8 @@ interface TopicLeaders {
   /** Id of the topic, or an empty string if the broker is older than Kafka 2.8. */
   id: string;
   /**
-   * For each partition, the latest statement of a broker about its leader: the leader's broker id,
-   * which is -1 while there is none, and the leader epoch.
+   * For each partition, its leader according to the latest statement of a broker: the leader's
+   * broker id, which is -1 while there is no leader, and the leader epoch.
    */
   leaders: LeaderStatement[];
   /** Time at which a broker answered with this metadata, as `performance.now()` gives it. */
@@ -33,17 +33,18 @@ interface TopicLeaders {
 export class TopicMetadata {
   readonly #known = new Map<string, TopicLeaders>();
   /**
-   * Topics that the brokers have been asked to create and that are still missing, with the time of
-   * the first request, as `performance.now()` gives it.
+   * Topics that the brokers were asked to create and that do not exist yet. Maps the topic's name
+   * to the time of the first request, on the clock of `performance.now()`.
    */
   readonly #asked = new Map<string, number>();
   #addresses = new Map<number, BrokerAddress>();
   /**
-   * Whether the next metadata request asks several brokers, because a request to a leader failed.
+   * Whether the next metadata request is sent to several brokers instead of one, because a request
+   * failed and the leaders may have changed.
    */
   #isInDoubt = false;
 
-  /** `isMade` is whether the brokers are asked to create topics that are missing. */
+  /** `isMade`: whether the brokers are asked to create missing topics. */
   constructor(
     private readonly brokers: BrokerConnections,
     private readonly isMade: boolean,
@@ -53,7 +54,10 @@ export class TopicMetadata {
     return this.#known.get(name);
   }
 
-  /** Returns those topics in `names` that can be used without exceeding `KAFKA_TOPICS_MAX`. */
+  /**
+   * Returns the topics in `names` that are used already, and new ones while fewer than
+   * `KAFKA_TOPICS_MAX` topics are used.
+   */
   admit(names: Iterable<string>): Set<string> {
     const admitted = new Set<string>();
     let room = KAFKA_TOPICS_MAX - this.#known.size - this.#asked.size;
@@ -83,16 +87,19 @@ export class TopicMetadata {
   }
 
   /**
-   * Marks the metadata of all topics as expired. The next `refresh` requests the metadata again,
-   * and from several brokers, because a broker that is cut off from the other brokers would still
-   * name the former leaders.
+   * Marks the metadata of all topics as expired. The next `refresh` requests it again from several
+   * brokers instead of one: a broker that is cut off from the others would still name the former
+   * leaders.
    */
   expireAll(): void {
     this.#isInDoubt = true;
     for (const topic of this.#known.values()) topic.askedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Requests metadata that is not cached or has expired. Returns error codes by topic name. */
+  /**
+   * Requests metadata that is not cached or has expired. Returns the error codes of topics without
+   * usable metadata, by topic name.
+   */
   async refresh(names: Iterable<string>, signal: AbortSignal): Promise<Map<string, number>> {
     const faults = new Map<string, number>();
     const oldest = performance.now() - AGE_MS_MAX;
@@ -154,8 +161,8 @@ export class TopicMetadata {
 }
 
 /**
- * Merges several brokers' answers about one topic. For each partition, the statement with the
- * highest leader epoch counts. `before` has the statements of earlier answers.
+ * Merges the answers of several brokers about one topic. For each partition, the statement with the
+ * highest leader epoch counts, including the statements of earlier answers in `before`.
  */
 function latestLeaders(answers: MetadataAnswer["topics"], before?: TopicLeaders): TopicLeaders {
   // The leader epochs of a topic that was created again begin at 0 again.
@@ -175,7 +182,7 @@ const NO_LEADER: LeaderStatement = { leaderId: -1 };
 const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
 /**
- * Milliseconds that the brokers have to create a topic, from the first request to create it. A
+ * Milliseconds from the first request to create a topic in which the brokers must create it. A
  * topic that does not exist afterwards counts as missing.
  */
 const APPEAR_MS_MAX = 10_000;

@@ -200,7 +200,8 @@ export class PostgresDatabase implements TableConnection {
 const noTls = "The database does not offer TLS; set `tls` to `off` when its network is trusted";
 
 /**
- * Explains an answer to `sslRequest` that does not accept TLS. PostgreSQL without TLS answers `N`.
+ * Returns the error message for a server whose answer to `sslRequest` does not accept TLS.
+ * PostgreSQL without TLS answers `N`.
  */
 function tlsRefusal(answer: Buffer): string {
   return answer.toString("latin1") === "N" ? noTls : new NotPostgres().message;

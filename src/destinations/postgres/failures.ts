@@ -33,10 +33,10 @@ const meanings = new Map<string, string>([
 ]);
 
 /**
- * SQLSTATE codes after which the events of a statement are refused for good, because a retry would
- * fail too: the cause is a name, a value or the size of the statement. If the cause is, or may be,
- * the server, the account or the definition of a table, the code is not among them, and the
- * delivery is retried.
+ * SQLSTATE codes after which the events of a statement are refused for good. A retry would fail
+ * too, because the cause is a name, a value or the size of the statement. A code is not included if
+ * the cause is, or may be, the server, the account or the definition of a table: then the delivery
+ * is retried.
  *
  * - Class 21, 22, 23, 44: values that do not fit, or violate a constraint or the check of a view.
  * - Class 42, except the codes in `definitions`: names that cannot be used.
@@ -45,10 +45,10 @@ const meanings = new Map<string, string>([
  */
 const refusing = /^(21|22|23|42|44|54|P0)/;
 /**
- * SQLSTATE codes of class 42 that say that a grant is missing, or that an object in the database,
- * such as a table, a column or a function, is missing or has an unsuitable definition. A retry may
- * succeed after someone has changed the database. The code of syntax errors is included: such an
- * error is in a function that the table uses, because pixelmill's own statements are valid.
+ * SQLSTATE codes of class 42 after which a retry may succeed, because someone may change the
+ * database: a grant is missing, or an object such as a table, a column or a function is missing or
+ * has an unsuitable definition. Syntax errors are included: they are in a function that the table
+ * uses, because pixelmill's own statements are valid.
  */
 const definitions =
   /^(42501|42601|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;

@@ -56,8 +56,9 @@ export class PostgresSession {
   readonly #messages = new PostgresMessageReader(DATABASE_ANSWER_BYTES_MAX);
   #signIn: PostgresSignIn | undefined;
   /**
-   * Resolves when all messages received so far are handled. They are handled one after the other,
-   * because handling may take time: the proof of the password is computed on another thread.
+   * Resolves when all messages of the sign-in that have arrived so far are handled. Each is handled
+   * after the one before it, because this may take time: the proof of the password is computed on
+   * another thread.
    */
   #handled: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;
@@ -145,7 +146,7 @@ export class PostgresSession {
 
   /**
    * Handles a message that arrived during the sign-in. The sign-in may be complete when this method
-   * runs.
+   * runs, because earlier messages are handled first.
    */
   async #handleSignIn(message: PostgresMessage): Promise<void> {
     const signIn = this.#signIn;

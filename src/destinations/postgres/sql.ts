@@ -26,10 +26,11 @@ const sqlTypes: Record<ColumnType, string> = {
 
 /**
  * Query for a table and its columns. Parameters: the schema, the table, pixelmill's mark. Each row
- * of the result has a column's name and type, whether it cannot be written to (a generated column,
- * an identity column, or a system column such as `xmin`), whether the comment of the table begins
- * with the mark, and whether `id` is the primary key. For another relation of this name, such as an
- * index, the result is one row without a column, which shows that no such table can be created.
+ * of the result describes a column: its name, its type, and whether it cannot be written to (a
+ * generated column, an identity column, or a system column such as `xmin`). Two more values
+ * describe the table: whether its comment begins with the mark, and whether `id` is its primary
+ * key. If another relation has the name, such as an index, the result is one row without a column:
+ * no table with this name can be created.
  */
 export const tableQuery = `select a.attname, format_type(a.atttypid, a.atttypmod),
   a.attgenerated <> '' or a.attidentity = 'a' or a.attnum < 0,
@@ -48,8 +49,8 @@ on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'p')`;
 export const schemaQuery = "select 1 from pg_namespace where nspname = $1";
 
 /**
- * Returns a statement that sets timeouts, time zone and date style for its transaction only. Behind
- * a pooler such as PgBouncer, other programs may use the connection afterwards.
+ * Returns a statement that sets timeouts, time zone and date style only for its transaction,
+ * because other programs may use the connection afterwards, behind a pooler such as PgBouncer.
  */
 export function transactionSettings(statementMs: number, lockMs: number): string {
   const settings = {
@@ -130,7 +131,7 @@ export function testStatements(schema: string, schemaExists: boolean, settings: 
 
 /**
  * Returns the statement that inserts records into a table. Its parameter is a JSON array of all
- * records, which costs pixelmill a third of the CPU time of one array per column.
+ * records. This costs pixelmill a third of the CPU time that one array per column would cost.
  */
 export function insertRows(
   table: string,
@@ -157,9 +158,9 @@ export function insertRows(
 }
 
 /**
- * Returns the SQL assignments that update an existing row when a row with the same key is inserted.
- * Each column gets the value of the row with the later `received_at` or, if that value is null, the
- * value of the other row.
+ * Returns the SQL assignments that merge an inserted row into the existing row with the same key.
+ * Each column gets the value from the row with the later `received_at` or, if that value is null,
+ * the value from the other row.
  */
 function updatesOf(names: readonly string[]): string[] {
   const isLater = names.includes("received_at")

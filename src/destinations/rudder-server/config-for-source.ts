@@ -5,9 +5,10 @@ type Config = Record<string, unknown>;
 
 /**
  * Returns the settings of a destination as rudder-server gets them for a source of type
- * `sourceType`. Missing settings get the defaults of the definition. A setting with a value per
- * type of source gets only the value for `sourceType`: `{"connectionMode": {"web": "cloud"}}`
- * becomes `{"connectionMode": "cloud"}`, and a setting without a value for this type is removed.
+ * `sourceType`. Settings that are missing get the default values of the definition. A setting that
+ * has a value for each type of source becomes the value for `sourceType`: `{"connectionMode":
+ * {"web": "cloud"}}` becomes `{"connectionMode": "cloud"}`. It is removed if it has no value for
+ * this type.
  */
 export function configForSource(
   { config: { destConfig = {} }, defaults }: DestinationDefinition,

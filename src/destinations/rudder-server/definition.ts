@@ -4,7 +4,10 @@ export interface DestinationDefinition {
   name: string;
   displayName: string;
   category: string | null;
-  /** Settings of the type, not of a destination, such as `transformAtV1`, for rudder-server. */
+  /**
+   * Settings that hold for every destination of the type, such as `transformAtV1`. rudder-server
+   * gets them.
+   */
   config: DefinitionConfig;
   /** Default values of settings, for destinations that do not set them. */
   defaults: Readonly<Record<string, unknown>>;
@@ -15,12 +18,15 @@ export interface DestinationDefinition {
  * interface; rudder-server gets all settings.
  */
 export interface DefinitionConfig {
-  /** Secret settings: `password`, or `headers.to` for the key `to` in each item of `headers`. */
+  /**
+   * Paths of the secret settings, such as `password`, or `headers.to` for the key `to` in each item
+   * of `headers`.
+   */
   secretKeys?: readonly string[];
   /**
-   * Names of a destination's settings. The list `defaultConfig` has the settings with one value for
-   * all sources. The list of a type of source, such as `web`, has the settings with a separate
-   * value for this type.
+   * Names of a destination's settings. The list `defaultConfig` names the settings that have one
+   * value for all sources. A list such as `web`, a type of source, names the settings that have a
+   * separate value for sources of this type.
    */
   destConfig?: Readonly<Record<string, readonly string[]>>;
   [key: string]: unknown;

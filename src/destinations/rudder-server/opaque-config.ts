@@ -8,8 +8,8 @@ import { OPAQUE_CONFIG_BYTES_MAX, OPAQUE_SECRETS_MAX } from "./limits.ts";
 type Config = Record<string, unknown>;
 
 /**
- * Settings that, in any type of destination, only determine which events rudder-server sends, and
- * when. They do not determine who receives a secret.
+ * Settings that never determine who receives a secret. In any type of destination, they only
+ * determine which events rudder-server sends, and when.
  */
 const receiverless = new Set([
   ...["blacklistedEvents", "connectionMode", "consentManagement", "eventDelivery"],
@@ -38,9 +38,8 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
 }
 
 /**
- * Converts a path in `secretKeys` of a definition into the path of a setting that pixelmill can
- * keep secret. A path of more than two keys becomes its first key, whose whole value is then
- * secret.
+ * Converts a path in `secretKeys` of a definition into a path that pixelmill supports, with at most
+ * two keys. A longer path becomes its first key, whose whole value is then secret.
  */
 function secretPath(path: string): string {
   return path.split(".").length <= 2 ? path : keyOf(path);
@@ -69,10 +68,10 @@ function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
 }
 
 /**
- * Returns one receiver for all secrets in a config. It is identified by all settings that are
- * neither in `holders` (the settings with secrets) nor in `receiverless`, because any of them may
- * name the server that gets the secrets. The API therefore keeps a stored secret only while none of
- * these settings changes.
+ * Returns one receiver that stands for all servers that get secrets of a config. Any setting may
+ * name such a server, except those in `holders` (the settings with secrets) and in `receiverless`.
+ * The receiver is therefore identified by the values of all other settings: the API keeps a stored
+ * secret only while none of them changes.
  */
 function othersAsAudience(config: Config, holders: ReadonlySet<string>): SecretAudience {
   const others = Object.entries(config)

@@ -149,8 +149,8 @@ class DefinitionFile {
 
   /**
    * Returns the string under `key`, or `otherwise` if the key is absent or null. Throws
-   * `StartError` if the value is not a string, or if it is empty or missing and there is no
-   * `otherwise`.
+   * `StartError` if the value is not a string. Without `otherwise`, also throws if the value is
+   * absent or empty.
    */
   text(key: string, otherwise?: string): string {
     const value = this.#content[key] ?? otherwise;
@@ -161,8 +161,8 @@ class DefinitionFile {
   }
 
   /**
-   * Returns the object under `key`. If the key is absent or null, returns `{}`, or throws
-   * `StartError` if `isNeeded` is true.
+   * Returns the object under `key`. If the key is absent or null, returns `{}`, or throws if
+   * `isNeeded` is true. Throws `StartError` for any other value.
    */
   object(key: string, isNeeded: boolean): Json {
     const value = this.#content[key] ?? (isNeeded ? undefined : {});

@@ -44,8 +44,8 @@ export function s3Kind(egress: Egress): DestinationKind<S3Config> {
 }
 
 /**
- * Returns the receiver of the secret key. All hosts of Amazon count as one receiver, although their
- * names differ by region and bucket.
+ * Returns the receiver of the secret key: the server of `endpoint`. Without an endpoint, all hosts
+ * of Amazon count as one receiver, although their names differ by region and bucket.
  */
 function audienceOf(endpoint: string | undefined): SecretAudience {
   return audienceOfUrl(endpoint ?? "https://amazonaws.com");
@@ -79,10 +79,10 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
   return {
     /**
-     * Writes one object for each source and hour. Stops at the first object that fails. The cause
-     * of a failure is the store or the config and never an event. Every failure is therefore
-     * retried until the retry window ends, so that no event is lost when, for example, a key was
-     * revoked by mistake. A repeated attempt overwrites the objects of earlier attempts.
+     * Writes one object for each source and hour. Stops at the first failure, which the store or
+     * the config has caused, never an event. The result is then always `retry`, so that no event is
+     * lost if, for example, a key was revoked by mistake and is replaced before the retry window
+     * ends. A further attempt overwrites the objects of earlier attempts.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
       const folderOf = createFolders();
@@ -107,7 +107,7 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
 /**
  * Returns the secrets of a request that the store may repeat in its answer: the access key id and
- * the signature. The other parts of the header `Authorization` are words that stores also use in
+ * the signature. The rest of the header `Authorization` is not secret: stores use the same words in
  * their own messages, such as `Signature`.
  */
 function secretsSent({ headers: { authorization = "" } }: EgressRequest): string[] {

@@ -17,7 +17,10 @@ export interface TableColumn {
    * epoch.
    */
   range?: readonly [number, number];
-  /** Whether a `float` column stores only 32 bits, so that a value with more does not fit. */
+  /**
+   * Whether a `float` column stores 32-bit numbers. A value that 32 bits would turn into zero or
+   * infinity does not fit.
+   */
   isSingle?: boolean;
 }
 
@@ -45,14 +48,17 @@ const ownForm = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d\.\d{3}Z$/;
 const TIMESTAMP_CHARS_MAX = 64;
 const timeMin = Date.parse("0001-01-01T00:00:00Z");
 const timeMax = Date.parse("9999-12-31T23:59:59.999Z");
-/** The largest 64-bit integer plus one. */
+/**
+ * 2^63, the largest 64-bit integer plus one. The absolute value of an integer that is written must
+ * be smaller.
+ */
 const longMax = 2 ** 63;
 
 /** A point in time. */
 interface Time {
   /** Milliseconds since the epoch. */
   ms: number;
-  /** The three decimal digits after the milliseconds; empty when they are zeros. */
+  /** The three decimal digits after the milliseconds; empty if all are zeros. */
   micros: string;
 }
 
@@ -198,13 +204,15 @@ export function cleanJson(json: string): string {
  */
 export type RestValues = Record<string, unknown>;
 
-/** For values of one event: path → the number that was added to this path last. */
+/**
+ * For the values of each event: path → the last number that was added to this path (see `putRest`).
+ */
 const lastNumbers = new WeakMap<RestValues, Map<string, number>>();
 
 /**
- * Adds a value to the values without a column. Different keys may give the same path, for example
- * `a_b` and `b` within `a`, or keys that differ only in characters that cannot be stored. If the
- * path is taken, a number is added to it, as in `a_b__2`.
+ * Adds a value to `rest`, the values without a column. If the path is taken, a number is added to
+ * it, as in `a_b__2`: different keys may give the same path, for example `a_b` and `b` within `a`,
+ * or keys that differ only in characters that cannot be stored.
  */
 export function putRest(rest: RestValues, path: string, value: unknown): void {
   const clean = cleanText(path);

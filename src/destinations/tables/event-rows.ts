@@ -13,14 +13,14 @@ export interface EventRow {
   table: string;
   /**
    * Whether the row may be written only to a table that pixelmill or RudderStack created (see
-   * `isOwn`). True for the table `users` and for tables named after an event.
+   * `isOwn`). True for rows of the table `users` and of tables named after an event.
    */
   isOwnOnly: boolean;
-  /** Index of the event, from which the row was made, among the events of its delivery. */
+  /** Index, in the delivery, of the event from which the row was made. */
   index: number;
   /**
-   * Values by column name, without a prototype. A value is a non-empty text, a number, a boolean,
-   * an array, an object or a `JsonText`.
+   * Values by column name, in an object without a prototype. A value is a non-empty text, a number,
+   * a boolean, an array, an object or a `JsonText`.
    */
   cells: Record<string, unknown>;
   size: number;
@@ -35,9 +35,10 @@ export class NoRowError extends Error {
 type JsonObject = Record<string, unknown>;
 
 /**
- * Maximum length of all paths in a row's `rest`, in characters per byte of the event. Each value
- * has the keys of all objects around it in its path, so an event with a long key around thousands
- * of values would otherwise make gigabytes of paths.
+ * Maximum total length of the paths of an event's values without a column, in characters per byte
+ * of the event. The path of a value contains the keys of all objects around it, so an event with a
+ * long key around thousands of values would otherwise make gigabytes of paths. Such an event is
+ * refused.
  */
 const REST_CHARS_PER_BYTE_MAX = 8;
 const longKeys = "Expected shorter keys around values without a column";
@@ -48,8 +49,8 @@ export const USERS_TABLE = "users";
 type FixedColumns = Record<string, (event: JsonObject, outgoing: OutgoingEvent) => unknown>;
 
 /**
- * Columns that every table has, and functions that compute their values from an event. Properties
- * of an event never fill these columns.
+ * Columns of the rows of every event type, each with a function that computes its value from the
+ * event. The event's properties never fill these columns.
  */
 const fixed: FixedColumns = {
   anonymous_id: ({ anonymousId }, { bytes }) => wholeId(anonymousId, bytes, 0),
@@ -65,7 +66,7 @@ const fixed: FixedColumns = {
 };
 const named: FixedColumns = { name: (event) => event.name ?? within(event.properties).name };
 
-/** Shape of the rows for each type of event. */
+/** Maps each type of event to the description of its rows. */
 const types = new Map([
   ["track", rowShape("tracks", "properties", { event_text: (event) => event.event })],
   ["page", rowShape("pages", "properties", named)],
@@ -76,9 +77,9 @@ const types = new Map([
 ]);
 
 /**
- * Returns the shape of the rows for a type of event: their table, the member `part` of the event
- * whose keys become columns, and the fixed columns. `names` has all columns that an event's
- * properties never fill: the fixed ones, `id` and `event`.
+ * Describes the rows for a type of event: `table` is their table, `columns` are the fixed columns,
+ * and `part` is the member of the event whose keys become further columns. `names` has the columns
+ * that an event's properties never fill: the fixed ones, `id` and `event`.
  */
 function rowShape(table: string, part: string, own: FixedColumns) {
   const columns = Object.entries({ ...fixed, ...own });
@@ -92,11 +93,11 @@ function rowShape(table: string, part: string, own: FixedColumns) {
 
 /**
  * Makes the rows of an event as RudderStack's warehouses do. The first row is for the table of the
- * event's type. Two kinds of events have a second row, if `mayNameTable` accepts its table:
+ * event's type. Two types of events have a second row, if `mayNameTable` accepts its table:
  *
- * - A track event has one for the table with the event's name. The properties are in it, not in the
- *   first.
- * - An identify event with a userId has one for the table `users`.
+ * - A track event, for the table with the event's name. The second row contains the event's
+ *   properties, and the first row does not.
+ * - An identify event with a userId, for the table `users`.
  *
  * Throws `NoRowError` if no row can be made.
  */
@@ -167,8 +168,8 @@ function userRow({ cells, rest }: EventRow, index: number): EventRow | undefined
 }
 
 /**
- * Makes the row of an event in mode `raw`: messageId, time of receipt, type and name of the event,
- * and the whole event as the JSON that was received.
+ * Makes the row of an event in mode `raw`: the event's messageId, time of receipt, type and name,
+ * and its whole JSON, unchanged.
  */
 export function rawRow(outgoing: OutgoingEvent, index: number, table: string): EventRow {
   const text = utf8Text(outgoing.bytes);
@@ -193,7 +194,10 @@ function set(row: EventRow, column: string, value: unknown): void {
   row.cells[column] = value;
 }
 
-/** Gives a value its column, if that is free. Returns whether the column has the value now. */
+/**
+ * Puts a value into its column if the column is free and the row has room for it. Returns whether
+ * the column has this value afterwards.
+ */
 function put(
   row: EventRow,
   ownNames: ReadonlySet<string>,
@@ -210,8 +214,8 @@ function put(
 }
 
 /**
- * Calls `onValue` with each value of `input` that becomes a column, and with the path of its keys.
- * Nested objects are searched up to `TABLE_LEVELS_MAX` levels.
+ * Calls `onValue` with the path and the value of each member of `input` that is not blank. Searches
+ * nested objects up to level `TABLE_LEVELS_MAX`; a deeper object is one value.
  */
 function flatten(
   input: JsonObject,
@@ -235,12 +239,13 @@ function parsed(text: string): JsonObject {
 }
 
 /**
- * Returns the id of an event's row, the same in each attempt. It is normally the event's messageId,
- * and there are two exceptions:
+ * Returns the id of an event's row, which is the same in each attempt. It is the event's messageId,
+ * with two exceptions:
  *
- * - If user code removed the messageId, the id is a hash of the event.
+ * - If user code removed the messageId, the id is a hash of the original messageId and of the
+ *   event.
  * - If the messageId has characters that cannot be stored (see `cleanText`), the id is a hash of
- *   it, because without the characters it could equal the id of another event.
+ *   the messageId. Without these characters, the messageId could equal that of another event.
  *
  * Throws `NoRowError` if the messageId is too long.
  */
@@ -261,9 +266,9 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
 const idsIn = memberReader(["anonymousId", "userId", "messageId"]);
 
 /**
- * Returns `id`, or its JSON text if parsing may have rounded it, because a rounded id may equal the
- * id of another user or event. `index` is 0 for the anonymousId, 1 for the userId, and 2 for the
- * messageId.
+ * Returns `id`. If it is a number that parsing may have rounded, returns its JSON text, because a
+ * rounded id may equal the id of another user or event. `index` says which id it is: 0 is the
+ * anonymousId, 1 the userId, and 2 the messageId.
  */
 function wholeId(id: unknown, event: Uint8Array, index: number): unknown {
   return typeof id === "number" && !Number.isSafeInteger(id) ? idsIn(event)[index] : id;

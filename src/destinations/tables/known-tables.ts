@@ -1,14 +1,15 @@
 import type { TableColumns } from "./table-records.ts";
 
 /**
- * Maximum number of columns that are kept of all tables of a destination. A member of a workspace
- * chooses the database, which may claim that any number of tables exist, with any columns.
+ * Maximum number of columns that are cached for all tables of a destination together. The cache
+ * needs a limit, because a member of a workspace chooses the database, which may claim that any
+ * number of tables exist, with any columns.
  */
 const COLUMNS_KEPT_MAX = 100_000;
 
 /**
- * Columns of tables by table name, as the database described them last. When there would be too
- * many columns, the tables that were not used for longest are forgotten.
+ * Cache of the columns of tables, by table name, as the database described them last. Above
+ * `COLUMNS_KEPT_MAX` columns, the least recently used tables are removed.
  */
 export class KnownTables {
   readonly #tables = new Map<string, TableColumns>();

@@ -15,9 +15,9 @@ export interface TableLoad {
    */
   refused?: ReadonlyMap<number, string>;
   /**
-   * Whether a record updates an existing row with the same key: in each column, the later value
-   * replaces the earlier one. PostgreSQL compares `received_at`; ClickHouse uses the order of
-   * insertion.
+   * Whether a record updates the existing row with the same key, instead of being dropped. In each
+   * column, the later value replaces the earlier one. The later value is that with the later
+   * `received_at` in PostgreSQL, and the one inserted last in ClickHouse.
    */
   isMerged?: boolean;
 }
@@ -52,12 +52,12 @@ export interface TableDatabase {
   countTables(): Promise<number>;
   /** Creates the table with the comment `TABLE_MARK`, unless the table exists. */
   createTable(table: string, key: string, columns: NewColumns, isMerged: boolean): Promise<void>;
-  /** Adds the given columns, except those that exist already. */
+  /** Adds to the table those of `columns` that it does not have yet. */
   addColumns(table: string, columns: NewColumns, isMerged: boolean): Promise<void>;
   /**
-   * Inserts all records of all `loads`, or none. A record is dropped if the table has a row with
-   * the same value in the column `key`. With `isMerged`, the record updates that row instead. All
-   * calls for one table have the same `isMerged`.
+   * Inserts the records of all `loads`: all or none (ClickHouse: all or none for each table). A
+   * record is dropped if the table has a row with the same value in the column `key`. If its load
+   * has `isMerged`, it updates that row instead. All loads for one table have the same `isMerged`.
    */
   insert(loads: readonly TableLoad[], key: string): Promise<void>;
 }
@@ -81,7 +81,8 @@ export class DatabaseFailure extends Error {
 
   /**
    * `kind` is `later` if a retry may succeed, and `refused` if the database will never accept the
-   * rows of this batch. `facts` replaces the default values of other fields.
+   * rows of this batch. `facts` has values for other fields; fields that it omits keep their
+   * defaults.
    */
   constructor(
     readonly kind: "later" | "refused",
@@ -94,9 +95,9 @@ export class DatabaseFailure extends Error {
 }
 
 /**
- * Columns that each table named after an event has if pixelmill created it. A table with these
- * columns and pixelmill's key, but without `TABLE_MARK` in its comment, was created by RudderStack
- * or by a version of pixelmill that did not mark tables.
+ * Columns that pixelmill creates in each table named after an event. A table that has these columns
+ * and pixelmill's key, but no `TABLE_MARK` in its comment, was created by RudderStack or by a
+ * version of pixelmill that did not mark tables.
  */
 const eventTableColumns = ["received_at", "event", "event_text"];
 
@@ -110,8 +111,8 @@ export function isOwn({ columns, isMarked, hasOwnKey }: ExistingTable): boolean 
 
 /**
  * Returns the columns of the relation `existing`; undefined when it does not exist. Throws
- * `DatabaseFailure` when rows cannot be written to it, or when `isOwnOnly` is set and `isOwn` is
- * false for it.
+ * `DatabaseFailure` when rows cannot be written to the relation. Also throws when `isOwnOnly` is
+ * true, but neither pixelmill nor RudderStack created the relation (see `isOwn`).
  */
 export function columnsOf(
   table: string,
@@ -136,10 +137,10 @@ export function changedByOthers(table: string): never {
 }
 
 /**
- * Returns a load of the table `users` with one record per user. If `load` has several records of a
- * user, the value with the latest `received_at` counts in each column, because a replayed event may
- * follow a newer one. The records are ordered by user id, so that concurrent writers lock rows in
- * the same order.
+ * Returns the load of the table `users` with only one record per user. If `load` has several
+ * records of a user, each column gets the value with the latest `received_at`, because a replayed
+ * event may follow a newer one. The records are sorted by user id, so that concurrent writers lock
+ * rows in the same order.
  */
 export function merged(load: TableLoad): TableLoad {
   const byId = new Map<string, TableRecord>();

@@ -28,7 +28,10 @@ import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 
 /** Maximum attempts to write a batch or to add columns while other programs change the tables. */
 const ATTEMPTS_MAX = 3;
-/** Milliseconds after which the loader checks again which tables can get rows and columns. */
+/**
+ * Milliseconds after which the loader checks again which tables accept rows and columns: other
+ * programs may have changed them.
+ */
 const OTHERS_MS_MAX = 60_000;
 /** Maximum number of names in `#skipped`. When there are more, the loader removes all of them. */
 const SKIPPED_NAMES_MAX = 10_000;
@@ -39,10 +42,16 @@ const SKIPPED_NAMES_MAX = 10_000;
  */
 export class TableLoader {
   readonly #key: string;
-  /** Name of the table whose rows later records update: `users`. Undefined in mode `raw`. */
+  /**
+   * Name of the table in which a record updates the existing row with the same key: `users`.
+   * Undefined in mode `raw`.
+   */
   readonly #mergedTable: string | undefined;
   readonly #tables = new KnownTables();
-  /** Names of tables that get no rows: others created them, or pixelmill could not create them. */
+  /**
+   * Names of tables that get no rows, because another program created them or pixelmill could not
+   * create them.
+   */
   readonly #skipped = new Set<string>();
   /** Names of tables to which no column can be added. */
   readonly #fixed = new Set<string>();
@@ -94,7 +103,10 @@ export class TableLoader {
     return rows;
   }
 
-  /** Writes events to their tables. Returns why events were not written, by the event's index. */
+  /**
+   * Writes events to their tables. Returns the reasons why events were refused, by the event's
+   * index.
+   */
   async #write(events: readonly OutgoingEvent[]): Promise<Map<number, string>> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -145,8 +157,9 @@ export class TableLoader {
 
   /**
    * Creates the missing tables of rows with `isOwnOnly`. Adds to `#skipped` each table that cannot
-   * get rows: `isOwn` rejects it, a type in the database has its name, or the schema has the
-   * maximum number of tables. Returns whether it added a table to `#skipped`.
+   * get rows: another program created it (see `isOwn`), a type in the database has its name, or the
+   * schema has the maximum number of tables. Returns whether it added a table, so that the rows
+   * must be made again.
    */
   async #findSkipped(rows: readonly EventRow[]): Promise<boolean> {
     const named = Map.groupBy(
@@ -169,8 +182,8 @@ export class TableLoader {
   }
 
   /**
-   * Converts rows into records for the cached columns of the table. Returns undefined when no
-   * columns are cached, or when a value fits none of them.
+   * Converts rows into records, without adding columns. Returns undefined when the columns of the
+   * table are not cached, or when a value needs a further column.
    */
   #loadIntoKnown(table: string, rows: readonly EventRow[]): TableLoad | undefined {
     const columns = this.#tables.get(table);
@@ -184,7 +197,9 @@ export class TableLoader {
     return { table, columns: usedColumns(columns, records), records };
   }
 
-  /** Adds columns that rows need to a table, or creates it. Then converts the rows into records. */
+  /**
+   * Creates the table, or adds the columns that the rows need. Then converts the rows into records.
+   */
   async #loadIntoWidened(table: string, rows: readonly EventRow[]): Promise<TableLoad> {
     const columns = await this.#columnsFor(table, rows);
     const refused = new Map<number, string>();
@@ -213,9 +228,9 @@ export class TableLoader {
   }
 
   /**
-   * Adds columns to a table and returns true. When no column can be added to the table and the
-   * table has the column `rest__json`, returns false: the values are then written to `rest__json`.
-   * Throws when no column can be added and there is no such column.
+   * Adds columns to a table. Returns true when they were added. Returns false when the table can
+   * get no further column, but has the column `rest__json`, to which the values are then written.
+   * Throws when the table has no such column either.
    */
   async #widen(table: string, columns: TableColumns, missing: NewColumns): Promise<boolean> {
     if (this.#fixed.has(table)) return false;
@@ -241,7 +256,10 @@ export class TableLoader {
     return this.#tableCount < TABLES_OF_DESTINATION_MAX;
   }
 
-  /** Creates a table unless it exists. Returns the relation that now has this name, if any. */
+  /**
+   * Creates a table unless it exists. Returns the description of the relation that has this name
+   * afterwards, if any.
+   */
   async #create(table: string, rows: readonly EventRow[]): Promise<ExistingTable | undefined> {
     const columns = initialColumns(missingColumns(rows, new Map(), this.names));
     await this.database.createTable(table, this.#key, columns, table === this.#mergedTable);

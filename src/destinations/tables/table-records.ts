@@ -19,7 +19,8 @@ export type TableColumns = Map<string, TableColumn>;
 export type TableRecord = { [column: string]: Cell };
 
 /**
- * Types of pixelmill's own columns. Any other column gets its type from the first values for it.
+ * Types of the columns whose names pixelmill chooses. Any other column gets its type from the first
+ * values for it.
  */
 const knownTypes = new Map<string, ColumnType>([
   ...["id", "anonymous_id", "user_id", "event", "event_text", "name", "channel", "message_id"].map(
@@ -76,10 +77,10 @@ export function missingColumns(
 }
 
 /**
- * Selects the columns with which a new table is created: those in `missing` whose names pixelmill
- * chooses. A column name taken from an event could make the database refuse the whole table, for
- * example the name of a system column. Such columns are added after the database has described the
- * new table.
+ * Returns the columns of `missing` with which a new table is created: those whose names pixelmill
+ * chooses (see `knownTypes`). A column name taken from an event could make the database refuse the
+ * whole table, for example if it is the name of a system column. Such columns are added after the
+ * database has described the new table.
  */
 export function initialColumns(missing: NewColumns): NewColumns {
   return new Map([...missing].filter(([column]) => knownTypes.has(column)));
@@ -90,9 +91,9 @@ function isFitting(value: unknown, type: ColumnType): boolean {
 }
 
 /**
- * Converts a row into a record for the database. Puts each value into its column or, if it does not
- * fit there, into the column's companion for text (`…__text`). Returns undefined when a value fits
- * neither column.
+ * Converts a row into a record. Puts each value into its column or, if it does not fit there, into
+ * the text column (`…__text`) beside it. Returns undefined when a value fits neither column, or
+ * when the row's `rest` has values but the column `rest__json` is missing.
  */
 export function wholeRecord(
   { cells, rest }: EventRow,
@@ -118,9 +119,9 @@ export function wholeRecord(
 }
 
 /**
- * Converts a row into a record for the database. Puts each value into its column, else into the
- * column's companion for text (`…__text`), else into the column `rest__json`. Throws
- * `NoRowError` when a value fits none of them.
+ * Converts a row into a record. Puts each value into its column; if it does not fit there, into the
+ * text column (`…__text`) beside it; otherwise into the column `rest__json`. Throws `NoRowError`
+ * when a value fits none of them.
  */
 export function recordOf(
   { table, cells, rest }: EventRow,

@@ -12,34 +12,37 @@ export interface NameRules {
 }
 
 /**
- * Table names that have a fixed meaning, such as `pages` for all page events. If the table name for
- * an event name would be one of these, it gets an underscore in front.
+ * Table names with a fixed meaning, such as `pages` for all page events. If the name of an event
+ * would give its table one of these names, the table's name gets an underscore in front.
  */
 const typeTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
 ]);
 
-/** Maximum number of key paths, and of event names, whose column or table name is cached. */
+/**
+ * Maximum number of key paths whose column name is cached, and of event names whose table name is
+ * cached.
+ */
 const CACHED_NAMES_MAX = 10_000;
 const CACHED_CHARS_MAX = 256;
 
 /**
- * The keys that lead to a value in an event. The objects are cached together with their column
- * names, because computing a column name is the most expensive part of making a row.
+ * The keys that lead to a value in an event, and the name of the value's column. These objects are
+ * cached, because computing a column name is the most expensive part of making a row.
  */
 export interface KeyPath {
   /** The keys, joined by `_`, at most `KEY_CHARS_MAX` characters. */
   text: string;
   /** Name of the column, once `columnOf` has made it. */
   column: string | undefined;
-  /** Cached paths that extend this path by one key, by that key. Undefined when there are none. */
+  /** Cached paths with one more key than this path, by that key. Undefined when there are none. */
   below: Map<string, KeyPath> | undefined;
 }
 
 /**
  * Makes the names of tables and columns as RudderStack's warehouse does: snake_case with ASCII
- * letters and digits. No key results in a name such as `rest__json`, with a double underscore
- * between two words, so pixelmill's own columns have such names.
+ * letters and digits. Names with a double underscore between two words, such as `rest__json`, are
+ * reserved for pixelmill's own columns: no key of an event results in one.
  */
 export class WarehouseNames {
   /** Path of an event's properties or traits: their columns have no prefix. */
@@ -71,7 +74,10 @@ export class WarehouseNames {
     return grown;
   }
 
-  /** Returns the column name for a path. Objects are no columns, and need no name. */
+  /**
+   * Returns the column name for a path. Computes it at the first call, because paths of objects
+   * need no name.
+   */
   columnOf(path: KeyPath): string {
     path.column ??= this.column(path.text);
     return path.column;
@@ -108,8 +114,8 @@ export class WarehouseNames {
   }
 
   /**
-   * Adds `suffix` to a name. Shortens a name that would be too long, and adds a hash of the whole
-   * name to keep it unique.
+   * Adds `suffix` to a name. If the result would be too long, shortens the name, and adds a hash of
+   * the whole name to keep it unique.
    */
   #cut(name: string, suffix: string): string {
     const room = this.rules.charsMax - suffix.length;
@@ -127,8 +133,8 @@ const textSuffix = "__text";
 export const restColumn = "rest__json";
 
 /**
- * Maximum length of the keys of a path, or of an event's name, in characters. Longer ones are cut,
- * and end with a hash of the whole text.
+ * Maximum length, in characters, of an event's name or of the joined keys of a path. A longer text
+ * is cut, and ends with a hash of the whole text.
  */
 const KEY_CHARS_MAX = 1_089;
 

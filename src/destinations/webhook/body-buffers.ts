@@ -34,7 +34,10 @@ export class BodyBuffers {
   }
 }
 
-/** Rounds a size up to a power of two for reuse. Sizes above `BUFFER_BYTES_MAX` are unchanged. */
+/**
+ * Rounds a buffer's size up to a power of two, so that other bodies can reuse it. Sizes above
+ * `BUFFER_BYTES_MAX` are unchanged.
+ */
 function sizeFor(bytes: number): number {
   if (bytes > BUFFER_BYTES_MAX) return bytes;
   let size = BUFFER_BYTES_MIN;

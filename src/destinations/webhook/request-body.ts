@@ -14,8 +14,8 @@ const GZIP_SYNC_BYTES_MAX = 64 << 10;
 /** Options of gzip. The fastest level is used, because each body is sent only once. */
 const options = { level: 1 };
 /**
- * Options of gzip for bodies that are compressed on another thread. Each chunk of the output is
- * handed over between the threads. With the default chunks of 16 KiB, these hand-overs take up to a
+ * Options of gzip for bodies that are compressed on another thread. This thread hands over each
+ * chunk of its output. With the default chunk size of 16 KiB, these hand-overs would take up to a
  * quarter of the whole time.
  */
 const longOptions = { ...options, chunkSize: 64 << 10 };
@@ -41,9 +41,8 @@ export function bodyBuilder(config: WebhookConfig) {
   const listTemplate = templateOf(config.batchTemplate, "events");
   return {
     /**
-     * Returns the JSON text to send for the events. If `sendsList` returns true, this is a JSON
-     * array, written to a buffer from `buffers` (if given). Otherwise it is the JSON text of the
-     * only event.
+     * Joins the JSON texts of events: to a JSON array if `sendsList` returns true, written to a
+     * buffer from `buffers` (if given). Otherwise returns the JSON text of the only event.
      */
     join,
     /**

@@ -36,10 +36,10 @@ const mayOverride = mayContainMembers(overrideMembers);
 
 /**
  * Returns what an event overrides in the request that delivers it, as RudderStack's transformer
- * does. The `text` of the result is the event without the keys that were used: `header`,
- * `appendPath` and `fullPath`. The URL can also be overridden in `integrations.Webhook`, which
- * stays in the text. Returns undefined when the event overrides nothing. Throws `RequestBuildError`
- * when the headers are invalid.
+ * does, or undefined if it overrides nothing. In the result, `text` is the event without those of
+ * the keys `header`, `appendPath` and `fullPath` that are used. Both paths can also be in
+ * `integrations.Webhook`, which stays in the text. Throws `RequestBuildError` when the headers are
+ * invalid.
  */
 export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
   // Only user code may override a request: clients are unauthenticated.

@@ -12,18 +12,18 @@ import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 
 export interface WebhookRequest extends EgressRequest {
   /**
-   * The URL as it was before an event was added to its query. The secrets to mask in the receiver's
-   * answer are taken from this URL: an event is no secret, and masking the event's values would
-   * make the answer unreadable.
+   * The URL as it is without an event in its query. The secrets to mask in the receiver's answer
+   * are taken from this URL: the values of an event are not secret, and masking them would make the
+   * answer unreadable.
    */
   urlWithoutEvent: string;
 }
 
 /**
- * Returns a function that builds one request from events with equal batch keys, which all override
- * the request in the same way. The returned function throws `RequestBuildError` when it cannot
- * build the request. The body of a request with `hasHeadRoom` is in a buffer from `buffers`. The
- * caller may give this buffer back after use.
+ * Returns a function that builds one request from events with equal batch keys: all of them
+ * override the request in the same way. The returned function throws `RequestBuildError` when it
+ * cannot build the request. If the request has `hasHeadRoom`, its body is in a buffer from
+ * `buffers`, which the caller may give back after use.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string, buffers?: BodyBuffers) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);

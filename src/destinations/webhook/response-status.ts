@@ -10,8 +10,9 @@ import { retryAfterMs } from "../retry-after.ts";
 export const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * HTTP statuses from 500 on with which a receiver, or a gateway before it, would refuse any request
- * (RFC 9110 §15.6.3 to §15.6.5). The failure is therefore not blamed on an event.
+ * HTTP statuses from 500 on that do not depend on the request: a receiver, or a gateway in front of
+ * it, would answer any request in this way (RFC 9110 §15.6.3 to §15.6.5). The failure is therefore
+ * not blamed on an event.
  */
 const statusesOfDestination: ReadonlySet<number> = new Set([502, 503, 504]);
 

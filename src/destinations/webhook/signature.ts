@@ -3,10 +3,10 @@ import { hashableText } from "../../json/hashable-text.ts";
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
- * Returns the id of a request: the `messageId` of the first event, followed by a hash of the
- * events. The id has no hash if the request has a single event that user code did not produce. All
- * attempts to send the same events have the same id, even if a template changes the body. A request
- * with other events has another id.
+ * Returns the id of a request: the `messageId` of the first event, followed by a hash of all
+ * events. If the request has only one event, which user code did not produce, the id has no hash.
+ * All attempts to send the same events have the same id, even if a template changes the body. A
+ * request with other events has another id.
  */
 export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array): string {
   const { bytes, input, byCode } = events[0]!;

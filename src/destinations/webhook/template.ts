@@ -19,8 +19,8 @@ export class TemplateError extends Error {
 interface Placeholder {
   path: readonly string[];
   /**
-   * Whether the placeholder is inside a JSON string of the template. If so, the value's text
-   * replaces it; if not, the value's JSON.
+   * Whether the placeholder is inside a JSON string of the template. Inside a string, the value's
+   * text replaces the placeholder; elsewhere, the value's JSON does.
    */
   isInString: boolean;
 }
@@ -33,8 +33,8 @@ export interface Template {
 }
 
 /**
- * Tree of the keys in the paths of all placeholders. In each node, `placeholders` has the indexes
- * of the placeholders whose path ends at the node.
+ * All paths of placeholders, as a tree of their keys. In each node, `placeholders` has the indexes
+ * of the placeholders whose path ends there, and `members` the subtrees by their key.
  */
 interface PlaceholderTree {
   placeholders: number[];
@@ -104,9 +104,10 @@ export const bodyTooLong = () =>
   );
 
 /**
- * Finds the values of the placeholders in `tree` inside the JSON value that begins at offset `at`,
- * and stores their JSON texts in `values`. Reads each part of the JSON once. When an object has a
- * key twice, the last value counts, as in JSON.parse. Returns the offset after the value.
+ * Finds the values of the placeholders in `tree` inside the JSON value that begins at offset `at`.
+ * Stores the JSON text of each value in `values`. Reads each part of the JSON only once. When an
+ * object has a key twice, the last value counts, as in JSON.parse. Returns the offset after the
+ * JSON value.
  */
 function collect(
   json: string,

@@ -2,10 +2,10 @@ import { WEBHOOK_PATH_CHARS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
 /**
- * Appends `appended`, which user code chose, to the webhook's URL: further path segments, a query
- * string, or both. Where two slashes meet, one is removed. Throws `RequestBuildError` if the result
- * would not begin with the webhook's scheme, host, port and path, or if `appended` contains `#`,
- * dot segments or control characters, or is too long.
+ * Appends the text `appended` to the webhook's URL. User code chose this text: further path
+ * segments, a query string, or both. Where two slashes meet, one is removed. Throws
+ * `RequestBuildError` if the result would not begin with the webhook's scheme, host, port and path.
+ * Also throws if `appended` contains `#`, dot segments or control characters, or is too long.
  */
 export function appendToUrl(webhookUrl: string, appended: string): string {
   expectPlain("appendPath", appended);
@@ -34,8 +34,8 @@ export function replaceUrl(webhookUrl: string, requested: string): string {
 
 /**
  * Parses and returns a URL. Throws `RequestBuildError` unless the URL has the origin of `base` and
- * its path begins with the path of `base`. For `fullPath`, a new path segment must begin after the
- * path of `base`. For `appendPath`, the URL may also continue the last segment of `base`.
+ * its path begins with the path of `base`. For `fullPath`, the rest of the path must be whole
+ * segments. For `appendPath`, the rest may also continue the last segment of `base`.
  */
 function below(base: URL, text: string, field: "appendPath" | "fullPath"): string {
   const url = new URL(text);

@@ -131,8 +131,8 @@ function answerOfTokenServer({ status }: AccessTokenError) {
 /**
  * Sends a request with an access token. When the receiver answers 401 and the token may be
  * replaced, sends the request once more with a new token. If the last answer is 401 although the
- * receiver accepted events with the same token before, the token was revoked, and the result is
- * `retry`.
+ * receiver accepted events with this token before, the token was revoked: the result is `retry`
+ * instead of `rejected`.
  */
 async function deliverWithToken(
   egress: Egress,
@@ -163,8 +163,9 @@ const secretsOf = ({ headers, urlWithoutEvent: url }: WebhookRequest) =>
 
 /**
  * Tests a connection by sending a test event, because nothing else shows that the receiver accepts
- * events. Returns the results of the steps. With OAuth settings, the access token is requested
- * first, and the result of this step, `sign-in`, stands before that of the step `write`.
+ * events. Returns the results of the steps. With OAuth settings, an access token is requested
+ * first. If this step, `sign-in`, fails, the test ends; otherwise it stands before the step `write`
+ * in the result.
  */
 async function testWebhook(
   egress: Egress,

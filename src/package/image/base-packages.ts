@@ -22,7 +22,7 @@ const FETCHED = join(ROOT, "dist/foreign/debian");
 export const fetchBasePackages = (architecture: DebianName): string[] =>
   fetchPackages(base[architecture], architecture, FETCHED);
 
-/** Returns the paths of packages in a directory, and fetches the missing ones. */
+/** Returns the paths of the packages' files in `directory`. Fetches the missing ones first. */
 export function fetchPackages(
   packages: readonly BasePackage[],
   architecture: DebianName,
@@ -124,7 +124,7 @@ export interface BasePackage {
   sha256: string;
 }
 
-/** Reads the packages from the output of `apt-get download --print-uris`, one on each line. */
+/** Parses the output of `apt-get download --print-uris`, which has one package on each line. */
 export function packagesIn(uris: string): BasePackage[] {
   const lines = uris.trim().split("\n");
   return lines.map((line) => {

@@ -17,8 +17,8 @@ interface Descriptor {
 }
 
 /**
- * Returns the files of the OCI layout. `base` is the content of the first layer, below the
- * executable. `revision` is the commit that the image is built from.
+ * Returns the files of the OCI layout. `base` has the entries of the first layer; the second layer
+ * adds the executable. `revision` is the commit that the image is built from.
  */
 export async function imageLayout(
   product: Product,
@@ -31,7 +31,7 @@ export async function imageLayout(
     blobs.push(textFile(`blobs/sha256/${digest}`, content));
     return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(content) };
   };
-  /** `diffId` is the digest of the layer's archive before it is compressed. */
+  /** Adds a layer. `diffId` is the digest of its archive before it is compressed. */
   const layer = async (entries: PackedEntry[]) => {
     const archive = await tarOf(entries, product.time);
     const mediaType = "application/vnd.oci.image.layer.v1.tar+gzip";

@@ -150,7 +150,7 @@ export class RestingReader {
   /**
    * Returns the position of the next record below `ends` that the lane has not passed. When there
    * is none, returns undefined and sets `isBehind` to false. From then on, the lane skips announced
-   * records, and delivers a later record only if the `Announcer` wakes the lane for that record.
+   * records, so the `Announcer` must wake the lane for each record that the lane delivers.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {

@@ -4,13 +4,14 @@ import { nodesHealth } from "../status/node-status.ts";
 import { type WorkspaceState, workspaceState } from "../status/workspace-state.ts";
 
 /**
- * States in which a destination reads no events now, or in which this node does not know whether
- * the destination reads events.
+ * States in which a destination does not read events at present, or in which this node does not
+ * know whether it does. Such a destination does not show whether its sources send events.
  */
 const notReading = new Set<string>(["paused", "unconnected", "unknown", "blocked", "external"]);
 /**
- * Maximum lag, in seconds, with which a destination counts as reading the newest events. Only the
- * rate at which such a destination reads shows whether a source sends events now.
+ * Maximum lag, in seconds, at which a destination counts as reading the newest events. The rate of
+ * a destination with a larger lag does not show whether a source sends events at present, because
+ * the destination reads older events.
  */
 const READING_LAG_SECONDS_MAX = 60;
 

@@ -176,8 +176,8 @@ export const alertReceiverRoutes = [
 ] as const;
 
 /**
- * Returns a stored receiver, changed by a request. Throws if a stored secret would be sent to
- * another host, port or scheme than before.
+ * Applies the changes of a request to a stored receiver, and returns the result. Throws if a stored
+ * secret would be sent to another host, port or scheme than before.
  */
 function changed(before: AlertReceiverInput, change: Static<typeof AlertReceiverChange>) {
   const all = { ...before, ...change, name: change.name?.trim() ?? before.name };

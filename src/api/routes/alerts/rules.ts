@@ -180,7 +180,10 @@ function kindsFor(deps: Parameters<typeof isOperators>[0], workspaceId: string):
   return alertKinds.filter((kind) => isOfServer || !isServerAlertKind(kind));
 }
 
-/** Returns a stored rule, changed by a request. Throws if the result is invalid. */
+/**
+ * Applies the changes of a request to a stored rule, and returns the result. Throws if the result
+ * is invalid.
+ */
 function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>): AlertRuleInput {
   const { quietHours: quietBefore, ...kept } = before;
   const { quietHours = quietBefore, ...changes } = change;
@@ -201,9 +204,9 @@ function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>)
 }
 
 /**
- * Returns an error for each id in the rule's `subjectIds` that is no item of the workspace, because
- * the rule would never raise an alert about it. Accepts the ids in `before`, which the stored rule
- * has: their items may have been removed since.
+ * Returns an error for each id in the rule's `subjectIds` that names no item of the workspace,
+ * because the rule could never raise an alert about it. Accepts the ids in `before`, the ids of the
+ * stored rule, because their items may have been removed after the rule was stored.
  */
 function subjectFaults(
   catalog: Catalog,

@@ -87,7 +87,10 @@ export const auditRoutes = [
   }),
 ] as const;
 
-/** Responds with all matching audit entries. Reads pages as fast as the client reads them. */
+/**
+ * Responds with all matching audit entries as lines of JSON. Reads the next page of entries only
+ * when the client has read the last one.
+ */
 function exportEntries(deps: RouteDeps, workspaceId: string, filter: AuditFilter): Response {
   const resources = new DisposableStack();
   resources.use(deps.limiters.longLists.acquire(workspaceId));

@@ -49,19 +49,31 @@ type VersionsQuery = Static<TObject<typeof versionsQuery>>;
 
 interface CodeRoutesOptions {
   kind: CodeKind;
-  /** Name of several items in paths, and key of their list. */
+  /**
+   * Plural noun that names the items in paths and is the key of their list, such as
+   * `transformations`.
+   */
   plural: string;
-  /** Key of a list of revisions. Summaries call one of them `noun`. */
+  /**
+   * Key of the list of an item's revisions in responses, such as `versions`. In summaries of
+   * routes, `noun` is the word for one revision.
+   */
   versions: string;
   noun: "revision" | "version";
   schemas: { item: TObject; listed: TObject; version: TObject };
-  /** `external` is the item after its external id was set. */
+  /**
+   * Examples for the OpenAPI document. `external` is the example of an item that has an external
+   * id.
+   */
   examples: {
     item: { id: string };
     version: { versionId: string };
     external: { externalId: string };
   };
-  /** Returns an item as responses show it; without `hasLinks`, without its destinations. */
+  /**
+   * Returns an item in the form that responses have. If `hasLinks` is false, leaves out the
+   * destinations that are linked to the item.
+   */
   answer(deps: CodeDeps, found: AnsweredCode, hasLinks: boolean): { code: string };
   versionAnswer(deps: CodeDeps, revision: Revision): { code: string };
 }
@@ -202,8 +214,8 @@ function versionRoutes<const Options extends CodeRoutesOptions>(options: Options
 
 /**
  * Yields a workspace's published transformations or libraries, or its drafts if `published` is
- * false. With `hasExternalId`, only items that have (true) or lack (false) an external id; for each
- * other item, yields undefined, so that `streamList` may pause there.
+ * false. If `hasExternalId` is true or false, yields only the items with or without an external id,
+ * and undefined in place of each other item, so that `streamList` may pause there.
  */
 export function listCode(
   code: CodeStore,

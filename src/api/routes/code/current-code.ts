@@ -10,8 +10,8 @@ const answers = { library: libraryAnswer, transformation: transformationAnswer }
 
 /**
  * Adds an entity tag to an answer about a transformation or library. The tag begins with the
- * versionId of the newest revision. It changes when one of these changes: newest or published
- * revision, note, external id, linked destinations.
+ * versionId of the newest revision. The rest is a hash of the published revision, the note, the
+ * external id and the linked destinations, so the tag changes with each of them.
  */
 export function taggedCode<T>({ catalog }: CodeDeps, resource: Resource, answer: T): Tagged<T> {
   const { workspaceId, kind, id, newest, published, externalId, note } = resource;
@@ -38,9 +38,9 @@ export function currentCode(kind: CodeKind) {
 }
 
 /**
- * Returns the current state of the transformations and libraries with these revisions, which a
- * publish request lists. If one of them is deleted, returns an empty list, as for a resource that
- * does not exist, because publishing would create the deleted one again.
+ * Returns the current states of the transformations and libraries whose revisions a publish request
+ * lists. If one of them is deleted, returns an empty list, so that If-Match fails as for a resource
+ * that does not exist. Otherwise, publishing would create the deleted one again.
  */
 export function namedCode(
   deps: CodeDeps,

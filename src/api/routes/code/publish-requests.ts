@@ -26,8 +26,8 @@ interface PublishRequest {
 }
 
 /**
- * Request to create or update a transformation. If it publishes the transformation, it may also
- * connect it to destinations.
+ * Request to create or update a transformation. A request that publishes the transformation may
+ * also list destinations to which the transformation is then connected.
  */
 export interface LinkingPublishRequest extends PublishRequest {
   body: PublishRequest["body"] & Static<TObject<typeof destinationLists>>;

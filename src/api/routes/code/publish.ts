@@ -59,7 +59,9 @@ const editPermissions = (["transformations", "libraries"] as const).map(
   }),
 );
 
-/** Options that the routes of this file share if their request body is a list of revisions. */
+/**
+ * Common options of the routes in this file that have a list of revisions as their request body.
+ */
 const takesRevisions = {
   isLong: true,
   needs: [],

@@ -107,12 +107,15 @@ export function listed<T extends { code: string }>(answer: T, hasCode: boolean) 
 }
 
 /**
- * Warnings that publishing a transformation or library gave. Absent if this request published
- * nothing.
+ * Warnings that appeared when a request published a transformation or library. Absent if the
+ * request published nothing.
  */
 type PublishWarnings = Partial<Pick<StoredCode, "warnings">>;
 
-/** A transformation or library with a revision, and what publishing this revision warned of. */
+/**
+ * A transformation or library, one of its revisions, and the warnings that appeared when this
+ * revision was published.
+ */
 export type AnsweredCode = ResourceRevision & PublishWarnings;
 
 function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {

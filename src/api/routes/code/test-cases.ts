@@ -122,8 +122,8 @@ function current({ deps, workspaceId, params }: ResourceCall<"/{id}/{caseId}", u
 }
 
 /**
- * Returns the answer about a test case. Its entity tag is the `versionId` of the test case, which
- * each change of the test case replaces.
+ * Returns the answer about a test case. Its entity tag is the `versionId` of the test case, because
+ * each change gives the test case a new `versionId`.
  */
 function taggedTestCase(testCase: StoredTestCase): Tagged<Static<typeof TestCaseAnswer>> {
   return new Tagged({ testCase: testCaseAnswer(testCase) }, testCase.versionId);

@@ -26,8 +26,8 @@ const suppressions = {
   answer: Type.Object({ items: Type.Array(Type.Object({})), token: Type.String() }),
 } as const;
 /**
- * Answer about users whose events must be suppressed: an empty list. rudder-server requires
- * `token`, and sends it with its next request.
+ * Answer to the request of rudder-server for the users whose events must be suppressed. The list is
+ * empty. rudder-server requires the field `token`, and sends its value with its next request.
  */
 const noSuppressions = { items: [], token: "none" };
 

@@ -31,10 +31,15 @@ import {
 } from "./letter-selection.ts";
 import { replayAnswer } from "./replays.ts";
 
-/** Maximum number of dead letters per read. Other requests run between two reads. */
+/**
+ * Maximum number of dead letters that are read at once. Other requests run before the next read.
+ */
 const LETTERS_AT_ONCE = 10;
 const batchSize = (left: number) => Math.min(left, LETTERS_AT_ONCE);
-/** Number of reads in succession without a match after which a page ends, even if it is empty. */
+/**
+ * Number of successive reads without a matching dead letter after which a page ends, even if the
+ * page is empty. The client continues with the next page.
+ */
 const FRUITLESS_READS_MAX = 5;
 
 const AsOf = Type.Object({
@@ -185,9 +190,9 @@ export const deadLetterRoutes = [
 ] as const;
 
 /**
- * Replays or deletes the dead letters that a request selects, and resolves with their number
- * (`count`). For a request with `all`, only starts a job that does this, and `count` is 0. Rejects
- * before any change if the request's filter finds more dead letters than `expected`.
+ * Replays or deletes the dead letters that a request selects. Resolves with their number (`count`).
+ * If the request has `all`, only starts a job that replays or deletes them, and `count` is 0.
+ * Rejects before any change if the request's filter finds more dead letters than `expected`.
  */
 async function carryOut(
   { deps, workspaceId, principal, body }: RequestContext<string, unknown, LetterSelection>,

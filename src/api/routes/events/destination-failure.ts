@@ -46,9 +46,9 @@ export const destinationFailureRoutes = [
 ] as const;
 
 /**
- * Returns the latest delivery failure among the dead letters that the destination still has.
- * Replayed and deleted dead letters are not considered. After a restart, these are the only
- * failures that the server knows.
+ * Returns the latest delivery failure that the destination's stored dead letters record. Failures
+ * of replayed and deleted dead letters do not count. After a restart, the server knows no other
+ * failures.
  */
 function storedFailure(
   deadLetters: DeadLetters,

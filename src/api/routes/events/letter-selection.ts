@@ -14,7 +14,8 @@ import { Id, isoTime, strict, Time } from "../../schema/common.ts";
 import { Rate, Replay } from "./replays.ts";
 
 /**
- * Number of dead letters that are counted without a pause. Other requests run between two counts.
+ * Number of dead letters that are counted at once. Other requests run before the next ones are
+ * counted.
  */
 const COUNTED_AT_ONCE = 1_000;
 
@@ -84,8 +85,9 @@ export const LetterSelection = Type.Object(
 export type LetterSelection = Static<typeof LetterSelection>;
 
 /**
- * Optional fields in the response to a replay or deletion of dead letters. If `more` is true, the
- * client must repeat its request for the remaining dead letters, with the time in `before`.
+ * Optional fields in the response to a request that replays or deletes dead letters. If `more` is
+ * true, the filter finds further dead letters. The client must then repeat the request with the
+ * time `before` of the response, which excludes dead letters that failed again since.
  */
 export const restFields = {
   more: optionalFlag("With a filter: whether it finds more"),
@@ -97,8 +99,9 @@ export const restFields = {
 };
 
 /**
- * Returns filter and rate of a request with `all`, which is about all dead letters that match.
- * Undefined for a request without `all`. Throws if a request with `all` has ids or lacks a filter.
+ * Returns filter, rate and time limit (`before`) of a request with `all`, which concerns all dead
+ * letters that match the filter. Returns undefined for a request without `all`. Throws if a request
+ * with `all` has ids or lacks a filter.
  */
 export function allOf({ ids, filter, all, rate, before }: LetterSelection) {
   if (all !== true) return undefined;
@@ -113,9 +116,9 @@ export function allOf({ ids, filter, all, rate, before }: LetterSelection) {
 }
 
 /**
- * Returns the ids of the dead letters that a request selects by ids or by a filter. `more` says
- * whether the filter finds more of them than one request handles. Throws if the request has both
- * ids and a filter, or neither.
+ * Returns the ids of the dead letters that a request selects by ids or by a filter. A filter
+ * selects at most `count` dead letters, and `more` says whether it finds more. Throws if the
+ * request has both ids and a filter, or neither.
  */
 export async function selected(
   deadLetters: DeadLetters,
@@ -142,8 +145,9 @@ export async function selected(
 }
 
 /**
- * Throws if the request's filter finds more dead letters than `expected`. Does nothing without
- * `expected`. Counts only dead letters from before the time `before`; its default is now.
+ * Throws if the request's filter finds more dead letters than `expected`. Does nothing if
+ * `expected` is absent. Counts only dead letters from before the time `before`, by default the
+ * present.
  */
 export async function expectCount(
   deadLetters: DeadLetters,

@@ -16,8 +16,8 @@ import { encodeTailMessage } from "../../tail-frames.ts";
  */
 const TAIL_HEARTBEAT_MS = 1_000;
 /**
- * Number of heartbeats in succession that may find a client's buffer full. At one more, the server
- * ends the live tail, because the client does not read.
+ * Maximum number of successive heartbeats at which a client's buffer is full. At the next such
+ * heartbeat, the server ends the live tail, because the client does not read.
  */
 const TAIL_STALLED_BEATS_MAX = 30;
 
@@ -59,9 +59,9 @@ type TailContext = RequestContext<string, TailFilter, unknown>;
 
 /**
  * Creates the stream of a live tail (a workspace's new events). Skips messages while the client
- * reads too slowly or the workspace's live tails together exceed their bytes per second, and then
- * sends the number of skipped ones. Ends when the client's token becomes invalid, and then releases
- * `permit`.
+ * reads too slowly or the workspace's live tails together exceed their bytes per second. The next
+ * message is preceded by the number of skipped ones. Ends and releases `permit` when the client
+ * stops reading, its token becomes invalid, or the listener stops.
  */
 function tailStream(context: TailContext, permit: Permit): ReadableStream {
   const { deps, workspaceId, query, closing } = context;

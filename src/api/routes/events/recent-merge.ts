@@ -4,8 +4,8 @@ import type { FoundOutcome } from "../../../pipeline/search/event-outcomes.ts";
 import type { FoundEvent } from "../../../pipeline/search/search.ts";
 
 /**
- * An event that is stored in the event logs, and what became of it at each destination, as the
- * ledgers (delivery progress of partitions) show it.
+ * An event of the event logs, with its outcome at each destination according to the ledgers
+ * (delivery progress of partitions).
  */
 export interface StoredEvent
   extends Pick<FoundEvent, "messageId" | "sourceId" | "receivedAt" | "refused"> {
@@ -15,7 +15,7 @@ export interface StoredEvent
 }
 
 /**
- * Outcome of an event at a destination. A node knows it from its memory or from a ledger (delivery
+ * Outcome of an event at a destination, from the memory of a node or from a ledger (delivery
  * progress of a partition).
  */
 interface MergedOutcome
@@ -24,19 +24,21 @@ interface MergedOutcome
   outcome: FoundOutcome["outcome"] | LatestOutcome["outcome"];
 }
 
-/**
- * A recent event in the form in which it was received, and what became of it at each destination.
- */
+/** A recent event in the form in which it was received, with its outcomes at the destinations. */
 export interface MergedEvent extends Omit<StoredEvent, "received" | "outcomes"> {
-  /** Time of the latest outcome that a node has in memory. Without one, the time of receipt. */
+  /**
+   * Time of the event's latest outcome in the memory of a node, or time of receipt if no node has
+   * an outcome in memory.
+   */
   at: number;
   received?: string;
   outcomes: MergedOutcome[];
 }
 
 /**
- * Joins events of the event logs with the outcomes that nodes have in memory. Returns each event
- * once, latest (by `at`) first.
+ * Merges events of the event logs (`stored`) with the outcomes that nodes have in memory
+ * (`recent`), also of events that are not in `stored`. Returns each event once, sorted by `at`, the
+ * latest first.
  */
 export function mergeRecent(
   stored: readonly StoredEvent[],

@@ -251,9 +251,9 @@ function filterAnswer(filter: object): Record<string, string> {
 }
 
 /**
- * States in which a destination accepts no events. The value is a sentence that explains the state,
- * for a destination that reports no reason. It is empty for states with which a destination always
- * reports a reason.
+ * States in which a destination accepts no events, each with a sentence that explains the state.
+ * The sentence is used if the destination reports no reason. It is empty for a state in which a
+ * destination always reports one.
  */
 const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
   down: "",
@@ -264,8 +264,8 @@ const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
 };
 
 /**
- * Returns the reasons why events of replay jobs wait, by job id: the job's destination accepts no
- * events now. Leaves out jobs whose events do not wait.
+ * Returns, by job id, a sentence about why the job's events wait. They wait while the job's
+ * destination accepts no events. Leaves out jobs whose events do not wait.
  */
 export async function replayWaits(
   deps: StatusDeps,

@@ -17,7 +17,7 @@ import { sealCursor } from "./search-cursor.ts";
 
 /**
  * Maximum number of searches for one export. Each search reads a limited number of bytes for a
- * limited time.
+ * limited time. If events remain after the last search, the export ends with a cursor to continue.
  */
 const SEARCHES_OF_EXPORT_MAX = 100;
 
@@ -50,7 +50,10 @@ export const searchExportRoutes = [
   }),
 ] as const;
 
-/** Responds with matching events as lines of JSON. Searches only as fast as the client reads. */
+/**
+ * Responds with matching events as lines of JSON. Starts the next search only when the client has
+ * read the lines of the last one.
+ */
 function exportEvents(call: SearchCall, key: Uint8Array): Response {
   const { deps, workspaceId, query, request, closing } = call;
   const isSource = ownSources(call);

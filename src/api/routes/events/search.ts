@@ -208,7 +208,7 @@ type OutcomeQuery = { [Key in "destinationId" | "outcome"]?: SearchQuery[Key] | 
 /**
  * Adds to each found event its outcomes at the destinations. If the query names a destination,
  * keeps only the outcomes at this destination. If the query names an outcome, keeps only the events
- * that have it.
+ * that have this outcome at one of the remaining destinations.
  */
 export async function withOutcomes(
   { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId"> & { query: OutcomeQuery },

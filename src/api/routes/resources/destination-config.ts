@@ -17,13 +17,16 @@ import {
 } from "./stored-secrets.ts";
 
 /**
- * Describes how configs of a destination type are validated, and which of their keys are secret. If
- * a config has RudderStack's keys instead of pixelmill's own, `formOf` returns the description of
- * these keys.
+ * Rules for the configs of a destination type: how configs are validated, and which keys are
+ * secret. For a config with RudderStack's keys instead of pixelmill's own, `formOf` returns the
+ * rules that apply to these keys.
  */
 type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
-/** The types of destinations that pixelmill delivers, and those that rudder-server delivers. */
+/**
+ * Types of destinations to which pixelmill delivers (`kinds`), and to which rudder-server delivers
+ * (`definitions`).
+ */
 type KindDeps = Pick<ApiDeps, "kinds" | "definitions">;
 
 /** Returns the destination kind with this name, ignoring case. Throws if there is none. */
@@ -34,9 +37,9 @@ export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): Destina
 }
 
 /**
- * Returns how configs of a destination type are validated, and which of their keys are secret. For
- * a type that only rudder-server delivers to, this comes from RudderStack's definition of the type.
- * Undefined for an unknown type.
+ * Returns the rules for the configs of a destination type: how they are validated, and which keys
+ * are secret. For a type to which only rudder-server delivers, the rules come from RudderStack's
+ * definition of the type. Undefined for an unknown type.
  */
 export function formsOf({ kinds, definitions }: KindDeps, type: string): ConfigForms | undefined {
   const kind = kinds.get(type);
@@ -46,8 +49,8 @@ export function formsOf({ kinds, definitions }: KindDeps, type: string): ConfigF
 }
 
 /**
- * Returns how configs of a stored destination's type are validated, and which of their keys are
- * secret. Throws if this version of pixelmill no longer knows the type.
+ * Returns the rules for the configs of a stored destination's type, like `formsOf`. Throws if this
+ * version of pixelmill does not know the type, although an earlier version did.
  */
 export function expectForms(deps: KindDeps, type: string): ConfigForms {
   const forms = formsOf(deps, type);
@@ -63,9 +66,9 @@ interface NewType {
 }
 
 /**
- * Returns the type of a new destination and who delivers to it. If the request does not say who
- * delivers, pixelmill does, or rudder-server if only RudderStack has the type. Throws if the
- * program that delivers does not support the type.
+ * Returns the type of a new destination and the program that delivers to it. By default, pixelmill
+ * delivers, but rudder-server delivers to a type that only RudderStack has. Throws if the program
+ * does not support the type.
  */
 export function newType(
   deps: KindDeps,
@@ -87,9 +90,9 @@ export function newType(
 
 /**
  * Returns the config to store: the sent config without nulls, plus the stored secrets that it
- * leaves out. Throws if the config is invalid; a disabled destination may lack required keys. Also
- * throws if a stored secret would be sent to another host than before, because the caller may not
- * know the secret.
+ * leaves out. Throws if this config is invalid, but a disabled destination may lack required keys.
+ * Also throws if a stored secret would be sent to another host than before: otherwise, a caller who
+ * does not know the secret could have it sent to a host of the caller's choice.
  */
 export function resolveConfig(
   kind: ConfigForms,
@@ -129,9 +132,9 @@ function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
 }
 
 /**
- * Returns a config for responses: with known keys only, and without secrets. A secret in an item of
- * a list becomes an empty string. If `headers` is `clear`, secret webhook headers and secret parts
- * of URLs are not hidden.
+ * Returns a config for responses, without its secrets and without keys that the schema does not
+ * allow. A secret in an item of a list becomes an empty string. If `headers` is `clear`, secret
+ * webhook headers and secret parts of URLs are not hidden.
  */
 export function configAnswer(
   kind: ConfigForms,
@@ -188,9 +191,10 @@ function formOf(kind: ConfigForms, config: DestinationConfig): ConfigForm {
 }
 
 /**
- * Returns the sent config with stored strings in place of masked ones. A client sends masked
- * strings back if it copies them from a response. A string stays masked if a response would now
- * show it differently, because another key of the sent config could reveal a masked part.
+ * Returns the sent config, in which stored strings replace masked ones. A client sends masked
+ * strings if it copies them from a response. A masked string is not replaced if a response would
+ * show it differently with the sent config: another key of the sent config could then reveal a
+ * masked part.
  */
 function unmasked(
   { maskedKeys = [] }: ConfigForm,
@@ -223,8 +227,9 @@ function withText(config: DestinationConfig, path: string, text: string): Destin
 }
 
 /**
- * Returns an error for each string that still contains a mask: the server cannot restore the secret
- * behind it, because the string differs from the one that responses show.
+ * Returns an error for each string that contains a mask and is not the stored string. The server
+ * cannot restore the secret behind the mask, because the string differs from the one that responses
+ * show.
  */
 function maskErrors(
   { maskedKeys = [] }: ConfigForm,

@@ -17,14 +17,15 @@ interface ResourceOptions<Singular, Plural, Path, Item extends TObject, Stored> 
   /** Names of one item and of several items in paths and JSON, such as `source` and `sources`. */
   singular: Singular;
   plural: Plural;
-  /** Path of the list below `/v2/`. Default: `plural`. */
+  /** Path of the list, relative to `/v2/`. Default: `plural`. */
   path?: Path;
   schema: Item;
   example: Static<Item> & { id: string };
   /** Returns an item as responses show it. By default, the item with the fields of `schema`. */
   answer?(stored: Stored, deps: RouteDeps): Static<Item>;
   /**
-   * Returns the part of an item's answer that determines its entity tag. Default: the whole answer.
+   * Returns the part of an item's answer from which the item's entity tag is computed. Default: the
+   * whole answer.
    */
   state?(answer: Static<Item>): unknown;
   /**
@@ -116,7 +117,10 @@ export function resource<
     list: <Query extends typeof pageQuery>(options: {
       summary?: string;
       query: Query;
-      /** Returns the list of the items that match a query. By default, all items match. */
+      /**
+       * Returns the items that match a query, as an `ItemList` from which pages are taken. Default:
+       * all items of the kind.
+       */
       from?(catalog: Catalog, query: ListQuery, slicing: Slicing): ItemList<Stored>;
     }): Route<`GET /v2/${Path}`, Query, TSchema, List<Plural, S>> =>
       adminRoute(`GET /v2/${path}`, {
@@ -142,8 +146,8 @@ export function resource<
       body: Body;
       example: Static<Body>;
       /**
-       * Whether `create` reads the catalog only within the change that it makes, or after this
-       * change. True by default.
+       * Option `readsInChange` of the route: whether `create` reads the catalog only within or
+       * after the change that it makes. Default: true.
        */
       readsInChange?: boolean;
       create(context: Omit<BodyContext<Body>, "params">): Promise<Stored>;

@@ -16,9 +16,9 @@ interface RetainedSecret {
 }
 
 /**
- * Returns the sent config without nulls, plus the stored secrets that it lacks (listed in `kept`).
- * Does not insert a secret that has no effect in the new config, such as the password of an
- * authentication that is no longer selected.
+ * Returns the sent config without nulls, plus the stored secrets that it lacks. `kept` lists these
+ * secrets. Does not add a secret that has no effect in the new config, such as a password if the
+ * new config selects another kind of authentication.
  */
 export function retainSecrets(
   form: ConfigForm,
@@ -126,8 +126,8 @@ interface SecretMember {
 }
 
 /**
- * Completes an object of the sent config: if the object's secret is missing or empty, inserts the
- * stored secret. Returns the object.
+ * Returns an object of the sent config. If the object's secret is missing or empty, inserts the
+ * stored secret.
  */
 function retainInObject(
   value: unknown,
@@ -142,9 +142,10 @@ function retainInObject(
 }
 
 /**
- * Returns a list of the sent config. Each item without a secret gets that of the stored item with
- * equal other fields; each stored item gives its secret once. A list of more than `max` items,
- * which validation refuses later, is returned unchanged.
+ * Returns a list of the sent config, with stored secrets in the items that lack a secret. An item
+ * gets the secret of a stored item whose other fields are equal; each stored item gives its secret
+ * to only one item. If the list has more than `max` items, returns it unchanged, because validation
+ * refuses it later.
  */
 function retainInList(
   items: unknown,

@@ -57,8 +57,8 @@ const catalogues = [
 ] as const satisfies RouteKey[];
 
 /**
- * Route for accounts at other services, such as a warehouse, which pixelmill does not have. It
- * answers with an empty list, because RudderStack's clients request it.
+ * Route that lists accounts at other services, such as a warehouse. RudderStack's clients request
+ * it. The list is empty, because pixelmill has no such accounts.
  */
 const accountsRoute = route("GET /v2/accounts", {
   summary: "Empty: rudder-cli and the Terraform provider ask for it",

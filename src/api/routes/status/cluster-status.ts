@@ -8,9 +8,9 @@ type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 interface ClusterFacts {
   name: string;
   /**
-   * The nodes that are members of the cluster's Kafka consumer group. Undefined while the group's
-   * coordinator does not answer, or while nodes join and this node has not read the list of members
-   * before.
+   * Nodes that are members of the cluster's Kafka consumer group. Undefined while the group's
+   * coordinator does not answer. Also undefined while nodes join the group, unless this node has
+   * read a list of the members before.
    */
   members: readonly ClusterNode[] | undefined;
   partitions: ClusterFigures["partitions"];
@@ -19,7 +19,8 @@ interface ClusterFacts {
   /** Ids of the nodes from which a message of any kind has arrived recently. */
   heard: ReadonlySet<string>;
   /**
-   * Sentence about why this node's questions do not reach the other nodes. Undefined if they do.
+   * Sentence about why the questions of this node do not reach the other nodes. Undefined while
+   * they do.
    */
   unasked: string | undefined;
 }
@@ -64,9 +65,10 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 
 /**
  * Returns the problems of a cluster, one sentence each. A problem is listed only if it is proven.
- * "Node … does not answer" needs proof that questions leave this node, and that nothing arrives
- * from the other. "Partition … runs at no node" needs proof that the node which ran it last has
- * left, and that every other node has answered that it neither runs the partition nor is to run it.
+ * For "Node … does not answer", questions must leave this node, and no message must have arrived
+ * from the other node recently. For "Partition … runs at no node", the node that ran it last must
+ * have left, no node must report that it runs the partition, and the partition must not be assigned
+ * to a node that did not answer.
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;

@@ -35,13 +35,15 @@ import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
 /**
- * Possible distances between two points of a chart, in seconds. For a request without `step`, the
- * server chooses the shortest one that has stored figures and gives at most `METRIC_POINTS_MAX`
- * points.
+ * Steps (seconds between two points of a chart) for requests without `step`. The server chooses the
+ * shortest step for which figures are stored and which gives at most `METRIC_POINTS_MAX` points.
  */
 const STEPS = [60, 300, 3_600, 7_200, 14_400, DAY_SECONDS];
 
-/** Query of a request for figures: its range of time, and the seconds between two points. */
+/**
+ * Query of a request for figures: its time range (`from`, `to`), and the seconds between two points
+ * (`step`).
+ */
 interface Query {
   from?: string;
   to?: string;
@@ -75,7 +77,10 @@ function refuse(path: string, message: string): never {
   throw invalidValue(path, message);
 }
 
-/** Returns the name of an item's series of figures. Throws if the workspace has no such item. */
+/**
+ * Returns the name of the series that has the figures of an item. Throws if the workspace has no
+ * such item.
+ */
 export function ownSeries(
   deps: StatusDeps,
   workspaceId: string,
@@ -138,8 +143,8 @@ export function totalsOf(deps: StatusDeps, series: Series, unwritten: readonly N
 
 /**
  * Returns the time (ISO 8601) at which each source received its last event, by source id. Sources
- * without an event in the last 30 days are absent. The nodes `missingNodes` did not answer, and may
- * have received later events.
+ * without an event in the last 30 days are absent. `missingNodes` lists the nodes that did not
+ * answer; they may have received later events.
  */
 export async function lastReceivedTimes(
   deps: StatusDeps,
@@ -157,8 +162,8 @@ export async function lastReceivedTimes(
 }
 
 /**
- * Returns the sums of the series of several items. The nodes `missingNodes` did not answer, and may
- * have counted more.
+ * Returns the sums of the series of several items. `missingNodes` lists the nodes that did not
+ * answer; they may have counted more events.
  */
 export async function totalsOfAll(
   deps: StatusDeps,

@@ -10,8 +10,8 @@ export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
   /** Why the node delivers nothing to the destination at present. Absent if it delivers. */
   blocked?: string;
   /**
-   * Time since which no event has succeeded in the destination's user code, in milliseconds since
-   * the epoch. Absent unless this has lasted for `CODE_SLOW_MS`.
+   * Time, in milliseconds since the epoch, since which no event has succeeded in the destination's
+   * user code. Absent unless this time is at least `CODE_SLOW_MS` ago.
    */
   slowCodeSince?: number;
 }
@@ -28,7 +28,7 @@ export interface WorkspaceStatus {
   suspensions: RevisionSuspension[];
   /** Messages of the health checks that fail now, one sentence each. */
   troubles: string[];
-  /** Warnings about states in which the server works, but which the operator should change. */
+  /** Sentences about conditions that the operator should correct although the server works. */
   warnings: string[];
 }
 
@@ -84,9 +84,9 @@ export function localStatus(
 }
 
 /**
- * Returns, by destination id, how user code slows down or prevents the delivery. Finds out which
- * code the destinations have only if some code of the workspace is slow or no code can run, because
- * otherwise the result is empty anyway.
+ * Returns, by destination id, since when the destination's user code has been slow
+ * (`slowCodeSince`), and why it cannot run (`blocked`). If no code of the workspace is slow and
+ * code can run, returns an empty map without looking up the code of the destinations.
  */
 function codeStates(
   { catalog, slowCode }: StatusDeps,
@@ -150,7 +150,10 @@ export function sumRates(all: readonly Rates[]): Rates {
   return ratesOf((name) => all.reduce((total, rates) => total + rates[name], 0));
 }
 
-/** Returns the rates of a lane or connection. `of` returns the rate with a given name. */
+/**
+ * Returns the rates of a lane or connection. Calls `of` with the name of each rate to get its
+ * value.
+ */
 export function ratesOf(of: (name: keyof Rates) => number): Rates {
   return {
     received: of("received"),

@@ -65,7 +65,7 @@ export const nameRoutes = [
 ] as const;
 
 const byName = { name: ({ name }: SearchedItem) => name };
-/** Returns an item without its other fields. */
+/** Returns only the id and the name of an item. */
 export const namedOf = ({ id, name }: SearchedItem): SearchedItem => ({ id, name });
 
 interface NamedItems {
@@ -74,8 +74,8 @@ interface NamedItems {
 }
 
 /**
- * Returns an object that lists the items of one kind. A transformation has the name of its
- * published revision, or, as a draft, of its newest one.
+ * Returns functions that find items of one kind and their names. A transformation has the name of
+ * its published revision. A draft has the name of its newest revision.
  */
 export function namedItems(catalog: Catalog, kind: NamedKind): NamedItems {
   if (kind !== "transformation") return catalog[`${kind}s`];

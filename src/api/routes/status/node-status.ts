@@ -27,8 +27,8 @@ interface NodeAnswers<T> {
 
 /**
  * Returns the state of a workspace's destinations, and the troubles and warnings of the nodes,
- * merged from all nodes. Asks about a part of the destinations at a time, because a node does
- * nothing else while it answers.
+ * merged from all nodes. Divides the destinations among several questions, because a node does
+ * nothing else while it answers one question.
  */
 export async function workspaceStatus(
   deps: StatusDeps,
@@ -88,8 +88,9 @@ export async function latestCodeLogs(
 }
 
 /**
- * Returns outcomes (what became of events at destinations) that match the filter. Each node returns
- * those of at most `eventsMax` of its latest events.
+ * Returns outcomes (what became of events at destinations) from all nodes. Each node selects its
+ * latest events with an outcome that matches the filter, at most `eventsMax`, and returns the
+ * outcomes of these events.
  */
 export function latestOutcomes(
   deps: StatusDeps,
@@ -155,9 +156,9 @@ export function answerLocally(deps: StatusDeps, question: unknown): unknown {
 }
 
 /**
- * Sends a question to all nodes, this one included. Only the node that delivers a destination's
- * events knows the destination's state, and only a node that runs a workspace's code knows the
- * state of the code.
+ * Sends a question to all nodes, this one included. All nodes are asked because a destination's
+ * state is known only to the node that delivers its events, and the state of code only to a node
+ * that runs it.
  */
 async function askAllNodes<T>(
   deps: StatusDeps,
@@ -196,8 +197,9 @@ function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceSta
 
 /**
  * Merges the troubles (failed checks) and warnings of all nodes. Messages with the same cause
- * become one message with all their consequences. The message is a trouble if at least one of them
- * is. If only some nodes report the cause, the message begins with their ids.
+ * become one message, with all their consequences. The merged message is a trouble if one of the
+ * messages is a trouble, otherwise a warning. If only some nodes report the cause, the message
+ * begins with their ids.
  */
 export function mergeMessages(told: ReadonlyMap<string, Messages>): Messages {
   const all = [...told].flatMap(([id, { troubles, warnings }]) => [
@@ -258,8 +260,8 @@ const byUrgency = (one: Failure, other: Failure) =>
   Number(other.isDown) - Number(one.isDown) || one.since - other.since;
 
 /**
- * Returns each suspended revision's suspension. If several nodes have suspended a revision, returns
- * the suspension that ends last.
+ * Returns one suspension for each suspended revision. If several nodes have suspended a revision,
+ * returns the suspension that ends last.
  */
 function latestSuspensions(suspensions: readonly RevisionSuspension[]): RevisionSuspension[] {
   const groups = Map.groupBy(suspensions, (it) => it.transformationVersionId).values();

@@ -168,7 +168,8 @@ export const overviewRoutes = [
 
 /**
  * Returns the data of the console's overview: the worst problems, sums over the whole workspace,
- * and the sources, destinations and connections that fail or have the highest rates.
+ * the sources with the highest rates, the most urgent destinations, and the connections between
+ * them.
  */
 export async function workspaceOverview(deps: StatusDeps, workspaceId: string) {
   const state = await workspaceState(deps, workspaceId);

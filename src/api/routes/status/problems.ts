@@ -49,9 +49,9 @@ interface ProblemSources {
 
 /**
  * Returns all problems of a workspace, worst first: sorted by kind, then by age (oldest first),
- * then by number of dead letters. Each cause has one problem: an alert about a destination that is
- * itself a problem is left out, and dead letters of a suspended transformation are counted in its
- * problem.
+ * then by number of dead letters. Each cause has one problem. An alert about a destination is left
+ * out if the destination itself is listed as down, failing or lagging. The problem about a
+ * suspended transformation counts the dead letters of its destinations.
  */
 export function problemsOf(
   state: ProblemSources,
@@ -124,8 +124,9 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
 }
 
 /**
- * Completes a problem about the dead letters of `groups`: adds the failure reason of the latest
- * dead letter, and the time of the first one, unless a group lacks this time.
+ * Completes a problem about the dead letters of `groups`. Adds the failure reason of the latest
+ * dead letter to the message, and the time of the first dead letter as `since`, unless this time is
+ * unknown for a group.
  */
 export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
   const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];
@@ -139,14 +140,14 @@ const counted = (count: number, noun: string) =>
   `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
 /**
- * Kinds of alerts that the overview lists as problems. An alert of another kind has a cause that
- * the overview lists already, such as a failing destination.
+ * Kinds of alerts that the overview lists as problems. Alerts of other kinds are left out, because
+ * the overview lists their causes anyway, such as a failing destination.
  */
 const kindsOfOwn = new Set<AlertKind>(["lag", "source-silent", "nodes-missing", "disk"]);
 
 /**
- * Returns a problem for each open alert whose cause the overview does not list otherwise, and for
- * each receiver that notifications do not reach.
+ * Returns a problem for each open alert of a kind in `kindsOfOwn`, and for each enabled receiver
+ * that notifications do not reach.
  */
 export function alertProblems(
   { catalog }: Pick<RouteDeps, "catalog">,

@@ -229,8 +229,9 @@ export const statusListRoutes = [
 ] as const;
 
 /**
- * Returns the states of all sources or destinations, as far as a workspace's requests share them.
- * Undefined if they share none, or if items are missing because there are too many.
+ * Returns the states of all sources or destinations of a workspace whose requests share one
+ * computed state. Undefined for other workspaces, and if the shared state lacks items because the
+ * workspace has too many.
  */
 async function wholeState<Kind extends "sources" | "destinations">(
   deps: StatusDeps,

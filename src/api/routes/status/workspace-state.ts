@@ -15,9 +15,9 @@ import { destinationStates, type LinkedTransformation } from "./status-schema.ts
 
 /**
  * Returns state and event rates of a workspace's sources, transformations, destinations and
- * connections: at most `STATUS_ITEMS_MAX` of each, the most urgent connections first. In a
- * workspace with many destinations, requests share one state, which may be some seconds old but is
- * computed again after each change of these items.
+ * connections, at most `STATUS_ITEMS_MAX` of each. Connections are sorted, the most urgent first.
+ * In a workspace with many destinations, requests share one state, which may be some seconds old. A
+ * change of these items causes a new computation.
  */
 export async function workspaceState(
   deps: StatusDeps,
@@ -187,9 +187,9 @@ function linkedTransformation(
 }
 
 /**
- * Returns the rate of received events by source id. Each destination of a source counts all of the
- * source's events as it reads them. The highest of their rates is returned, because a destination
- * that lags may read at another rate than events arrive.
+ * Returns the rate of received events by source id: the highest rate at which a destination of the
+ * source reads the source's events. Every destination reads all of these events, but one that lags
+ * may read at another rate than events arrive.
  */
 function receivedRates(connections: readonly { sourceId: string; rates: Rates }[]) {
   const receivedBy = new Map<string, number>();

@@ -41,30 +41,30 @@ export class AccessTokenError extends Error {
 }
 
 /**
- * Milliseconds before a token's expiry at which the token is replaced. A token that lives for less
- * than ten times as long is replaced when a tenth of its lifetime is left.
+ * Milliseconds before a token's expiry at which the token is replaced. A token whose lifetime is
+ * less than ten times as long is replaced when a tenth of its lifetime is left.
  */
 const MARGIN_MS_MAX = 30_000;
 /**
- * Minimum milliseconds between two replacements of tokens that the receiver refused. The minimum
- * for a token that the receiver had accepted before is `REVOKED_MS_MIN`.
+ * Minimum milliseconds from one replacement of a refused token to the next. If the receiver had
+ * accepted the token before it refused it, `REVOKED_MS_MIN` applies instead.
  */
 const REFUSED_MS_MIN = 30_000;
 /**
- * Minimum milliseconds from one replacement of a token to the replacement of a token that the
- * receiver had accepted before it refused it. Such a token was revoked, so the receiver is likely
- * to accept a new one.
+ * Minimum milliseconds from the last replacement of a refused token to the replacement of a token
+ * that the receiver had accepted before. This token was revoked, so the receiver is likely to
+ * accept a new one.
  */
 const REVOKED_MS_MIN = 1_000;
-/** Maximum number of remembered tokens that the receiver has accepted. */
+/** Maximum number of tokens that are remembered because the receiver has accepted them. */
 const ACCEPTED_TOKENS_MAX = 8;
 /**
  * Milliseconds until the next token request after a failure that lasts until the config is changed.
  */
 const FINAL_MS = 10_000;
 /**
- * Milliseconds until the next token request after another failure, if the token server asks for no
- * other delay.
+ * Milliseconds until the next token request after a temporary failure, if the token server asks for
+ * no other delay.
  */
 const TEMPORARY_MS = 1_000;
 
@@ -88,9 +88,9 @@ export class AccessTokens {
   #fetching: Promise<AccessToken> | undefined;
   #failure: { error: AccessTokenError; until: number } | undefined;
   /**
-   * Time of `performance.now()` before which no refused token is replaced: `REFUSED_MS_MIN` after
-   * the last replacement. Exception: a token that the receiver had accepted may be replaced from
-   * `REVOKED_MS_MIN` after the last replacement.
+   * Time of `performance.now()` before which a refused token is not replaced: `REFUSED_MS_MIN`
+   * after the last replacement. For a token that the receiver had accepted before, the wait is only
+   * `REVOKED_MS_MIN`.
    */
   #heldUntil = Number.NEGATIVE_INFINITY;
   /** Tokens with which the receiver has accepted events, at most the last `ACCEPTED_TOKENS_MAX`. */
@@ -116,8 +116,9 @@ export class AccessTokens {
 
   /**
    * Discards a token that the receiver refused, so that the next `acquire` requests a new one.
-   * Returns false and keeps the token if it must not be replaced yet: `REFUSED_MS_MIN` must have
-   * passed since the last replacement, or `REVOKED_MS_MIN` if the receiver had accepted this token.
+   * Returns false if the token is kept, because too little time has passed since the last
+   * replacement: less than `REVOKED_MS_MIN` if the receiver had accepted this token before,
+   * otherwise less than `REFUSED_MS_MIN`.
    */
   invalidate(text: string): boolean {
     if (this.#token()?.text !== text) return true;
@@ -213,8 +214,8 @@ export class AccessTokens {
 }
 
 /**
- * Encodes the client id or the client secret as `application/x-www-form-urlencoded`. HTTP Basic
- * authentication with the two needs this (RFC 6749 §2.3.1).
+ * Encodes a client id or client secret as `application/x-www-form-urlencoded`, which HTTP Basic
+ * authentication requires for both (RFC 6749 §2.3.1).
  */
 function formText(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);

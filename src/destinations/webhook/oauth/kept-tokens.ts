@@ -9,9 +9,9 @@ export interface AccessToken {
 }
 
 /**
- * Cache of access tokens, by a hash of the workspace and the whole config of a destination. It
- * outlives the destination, which is closed after a minute without events, so that the next event
- * can reuse the token.
+ * Cache of access tokens, by a hash of the workspace and of the whole config of a destination. A
+ * token stays in the cache when its destination is closed, which happens after a minute without
+ * events, and is reused when the destination is opened again.
  */
 export class KeptTokens {
   readonly #tokens = new Map<string, AccessToken>();
