@@ -39,9 +39,10 @@ export interface Clock {
   /** Milliseconds on a clock that is never set, for measuring durations. */
   elapsed(): number;
   /**
-   * Returns how many milliseconds ago the time `at` was, at least 0. `at` is in milliseconds since
-   * the epoch, by the wall clock of this process or of another. If the wall clock may have been set
-   * since then, returns the smallest age that is possible, so that a new event never looks old.
+   * Returns the age of the time `at` in milliseconds, at least 0. `at` is in milliseconds since the
+   * epoch, by the wall clock of this process or of another one. If the wall clock may have been set
+   * after `at` was read, several ages are possible. The result is then the smallest, so that a new
+   * event never looks old.
    */
   age(at: number): number;
   /** A random number from 0 inclusive to 1 exclusive. */
@@ -53,9 +54,10 @@ export interface Clock {
 const elapsed = () => performance.now();
 
 /**
- * Creates a clock whose wall clock is the system's, corrected by its error. `errorMs` returns by
- * how many milliseconds the system's wall clock is ahead (negative: behind). When the error
- * changes, the corrected clock counts as set, and `Clock.age` returns the smallest possible age.
+ * Creates a clock that shows the system's wall-clock time minus its error. `errorMs` returns the
+ * error: the milliseconds by which the system's clock is ahead, negative if it is behind. A large
+ * change of the error has the same effect as setting the clock: `Clock.age` returns the smallest
+ * possible age.
  */
 export function correctedClock(errorMs: () => number): Clock {
   const now = () => Date.now() - errorMs();

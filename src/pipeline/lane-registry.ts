@@ -17,11 +17,14 @@ import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
 export interface LaneRegistryParts extends Omit<LaneContext, "refresh">, LaneRemovalsParts {
   kinds: ReadonlyMap<string, DestinationKind>;
-  /** Starts many lanes in slices, so that other work runs in between. All partitions share it. */
+  /**
+   * Starts many lanes in short slices, so that other work runs in between. Shared by all
+   * partitions.
+   */
   laneSlices: TimeSlicer;
   /**
-   * Whether deliveries are on hold, so that no lane starts. Not called again once it has returned
-   * false. If absent, deliveries are not on hold.
+   * Whether deliveries are on hold, so that no lane starts. Called until it returns false once. If
+   * absent, deliveries are not on hold.
    */
   isOnHold?(): boolean;
 }
@@ -30,7 +33,10 @@ type WantedLane = ReturnType<LaneRegistryParts["live"]["lane"]>;
 
 /** Maximum number of lanes that `continueCheckpoint` checks after each call of `checkpoint`. */
 const CHECKPOINTS_MAX = 1_000;
-/** Maximum number of lanes per call of `checkpoint` or `restSome`. A lane can take up to 50 µs. */
+/**
+ * Maximum number of lanes that one call of `checkpoint`, `continueCheckpoint` or `restSome`
+ * handles. Each takes up to 50 µs.
+ */
 const CHECKS_AT_ONCE_MAX = 100;
 
 /**
@@ -50,15 +56,15 @@ export class LaneRegistry {
   readonly #announcer: Announcer;
   readonly #updates: UpdateQueue;
   /**
-   * Destination id → destination and connections that `#updateAll` read from the catalog for its
-   * lane. The entry is removed when the lane is updated, or when the catalog changes the
-   * destination.
+   * Destination id → destination and connections that `#updateAll` read from the catalog. The next
+   * update of the destination's lane uses and removes the entry. If the catalog changes the
+   * destination before, the entry is removed, and the update reads the catalog.
    */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
   readonly #removals: LaneRemovals;
-  /** Takes turns among all lanes: returns the next ones that `checkpoint` writes. */
+  /** Returns the next lanes that `checkpoint` handles. Takes turns among all lanes. */
   readonly #nextLanes = roundRobin(this.#lanes);
-  /** Takes turns among all lanes: chooses the next ones that `continueCheckpoint` checks. */
+  /** Returns the next lanes that `continueCheckpoint` checks. Takes turns among all lanes. */
   readonly #nextHolding = roundRobin(this.#lanes);
   readonly #nextToRest = roundRobin(this.#lanes);
   #checkpointsLeft = 0;
@@ -117,8 +123,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Wakes the lanes that must read the new records in `range`, or, without it, in any log. Reads
-   * the catalog first, because a lane that starts too late must read many records again.
+   * Wakes the lanes that must read the new records in `range`, or, without it, in any log. Applies
+   * changes of the catalog first, because a lane that starts later must read many records again.
    */
   wake(range?: DurableRange): void {
     this.refresh();
@@ -135,9 +141,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Returns the lowest sequence number that a lane would read from the log after a restart, below
-   * which the log may be trimmed. 0 while the position of a lane is unknown; undefined without
-   * lanes.
+   * Returns the lowest sequence number of a log that a lane would read after a restart. The log may
+   * be trimmed below it. 0 while the position of a lane is unknown; undefined without lanes.
    */
   durableLow(log: string): number | undefined {
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
@@ -150,9 +155,10 @@ export class LaneRegistry {
   }
 
   /**
-   * Writes the read positions of the next lanes, so that a restart repeats little. `trimEnds` has,
-   * by log, the sequence number below which the log could be trimmed. The following calls of
-   * `continueCheckpoint` write the read positions of the lanes that prevent this.
+   * Writes the read positions of the next `CHECKS_AT_ONCE_MAX` lanes, so that a restart repeats few
+   * events. `trimEnds` maps a log to the sequence number below which it could be trimmed if no lane
+   * needed the records. The calls of `continueCheckpoint` that follow write the read positions of
+   * the lanes that still prevent this.
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;
@@ -161,8 +167,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Writes the read positions of those of the next `CHECKS_AT_ONCE_MAX` lanes that still need
-   * records which could be deleted otherwise; see `checkpoint`.
+   * Checks the next `CHECKS_AT_ONCE_MAX` lanes. If the stored read position of a lane prevents the
+   * trimming of a log up to `trimEnds` (see `checkpoint`), writes the lane's read position.
    */
   continueCheckpoint(): void {
     const count = Math.min(CHECKS_AT_ONCE_MAX, this.#checkpointsLeft);
@@ -255,8 +261,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Whether the ledger has progress of the destination's lane, or dead or requeued letters although
-   * the destination was deleted.
+   * Whether the ledger has something to remove for a destination without a lane: progress of its
+   * lane, or, if the destination was deleted, dead letters or requeued letters.
    */
   #isLeftOver(id: string): boolean {
     const { ledger, live } = this.parts;

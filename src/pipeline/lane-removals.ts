@@ -23,7 +23,10 @@ export class LaneRemovals {
   readonly #running = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
 
-  /** `keep` returns true if the destination needs a lane after all. Its progress then stays. */
+  /**
+   * `keep` returns true if the destination needs a lane after all. Its progress is then not
+   * deleted.
+   */
   constructor(
     private readonly parts: LaneRemovalsParts,
     private readonly keep: (destinationId: string) => boolean,

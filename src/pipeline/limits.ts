@@ -21,7 +21,7 @@ export const TRANSFORM_BATCH_EVENTS = 100;
 export const FAULT_PAUSE_MS = 500;
 /**
  * Milliseconds for which all attempts must fail before the destination counts as down. While it is
- * down, events older than the retry window become dead letters without an attempt.
+ * down, events whose retry window has ended become dead letters without an attempt.
  */
 export const DOWN_MS_MIN = 10_000;
 /**

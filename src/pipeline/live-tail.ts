@@ -23,8 +23,9 @@ export interface TailMessage {
 
 export interface TailSubscriptions {
   /**
-   * Calls `receive` with each further message about the workspace's events. Returns a function that
-   * ends the subscription. Messages are not stored, so a slow subscriber misses some.
+   * Calls `receive` with each message about the workspace's events from this call on. Returns a
+   * function that ends the subscription. Messages are not stored, so a slow subscriber misses some
+   * of them.
    */
   subscribe(workspaceId: string, receive: (message: TailMessage) => void): () => void;
 }
@@ -47,9 +48,8 @@ export interface RemoteTail {
 
 /**
  * Sends messages about a workspace's events to its viewers: when an event is received, and when an
- * output of user code gets its final outcome. Builds no message without a viewer. To find received
- * events, it reads the logs, but only while any node has a viewer, and only the records that were
- * added after the first viewer came.
+ * output of user code gets its final outcome. Without a viewer, builds no messages. To find
+ * received events, reads the records that are added to the logs while any node has a viewer.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();
@@ -64,8 +64,8 @@ export class LiveTail implements TailSubscriptions {
     readonly live: Pick<Live, "sourceById">,
     readonly remote?: RemoteTail | undefined,
     /**
-     * Names of event members whose values may be credentials if user code made the event. Messages
-     * about such events leave them out.
+     * Names of event members whose values may be credentials. Messages about events made by user
+     * code leave these members out.
      */
     readonly overrideMembers: readonly string[] = [],
   ) {
@@ -157,7 +157,10 @@ export class LiveTail implements TailSubscriptions {
     return this.#subscribers.size > 0 || (this.remote?.hasSubscribers ?? false);
   }
 
-  /** Starts to read the logs from their current ends, unless the tail is reading them already. */
+  /**
+   * Begins to read the logs at their current ends. Does nothing if the tail is reading them
+   * already.
+   */
   #follow(): void {
     if (this.#isFollowing && this.#isWanted) return;
     this.#isFollowing = true;

@@ -95,8 +95,8 @@ export class MemoryBudget {
 
   /**
    * Notifies `notifier` once when the lane `waiting` may have free memory. To free memory, makes
-   * those other lanes that share the reached limit deliver what they have gathered. Called only by
-   * `LaneBudget`.
+   * other lanes that hold much deliver what they have gathered: only lanes of the same workspace,
+   * unless the limit of all lanes is reached. Called only by `LaneBudget`.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);
@@ -131,10 +131,10 @@ export class MemoryBudget {
 }
 
 /**
- * The memory of one lane: its events, from when they are read until their outcomes are on disk. A
- * limit on unsettled events (those without an outcome) bounds the memory while the destination is
- * down. A limit on uncommitted events (those whose outcome is not on disk) bounds how many are
- * repeated if the server crashes while commits fail.
+ * The memory of one lane: its events, from when they are read until their outcomes are on disk. The
+ * limit on unsettled events (those without a final outcome) bounds the memory while the destination
+ * is down. The limit on uncommitted events (those whose outcome is not on disk) bounds how many
+ * events are repeated if the server crashes while commits fail.
  */
 export class LaneBudget {
   /** Events whose outcome is not on disk yet, in the order in which they were read. */
@@ -159,7 +159,10 @@ export class LaneBudget {
     return this.#events.first;
   }
 
-  /** How many events and bytes the lane may still read. `events` is 0 or negative at a limit. */
+  /**
+   * Number of events and bytes that the lane may still read. `events` is 0 or negative when a limit
+   * is reached.
+   */
   get room(): { events: number; bytes: number } {
     // A lane that holds nothing may take one event, whatever the other lanes hold.
     const bytes = Math.max(this.#freeBytes, this.#events.size === 0 ? 1 : 0);
@@ -173,15 +176,18 @@ export class LaneBudget {
     return this.room.events <= 0;
   }
 
-  /** Whether the lane may pass any event to delivery now, even one with large outputs. */
+  /**
+   * Whether the lane may pass any event to delivery now: it has free memory, or its workspace has
+   * no event in delivery that could free some.
+   */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.
     return this.#freeBytes > 0 || this.workspace.dispatched === 0;
   }
 
   /**
-   * Whether the event may be passed to delivery now. When shared memory is short, a lane may have
-   * only one event in delivery, and none that is known to have large outputs.
+   * Whether the event may be passed to delivery now. While `isOpen` is false, a lane may have only
+   * one event in delivery, and none that is known to have large outputs.
    */
   canDispatch(event: LaneEvent): boolean {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
@@ -206,7 +212,7 @@ export class LaneBudget {
     return true;
   }
 
-  /** Counts an event as passed to delivery, and reserves no memory for its outputs. */
+  /** Counts an event as passed to delivery without reserving memory for outputs. */
   dispatchEmpty(): void {
     if (this.#isClosed) return;
     this.#dispatched += 1;

@@ -10,14 +10,18 @@ import type { TestRunPlan } from "./testing/test-run.ts";
 type Item = CodeSelection["transformations"][number];
 
 /**
- * Plans a test run of the versions that a request selects by id. Throws `ApiError` for an unknown
- * version (`missing`), and for a selection that is empty or ambiguous.
+ * Plans a test run of the versions whose ids a request contains. Throws `ApiError` for an unknown
+ * version (`missing`), an empty selection, two versions of one transformation or library, or two
+ * libraries with the same import name.
  */
 export function planSelection(
   catalog: Catalog,
   workspaceId: string,
   selection: CodeSelection,
-  /** Returns the test events of a revision. Called if the request contains none for it. */
+  /**
+   * Returns the test events of a revision, which are used if the request contains no events for it.
+   * If it returns undefined, the stored test cases or else the default events are used.
+   */
   eventsOf: (revision: Revision) => TestEvent[] | undefined = () => undefined,
 ): Omit<TestRunPlan, "withImporters"> {
   if (selection.transformations.length + selection.libraries.length === 0) {
@@ -66,8 +70,8 @@ export function checkModuleName({ language, importName = "" }: Revision): void {
 }
 
 /**
- * Returns the test events that the request has for a transformation: the events of its suites or,
- * if they have none, the events in `testInput`.
+ * Returns the test events that a request contains for one transformation: the inputs of `testSuite`
+ * or, if these are empty, `testInput`.
  */
 export function eventsIn({ testInput = [], testSuite = [] }: Item): TestEvent[] {
   const suites = testSuite.flatMap(({ input }) => input);

@@ -32,7 +32,10 @@ import { toValidationResult } from "./validation-result.ts";
  */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
-/** Longest wait in milliseconds, after the tests of a request, until its change is stored. */
+/**
+ * Maximum milliseconds from the end of a request's tests until its change is stored. After that,
+ * the request fails, although the change may still be stored.
+ */
 const COMMIT_MS_MAX = 10_000;
 
 const lateCommit = () =>
@@ -52,7 +55,7 @@ export type Publisher = ReturnType<typeof createPublisher>;
 interface PublisherParts {
   catalog: Catalog;
   sandbox: Sandbox;
-  /** Replaces the limit `COMMIT_MS_MAX` in tests. */
+  /** Value that tests use instead of `COMMIT_MS_MAX`. */
   commitMsMax?: number;
 }
 
@@ -60,12 +63,16 @@ export function createPublisher(parts: PublisherParts) {
   const { catalog, commitMsMax = COMMIT_MS_MAX } = parts;
   const tests = createTests(parts);
   /**
-   * Runs simultaneous updates of one transformation or library one after the other. Otherwise all
-   * but the first to be stored would have to be repeated and tested again.
+   * Mutex that runs simultaneous updates of one transformation or library one after the other. If
+   * they ran in parallel, only the first one to be stored would succeed, and the others would have
+   * to be repeated and tested again.
    */
   const byResource = new KeyedMutex();
 
-  /** Commits a change to the catalog. Rejects when the commit takes longer than `commitMsMax`. */
+  /**
+   * Commits a change to the catalog. Rejects with `unavailable` when the commit takes longer than
+   * `commitMsMax`; the change may then still be stored.
+   */
   function commit<T = void>(workspaceId: string, change: CodeChange, read?: () => T): Promise<T> {
     const committed = catalog.code.commit(workspaceId, change, read as () => T);
     return withTimeLimit(committed, commitMsMax, lateCommit);
@@ -172,8 +179,8 @@ export function createPublisher(parts: PublisherParts) {
 
   return {
     /**
-     * Creates a transformation or library. With `publish`, throws `ApiError` (`invalid`, with
-     * `details`) and stores nothing if its tests fail.
+     * Creates a transformation or library. With `publish`, the code is tested first; if a test
+     * fails, throws `ApiError` (`invalid`, with `details`) and stores nothing.
      */
     create(workspaceId: string, kind: CodeKind, input: CreateCodeInput) {
       const { externalId } = input;
@@ -184,7 +191,8 @@ export function createPublisher(parts: PublisherParts) {
 
     /**
      * Adds a revision to a transformation or library. A field that is absent in `input` keeps its
-     * value. With `publish`, throws `ApiError` and stores nothing if the revision's tests fail.
+     * value. With `publish`, the revision is tested first; if a test fails, throws `ApiError` and
+     * stores nothing.
      */
     update(workspaceId: string, kind: CodeKind, id: string, input: UpdateCodeInput) {
       const attempt = async () => {
@@ -196,10 +204,10 @@ export function createPublisher(parts: PublisherParts) {
     },
 
     /**
-     * Publishes the selected versions, all or none. Requires that the selected versions, and all
-     * published code that imports them, load and pass their tests. When every selected version was
-     * published before (a rollback), failing tests are only warnings, because a rollback must
-     * always work.
+     * Publishes the selected versions, all or none. The selected versions, and all published code
+     * that imports them, must load and pass their tests; otherwise the result has `published:
+     * false` and the failures. In a rollback (every selected version was published before), failing
+     * tests are only warnings, because a rollback must always work.
      */
     publish(workspaceId: string, selection: CodeSelection) {
       return tests(workspaceId, selection.caller, (context) =>
@@ -228,9 +236,9 @@ export function createPublisher(parts: PublisherParts) {
 }
 
 /**
- * Calls `attempt`, and calls it again when it throws an error of the class `refusal`, which means
- * that another request has changed the code meanwhile. Throws this error after
- * `PUBLISH_ATTEMPTS_MAX` attempts.
+ * Calls `attempt`. Calls it again when it throws an error of the class `refusal`, which means that
+ * another request has changed the same code during the attempt. After `PUBLISH_ATTEMPTS_MAX`
+ * attempts, throws the last error.
  */
 async function retryOn<T>(
   refusal: typeof PublicationConflict | typeof RevisionConflict,
@@ -245,7 +253,10 @@ async function retryOn<T>(
   }
 }
 
-/** Returns the part of a catalog change that publishes the tested code that the request names. */
+/**
+ * Returns the fields of a catalog change that publish the tested code, except code that was tested
+ * only because it imports a tested library.
+ */
 function publication(
   testRun: CodeTestReport,
 ): Pick<CodeChange, "publish" | "usedLibraries" | "testedImporters"> {
@@ -260,7 +271,9 @@ function publication(
   return { publish, usedLibraries: seen, testedImporters: tested };
 }
 
-/** Returns the note of a request, without spaces at its ends. */
+/**
+ * Returns the trimmed note of a request as the field `note`; an empty object when there is no note.
+ */
 function noteOf({ note = "" }: { note?: string }): Pick<CodeChange, "note"> {
   // Unpaired surrogates do not survive UTF-8.
   const text = note.trim().toWellFormed();

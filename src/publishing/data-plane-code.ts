@@ -24,8 +24,8 @@ export const StoredCode = component("StoredCode", {
 });
 
 /**
- * Returns a transformation or library as rudder-transformer fetches it from its control plane.
- * Returns undefined when this version was never published.
+ * Returns a version of a transformation or library in the format in which rudder-transformer
+ * fetches it from its control plane. Returns undefined when this version was never published.
  */
 export function codeAnswer(
   { code }: Catalog,
@@ -52,7 +52,7 @@ export function codeAnswer(
   };
 }
 
-/** Returns the name of a language in RudderStack's data plane. */
+/** Returns the name that RudderStack's data plane uses for a language. */
 export function dataPlaneLanguage(language: Language): string {
   return language === "javascript" ? language : "pythonfaas";
 }

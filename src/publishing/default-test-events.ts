@@ -25,7 +25,10 @@ const common = {
   request_ip: "203.0.113.7",
 };
 
-/** A page and a track event, with which code is tested when the request has no events. */
+/**
+ * Default test events: a page event and a track event. They are used when there are no other test
+ * events for the code.
+ */
 export const defaultEvents: readonly TestEvent[] = [
   {
     ...common,

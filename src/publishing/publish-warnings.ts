@@ -4,8 +4,9 @@ import { failuresOf } from "./testing/test-failures.ts";
 import type { CodeTestReport, TransformationTestReport } from "./testing/test-run.ts";
 
 /**
- * Returns the warnings of a successful publish: one for each failing test, which does not prevent a
- * rollback, and one for each code that drops every test event. Pure function.
+ * Returns the warnings of a successful publication, at most `DETAILS_MAX`: one for each failing
+ * test (possible only in a rollback), and one for each transformation that drops every test event.
+ * Pure function.
  */
 export function warningsOf(testRun: CodeTestReport): string[] {
   const failures = failuresOf(testRun).map(({ revision, suite, event, error }) => {
@@ -22,8 +23,8 @@ export function warningsOf(testRun: CodeTestReport): string[] {
 }
 
 /**
- * Whether code drops every test event and no test suite states an expected output. The code is then
- * probably wrong.
+ * Whether a transformation drops every test event, which is probably a mistake. False if a test
+ * suite states an expected output, because the events may then be dropped on purpose.
  */
 function dropsAll({ runs }: TransformationTestReport): boolean {
   const outcomes = runs.flatMap(({ report }) => report.outcomes);

@@ -23,8 +23,8 @@ interface NotedRequest extends CallerRequest {
 interface PublishableInput extends NotedRequest {
   publish: boolean;
   /**
-   * Test events, which are stored with the revision. Without any, a default page event and a
-   * default track event are used.
+   * Test events, which are stored with the revision. Without test events and test cases, a default
+   * page event and a default track event are used.
    */
   events?: TestEvent[];
   destinationIds?: string[];
@@ -36,19 +36,23 @@ export interface UpdateCodeInput extends PublishableInput, Partial<RevisionInput
 
 export interface CodeSelection extends NotedRequest {
   /**
-   * Transformations by versionId, with test events. `testInput` has only events; a suite in
-   * `testSuite` may also have expected outputs.
+   * Versions of transformations, each with test events. `testInput` contains only events; a suite
+   * in `testSuite` may also have expected outputs. `testInput` is used only if `testSuite` has no
+   * events.
    */
   transformations: { versionId: string; testInput?: TestEvent[]; testSuite?: TestSuite[] }[];
   libraries: { versionId: string }[];
 }
 export interface TestSuite extends Pick<TestCase, "id" | "name" | "description" | "input"> {
-  /** For each event of `input`, the fields that replace those of `metadata(event)` in tests. */
+  /**
+   * Metadata for each event, in the order of `input`. In tests, these fields replace the default
+   * ones of `metadata(event)`.
+   */
   metadata?: Record<string, unknown>[];
   expectedOutput?: unknown[];
   /**
-   * Whether the suite is a test case that is stored with the transformation. Results of test cases
-   * are reported apart from those of the request's own events.
+   * Whether the suite is a stored test case of the transformation, not made from the events of the
+   * request. Results of test cases are reported separately.
    */
   isTestCase?: boolean;
 }
@@ -63,9 +67,15 @@ export interface DraftRunInput extends CallerRequest {
     /** Name of the transformation in error traces. */
     name: string;
     code: string;
-    /** Test events. Without any, a default page event and a default track event are used. */
+    /**
+     * Test events. Without these and `testSuite`, a default page event and a default track event
+     * are used.
+     */
     events: TestEvent[];
-    /** For each of `events`, the fields that replace those of `metadata(event)` in tests. */
+    /**
+     * Metadata for each event, in the order of `events`. In tests, these fields replace the default
+     * ones of `metadata(event)`.
+     */
     metadata: Record<string, unknown>[];
     /** Test cases (stored ones, perhaps edited), which run in addition to `events`. */
     testSuite?: TestSuite[];

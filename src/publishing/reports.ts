@@ -95,9 +95,9 @@ const output = {
 };
 
 /**
- * Schema of the result of testing code. `successTestResults` has the transformations without an
- * error; `failedTestResults` has the transformations and libraries with one, each with its first
- * error.
+ * Schema of the result of testing code. `successTestResults` contains the transformations that
+ * passed. `failedTestResults` contains the transformations and libraries that failed, each with its
+ * first error.
  */
 export const TestReport = component("TestReport", {
   result: Type.Object({

@@ -6,12 +6,12 @@ import { failuresOfTransformation } from "./testing/test-failures.ts";
 import type { CodeTestReport } from "./testing/test-run.ts";
 
 /**
- * Converts a test report to the response of `/transformations/libraries/test`. RudderStack's GitHub
- * Action reads only which code failed. Therefore code is listed as failed when it does not load,
- * when it fails for a test event, and also when a suite's outputs differ from the expected ones.
- * The action compares `transformedEvents` with a file. Therefore this list has the outputs of the
- * request's own events, if the request has any; results of stored test cases are in `testCases`.
- * Pure function.
+ * Converts a test report to the response of `/transformations/libraries/test`. Code is listed as
+ * failed when it does not load, when it fails for a test event, or when a suite's outputs differ
+ * from the expected ones: RudderStack's GitHub Action reads only which code failed. The action
+ * compares `transformedEvents` with a file. Therefore this list contains the outputs of the events
+ * in the request, and those of stored test cases only if the request has no events. The results of
+ * the stored test cases are in `testCases`. Pure function.
  */
 export function toTestResult({ transformations, libraries }: CodeTestReport): TestResult {
   const success: TestResult["successTestResults"] = [];

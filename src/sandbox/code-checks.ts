@@ -137,9 +137,10 @@ export function createCodeChecks(
   }
 
   /**
-   * Sends `request` to a guest process that the pool's function `how` provides, and resolves with
-   * the reply. When the process ends before it replies, the checked code is to blame. Then it
-   * resolves with the result of `failed`, called with the reason of the end.
+   * Sends `request` to a guest process that the method `how` of the pool provides, and resolves
+   * with the reply. If the process ends before it replies, resolves with the result of `failed`,
+   * which is called with the reason of the end: the budget has ended, or the checked code is to
+   * blame.
    */
   function ask<T>(
     how: "useThrowAway" | "parseInThrowAway",
@@ -163,9 +164,9 @@ export function createCodeChecks(
 }
 
 /**
- * Runs `work` and resolves with its result. When `work` rejects because the request has used up its
- * CPU time for tests and no guest process starts, resolves with the result of `failed`, called with
- * the error of `budget`.
+ * Runs `work` and resolves with its result. If the CPU time for the tests of the request is used
+ * up, so that `work` can get no guest process and rejects, resolves with the result of `failed`,
+ * which is called with the error of `budget`.
  */
 async function failIfSpent<T>(
   budget: TestBudget,

@@ -14,9 +14,9 @@ import {
  */
 const GUEST_KILL_GRACE_MS = 500;
 /**
- * Number of guest processes that the code of one workspace may end within a short time before the
- * workspace's next guest is delayed. It is more than three, because one faulty event can end three
- * guests before the server knows that it is at fault.
+ * Number of guest processes that the code of one workspace may end within a short time without a
+ * delay of the workspace's next guest. It is more than three, because one faulty event can end
+ * three guests before the server knows which event is at fault.
  */
 const FREE_LOSSES = 4;
 

@@ -6,7 +6,10 @@ export type SandboxMetrics = ReturnType<typeof createSandboxMetrics>;
 export function createSandboxMetrics(registry = new Registry()) {
   const registers = [registry];
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
-  /** Returns a function that defines a gauge, whose value is the result of `count`. */
+  /**
+   * Returns a function that defines a gauge. The value of the gauge is the result of `count`, the
+   * parameter of that function.
+   */
   const counted = (name: string, help: string) => (count: () => number) => {
     new Gauge({
       name,
@@ -49,22 +52,22 @@ export function createSandboxMetrics(registry = new Registry()) {
       labelNames: ["cause"],
       registers,
     }),
-    /** Defines the gauge of workspaces that wait for a guest process. */
+    /** Defines the gauge that counts the workspaces which wait for a guest process. */
     countWaiting: counted(
       "pixelmill_guests_awaited",
       "Workspaces that wait for a guest because the limit of guests or of their memory is reached",
     ),
     /**
-     * Defines the gauge of workspaces whose next guest process is delayed, because their code has
-     * ended several.
+     * Defines the gauge that counts the workspaces whose next guest process is delayed, because
+     * their code has ended several guests.
      */
     countBackingOff: counted(
       "pixelmill_workspaces_paused",
       "Workspaces whose next guest is delayed because their code has lost several recently",
     ),
     /**
-     * Defines the gauge of suspended programs, which do not run for a time because they failed
-     * repeatedly.
+     * Defines the gauge that counts the suspended programs, which do not run for a time because
+     * they failed repeatedly.
      */
     countSuspended: counted(
       "pixelmill_programs_suspended",

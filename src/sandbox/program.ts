@@ -33,7 +33,8 @@ export interface LibraryCode {
 export interface Program {
   /**
    * Id of the program: the version ids of the transformation and of its libraries, joined by `+`.
-   * Programs with the same id have the same code.
+   * For published code, a last part identifies the credentials. Programs with the same id have the
+   * same code.
    */
   id: string;
   workspaceId: string;
@@ -58,15 +59,15 @@ export interface ProgramBatch {
   /** Metadata of each event, in the order of `events`. */
   metadata: readonly EventMetadata[];
   /**
-   * Time (`performance.now()`) after which costly events cut the batch short. From then on, once
+   * Time (`performance.now()`) after which costly events end the batch early: if
    * `GUEST_CULPRITS_MAX` events of the batch have used up their time or ended their guest process,
    * the remaining events fail without a run. If absent, all events run, however long that takes.
    */
   costlyUntil?: number;
   /**
-   * Returns whether the caller still waits for the outcomes. Once it has returned false, it must
-   * always return false, and the events that are not in a guest process yet fail without a run. If
-   * absent, the caller waits.
+   * Returns whether the caller still waits for the outcomes. When it returns false, the events that
+   * are not in a guest process yet fail without a run; all later calls must then return false too.
+   * If absent, the caller waits.
    */
   isAwaited?: () => boolean;
 }
@@ -119,9 +120,8 @@ export const metadataKeys = [
 export type MetadataKey = (typeof metadataKeys)[number];
 
 /**
- * Further keys of the object that `metadata(event)` returns. They belong to RudderStack's metadata,
- * and have values only for events that rudder-server sends, because pixelmill's own events lack
- * them.
+ * Further keys of the object that `metadata(event)` returns. They belong to RudderStack's metadata.
+ * Only events that rudder-server sends have values for them; pixelmill's own events have none.
  */
 export const relayedMetadataKeys = [
   "sourceCategory",

@@ -20,8 +20,8 @@ const defaults = {
  * Budget of CPU time, clock time and bytes of output that all tests of user code in one request
  * share. It ends when the CPU time or the clock time is used up, or when the caller disconnects.
  * CPU time is the main limit, because code is not to blame for a busy machine. The limit of clock
- * time ends code that sleeps. It starts again with each process that runs user code, because
- * processes start slowly on a busy machine.
+ * time stops code that sleeps. The clock starts again from zero whenever a process that runs user
+ * code has started, because processes start slowly on a busy machine.
  */
 export class TestBudget implements Disposable {
   readonly #end = new AbortController();
@@ -46,7 +46,7 @@ export class TestBudget implements Disposable {
     return this.#end.signal;
   }
 
-  /** Error of the tests that cannot run because the budget has ended; undefined before its end. */
+  /** Error for the tests that cannot run because the budget has ended; undefined before the end. */
   get error(): UserError | undefined {
     return this.#over && { message: this.#messageFor(this.#over) };
   }

@@ -25,8 +25,8 @@ export interface TransformerOptions extends RouteParts {
   host: string;
   port: number;
   /**
-   * Listening socket that this process got from the running server or systemd. If undefined, the
-   * listener opens one at `host` and `port`.
+   * Listening socket that this process took over from the running server, or that systemd passed to
+   * it. If undefined, the listener opens a socket at `host` and `port`.
    */
   socket?: ListeningSocket | undefined;
   /** Secret that each request must have; undefined when requests need none. */
@@ -42,8 +42,8 @@ export interface TransformerOptions extends RouteParts {
 
 interface TransformerParts extends Pick<RouteParts, "catalog" | "sandbox"> {
   /**
-   * Listening socket for rudder-server that this process got from the running server or systemd, if
-   * any.
+   * Listening socket for rudder-server that this process took over from the running server, or that
+   * systemd passed to it; absent if there is none.
    */
   sockets: { transformer?: ListeningSocket | undefined };
   /**
@@ -183,8 +183,8 @@ export function startTransformer(options: TransformerOptions) {
 }
 
 /**
- * Creates the response to a request for which there is no endpoint, with status 404. For the path
- * of `/customTransform`, the text says that this endpoint expects `POST`.
+ * Creates the response, with status 404, to a request for which there is no endpoint. If only the
+ * method is wrong (the path is `/customTransform`), the text says that the endpoint expects `POST`.
  */
 function nothing(path: string): HttpResponse {
   const hint = path === CUSTOM_TRANSFORM ? ": it expects POST" : "";

@@ -8,20 +8,20 @@ import { programOf } from "../publishing/guest-program.ts";
 import type { Program } from "../sandbox/program.ts";
 
 /**
- * Request of a rudder-server for a program. `versionId` is the version of the program's
- * transformation.
+ * Request of a rudder-server for a program, which consists of a transformation and its libraries.
+ * `versionId` is the version of the transformation.
  */
 export interface ProgramRequest {
   workspaceId: string;
   versionId: string;
   /**
-   * Versions of libraries, which the program uses instead of the published ones. rudder-server
-   * sends those that it last received, for all libraries of its workspace.
+   * Versions of libraries that the program uses instead of the published ones. rudder-server sends
+   * the version that it last received of every library in its workspace.
    */
   libraryVersionIds: readonly string[];
   /**
-   * Credentials that the program gets besides those of the workspace. They override credentials of
-   * the workspace with the same name.
+   * Credentials that the program gets in addition to those of the workspace. If both have the same
+   * name, the one of the request is used.
    */
   credentials: Readonly<Record<string, string>>;
 }
@@ -32,8 +32,8 @@ export interface ProgramRequest {
 const REVISIONS_KEPT_MAX = 1_024;
 
 /**
- * Finds programs by the version of their transformation. The version can be an earlier published
- * one, because rudder-server requests a version until it has received a newer one.
+ * Finds programs by the version of their transformation. The version may be older than the
+ * published one, because rudder-server requests a version until it has received a newer one.
  */
 export class Programs {
   /**

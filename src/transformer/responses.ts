@@ -18,8 +18,8 @@ export function textResponse(status: number, text: string): HttpResponse {
 }
 
 /**
- * Reason why a request is to be sent again, as the header `X-Rudder-Error-Reason`. It is an
- * identifier instead of a sentence, because rudder-server uses it as a label of its metrics.
+ * Reason why rudder-server must send a request again, for the header `X-Rudder-Error-Reason`. It is
+ * an identifier instead of a sentence, because rudder-server uses it as a label of its metrics.
  */
 export type AgainReason =
   | "busy"

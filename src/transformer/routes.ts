@@ -62,8 +62,8 @@ export function transformerRoutes(parts: RouteParts): ReadonlyMap<string, Handle
 }
 
 /**
- * Creates a handler for requests to test code, which responds with the result of `answer`. The
- * status is 400 when the request or its code is at fault, and 503 while this server cannot run
+ * Creates a handler for requests that test code. It responds with the result of `answer`, with
+ * status 400 when the request or its code is at fault, or with 503 while this server cannot run
  * code.
  */
 function testing(answer: (body: Record<string, unknown>) => Promise<unknown>): Handler {

@@ -24,9 +24,9 @@ const GROUPS_READ_MAX = 10_000;
  */
 export class DeadLetters {
   /**
-   * `wake` is called after letters were requeued, with their destinations' ids, so that delivery
-   * starts at once. `overrideMembers` are the names of members that are left out of events made by
-   * user code, because the values of these members may be credentials.
+   * `wake` is called after dead letters were requeued, with the ids of their destinations, so that
+   * delivery starts at once. `overrideMembers` are names of event members whose values may be
+   * credentials. In events made by user code, these members are not returned.
    */
   constructor(
     private readonly ledgers: () => readonly Ledger[],
@@ -36,10 +36,10 @@ export class DeadLetters {
   ) {}
 
   /**
-   * Returns a page of dead letters, oldest first, after the letter with id `after`. The returned
-   * `reached` is the `after` of the next page, and undefined on the last page. A page may hold
-   * fewer than `count` letters, even before the last one, because its size and the number of
-   * scanned letters are bounded.
+   * Returns a page of dead letters, oldest first. The page begins after the letter with the id
+   * `after`. `reached` is the `after` for the next page; it is undefined on the last page. Because
+   * the size of a page and the number of scanned letters are bounded, any page may hold fewer than
+   * `count` letters, or none. Only `reached` tells whether there are more.
    */
   find(
     workspaceId: string,
@@ -81,9 +81,10 @@ export class DeadLetters {
   }
 
   /**
-   * Returns the groups of the workspace's dead letters, or only those of one destination if
-   * `destinationId` is given. A group has a destination's letters with the same failure. The
-   * largest group is first; among groups of equal size, the one with the latest letter.
+   * Returns the groups of a workspace's dead letters, or only those of the destination
+   * `destinationId`. A group consists of the dead letters of one destination that failed in the
+   * same way. Groups with more letters come first; among groups of equal size, the one with the
+   * latest letter comes first.
    */
   groups(workspaceId: string, destinationId?: string): LetterGroup[] {
     const groups = this.ledgers().flatMap(({ letters }) =>
@@ -101,7 +102,10 @@ export class DeadLetters {
       .sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
   }
 
-  /** Returns a group with its stored receiver answers. Undefined when no such group exists. */
+  /**
+   * Returns a group together with the receiver's answers that are stored for it; undefined when no
+   * such group exists.
+   */
   group(workspaceId: string, id: string): LetterGroupDetails | undefined {
     const parts = this.ledgers().flatMap(
       ({ letters }) => letters.groups.get(workspaceId, id) ?? [],
@@ -110,8 +114,8 @@ export class DeadLetters {
   }
 
   /**
-   * Returns the ids of dead letters that match a filter, oldest first. `part` says between which
-   * two ids to look, and how many ids to return at most.
+   * Returns the ids of dead letters that match a filter, oldest first. `part` limits the scan: it
+   * reads letters with ids between `after` and `before`, and returns at most `count` ids.
    */
   ids(workspaceId: string, filter: LetterFilter, part: Omit<LetterScan, "now">): LetterScanResult {
     const scan = { ...part, now: this.now() };
@@ -170,10 +174,10 @@ export class DeadLetters {
   }
 
   /**
-   * Handles the dead letters with the given ids in each ledger, in several transactions one after
-   * the other. Each transaction is a call of `step`, which gets the ids that are left. It handles
-   * the first ones, and returns their number as `done` and the number of letters that it requeued
-   * or deleted as `count`. Resolves with the sum of all `count`s.
+   * Requeues or deletes the dead letters with the given ids in all ledgers. For each ledger, calls
+   * `step` repeatedly with the ids that remain; each call is one transaction. `step` handles the
+   * first of these ids, and returns the number of handled ids (`done`) and the number of letters
+   * that it requeued or deleted (`count`). Resolves with the sum of all `count`s.
    */
   async #inLots(
     ids: readonly string[],
@@ -194,8 +198,8 @@ export class DeadLetters {
 }
 
 /**
- * The values of one ledger for a page that all ledgers share. `reached` is the id of the last
- * letter that the ledger scanned; undefined when it has scanned all.
+ * Values that one ledger contributes to a page with values of all ledgers. `reached` is the id of
+ * the last letter that the ledger scanned; undefined when it has scanned all letters.
  */
 interface Part<T> {
   values: T[];
@@ -203,8 +207,9 @@ interface Part<T> {
 }
 
 /**
- * Merges the values of all ledgers into one page, ordered by id. Leaves out values after the
- * smallest `reached`, because the ledger that stopped there may have further letters before them.
+ * Merges the values of all ledgers into one page, ordered by id. A ledger whose scan stopped early
+ * may have further letters with ids above its `reached`. The page therefore ends at the smallest
+ * `reached`, and leaves out all values after it.
  */
 function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => string): Part<T> {
   const ends = parts.flatMap(({ reached }) => reached ?? []);

@@ -57,9 +57,9 @@ export function createDeadLetter(
 }
 
 /**
- * Returns the failed attempts in the form in which a dead letter stores them: the reason of an
- * attempt is left out if it equals the letter's reason, as it mostly does, and is truncated
- * otherwise.
+ * Returns the failed attempts in the form that a dead letter stores. If the reason of an attempt
+ * equals the letter's reason, which is the normal case, it is left out. Any other reason is
+ * truncated.
  */
 function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string): FailedAttempt[] {
   return attempts.map(({ reason, ...rest }) => {

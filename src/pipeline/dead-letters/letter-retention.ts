@@ -76,8 +76,8 @@ export function createDeadLetterRetention(parts: Parts) {
 
   return {
     /**
-     * Deletes dead letters that exceed the bounds, in this ledger. A call during an earlier one
-     * returns the promise of the earlier one.
+     * Deletes the dead letters of this ledger that exceed the bounds. If a sweep is running
+     * already, starts no second one, and returns the promise of the running one.
      */
     run(): Promise<void> {
       running ??= sweep()

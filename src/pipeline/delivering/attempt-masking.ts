@@ -7,7 +7,10 @@ import type { Output } from "../model/lane-event.ts";
 
 type Credentials = Readonly<Record<string, string>>;
 
-/** Masks of the credentials of user code, which all destinations of the code share. */
+/**
+ * Credentials of user code → mask that hides them. All destinations that run the same code share
+ * the entry.
+ */
 const masks = new WeakMap<Credentials, SecretMask>();
 
 /**

@@ -10,19 +10,21 @@ import { userOf } from "./retry-queue.ts";
 export const QUICK_FAILURES_MAX = 2;
 
 /**
- * Number of failures of a whole batch after which it is divided even if the destination seems to
- * cause them (such as time-outs), because an event of the batch may be the cause.
+ * Number of failed requests with a whole batch after which the batch is divided, even if the
+ * destination seems to cause the failures (such as time-outs). An event of the batch may still be
+ * the cause.
  */
 const WHOLE_FAILURES_MAX = 2;
 
 /**
- * Decides which events of a batch are sent in the next request. After a failure, each request has
- * half as many events as the one before, until the event that causes the failure is sent alone. To
- * find one such event takes about log₂ of the batch size requests. The size of a batch's first
- * request is halved after a failure and doubled after a success.
+ * Decides which events of a batch are sent in the next request. After a failed request, each
+ * further request has half as many events, until the event that causes the failure is sent alone.
+ * It takes about log₂(batch size) requests to find one such event. The limit for a request without
+ * suspected events is halved when a failure makes events suspected, and doubled after a success. It
+ * carries over to the next batch.
  */
 export class BatchDivider {
-  /** Largest number of events in a request while no event is suspected of causing a failure. */
+  /** Maximum number of events in a request while no event is suspected of causing a failure. */
   #size = Number.POSITIVE_INFINITY;
   /**
    * Number of events at the front of the batch that are suspected: at least one of them made a
@@ -30,8 +32,8 @@ export class BatchDivider {
    */
   #suspected = 0;
   /**
-   * Number of failed requests of this batch that the destination seemed to cause. Requests with an
-   * event that was suspected already do not count.
+   * Number of failed requests of this batch that the destination seemed to cause. Does not count
+   * requests that contained an event which was suspected already.
    */
   #wholeFailures = 0;
 
@@ -43,8 +45,9 @@ export class BatchDivider {
 
   /**
    * Chooses the events of the next request from `rest`, the events without an outcome. Normally
-   * takes the first ones. After `QUICK_FAILURES_MAX` failed attempts in a row (`failures`), takes
-   * one event at a random place instead. `random` is from 0 to 1.
+   * takes the first ones. When `failures`, the number of failed attempts in a row, has reached
+   * `QUICK_FAILURES_MAX`, takes a single event instead: the first one of a user who is chosen by
+   * `random` (from 0 inclusive to 1 exclusive).
    */
   choose(
     rest: readonly Output[],

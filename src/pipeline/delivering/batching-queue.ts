@@ -39,7 +39,7 @@ const RECOVERY_POLL_MS = 1_000;
 /**
  * Gathers events into large deliveries, such as files, and sends one delivery at a time. After a
  * crash, the result of at most one delivery is therefore unknown. The queue repeats this delivery
- * with the same name and events, so that it replaces what the interrupted delivery wrote.
+ * with the same name and events. The repetition replaces what the interrupted delivery wrote.
  */
 export class BatchingQueue {
   readonly #context: BatchingQueueContext;
@@ -47,17 +47,17 @@ export class BatchingQueue {
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /**
-   * Time, by `clock.elapsed()`, from which the longest wait of a delivery (`ageMs`) is counted:
-   * when its first event came into the empty queue, or when the events of the previous delivery
-   * were taken from the queue.
+   * Time, by `clock.elapsed()`, at which the wait for more events began. A delivery waits at most
+   * `ageMs`. The wait begins when an event comes into the empty queue, or when the events of the
+   * previous delivery are taken from the queue.
    */
   #waitingSince = 0;
   /** Number of events at the front of the queue that are delivered without waiting for more. */
   #flushed = 0;
   /**
-   * Name of the delivery that a crash interrupted. The first events in the queue belong to it,
-   * whatever their number and size. Undefined when there is none, or once its events are taken from
-   * the queue.
+   * Name of the delivery that a crash interrupted. Its events are the first ones in the queue; the
+   * limits of number and size do not apply to it. Undefined when no delivery was interrupted, and
+   * after its events were taken from the queue.
    */
   #recovered: string | undefined;
   #working: Promise<void> | undefined;
@@ -96,8 +96,8 @@ export class BatchingQueue {
 
   /**
    * Ends the recovery of the delivery that a crash interrupted, if the queue is empty. Called when
-   * user code has run again over all events of that delivery. If none of them is in the queue, the
-   * code made no output of them, and there is nothing to deliver again.
+   * user code has run again over all events of that delivery. An empty queue then means that the
+   * code made no output of these events, and that there is nothing to deliver again.
    */
   endRecovery(): void {
     if (this.#recovered === undefined || this.#queue.length > 0) return;
@@ -170,8 +170,8 @@ export class BatchingQueue {
 
   /**
    * Stores the intent of a delivery, and returns the delivery's name. Returns undefined when the
-   * lane is stopped before the intent is stored. If the destination gathers no events (`ageMs` is
-   * 0), stores nothing and returns an empty name.
+   * lane is stopped before the intent is on disk. If the destination's settings do not ask for
+   * gathering (`ageMs` is 0), stores nothing and returns an empty name.
    */
   async #writeIntent(outputs: readonly Output[]): Promise<string | undefined> {
     if (this.#context.batchLimits().ageMs === 0) return "";
@@ -185,9 +185,10 @@ export class BatchingQueue {
 
   /**
    * Attempts a delivery repeatedly until each of its events has a final outcome, or the lane stops.
-   * A failed attempt may have delivered some events, which the next attempt leaves out. Delivered
-   * events still get their outcome only at the end of the delivery: if it is repeated after a
-   * crash, it replaces what was written under its name, and must therefore have all of its events.
+   * If a failed attempt delivered some of the events, the next attempt leaves them out. Their
+   * outcome is recorded only when the whole delivery has ended. If a crash comes first, the
+   * delivery is repeated under the same name. The repetition replaces what was written, and must
+   * therefore have all of the events.
    */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
     const written: Output[] = [];
@@ -229,11 +230,11 @@ export class BatchingQueue {
 }
 
 /**
- * Creates the intent of a batched delivery: its name, and which events belong to it. It is stored
- * before the delivery begins, so that the same delivery can be repeated after a crash. The name
- * consists of the time, so that names ascend, the log position of the first event, and a random
- * part. The random part keeps names unique even if a restored backup or another server writes to
- * the same bucket.
+ * Creates the intent of a batched delivery: its name, and the range of its events. The intent is
+ * stored before the delivery begins, so that the same delivery can be repeated after a crash. The
+ * name consists of the time (so that names sort by time), the log position of the first event, and
+ * a random part. The random part keeps the name unique even if a restored backup or another server
+ * writes to the same bucket.
  */
 export function createDeliveryIntent(outputs: readonly Output[], now: number): DeliveryIntent {
   const ends: Record<string, number> = {};

@@ -23,9 +23,10 @@ export interface DeliveryPolicyContext {
   /** Counts of the lane's outgoing events and attempts, which its delivery policies update. */
   readonly outputCounts: OutputCounts;
   /**
-   * Returns the current outage: all attempts have failed since `since`, and the last one failed at
-   * `at`, for `reason` and with `response`. Both times are by `clock.elapsed()`. `since` includes
-   * the part of the outage that earlier processes recorded. Undefined while there is no outage.
+   * Returns the current outage; undefined while there is none. All attempts have failed since
+   * `since`, which includes the part of the outage that earlier processes recorded. `at` is the
+   * time of the last failure, `reason` and `response` are its cause. Both times are by
+   * `clock.elapsed()`.
    */
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }
@@ -58,9 +59,10 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Counts an attempt for each of its events. If the whole attempt failed, stores it among the
-   * failed attempts of each event; if the receiver refused some events, only of these. If the
-   * attempt will be retried, also stores when the failures of each event began.
+   * Adds an attempt to the count of each event in `outputs`. If the whole attempt failed, stores it
+   * with each event; if the receiver refused some events, only with these. If the attempt will be
+   * retried, also stores the present time as the start of the failures of each event that has not
+   * failed before.
    */
   recordAttempt(outputs: readonly Output[], result: AttemptResult): void {
     const now = this.context.clock.elapsed();
@@ -100,11 +102,11 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Counts a failed request that held only this event. If the event itself causes its failures, or
-   * its retry window has ended, makes it a dead letter and returns true. Failures that the
-   * destination seems to cause count against the event only while `isPressed` is true, that is,
-   * while events that failed alone take much memory. `isOnly` says that no other user's event waits
-   * for a retry, so that nothing indicates an outage.
+   * Records that a request with only this event has failed. If the event itself causes its
+   * failures, or its retry window has ended, makes it a dead letter and returns true. Failures that
+   * the destination seems to cause count against the event only while `isPressed` is true (events
+   * that failed alone take much memory). If `isOnly` is true, no event of another user waits for a
+   * retry. A failure may then count even if no other event was tried since the one before.
    */
   giveUpIfHopeless(
     output: Output,
@@ -139,10 +141,12 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Whether to send a user's next event although the event before it fails, to learn whether the
-   * destination accepts any events. True only after many failures and if no other event has shown
-   * it since the last one, because the user's events arrive in the wrong order if the next one is
-   * accepted. `isPressed` is true while events that failed alone take much memory.
+   * Whether to send the user's next event although the event before it still fails, to learn
+   * whether the destination accepts any events. If it accepts this one, the user's events arrive in
+   * the wrong order. The result is therefore true only after `FOLLOWER_ATTEMPTS_MIN` failures that
+   * the event may have caused, and if no other event was accepted between the last two. While
+   * `isPressed` is true (failed events take much memory), all failures count, and the second
+   * condition is left out.
    */
   needsFollower({ failedAlone }: Output, isPressed: boolean): boolean {
     if (failedAlone === undefined) return false;
@@ -176,10 +180,10 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Whether the retry window of an event has ended: its attempts have failed for longer than the
-   * window, or it is older than the window and an outage has lasted for longer. The durations are
-   * measured by the monotonic clock. The age alone never decides, because it compares the clocks of
-   * two processes, either of which may be wrong.
+   * Whether the retry window of an event has ended: either the event's attempts have failed for
+   * longer than the window, or both the event's age and the current outage are longer than the
+   * window. Failures and outages are measured by the monotonic clock. The age alone never decides,
+   * because it compares the clocks of two processes, either of which may be wrong.
    */
   #hasWindowEnded({ laneEvent, failingSince }: Output): boolean {
     const { retryWindowMs } = this.context;
@@ -192,7 +196,10 @@ export class DeliveryPolicy {
   }
 }
 
-/** Counts of an output that fails alone for the first time. Others count as delivered before. */
+/**
+ * Returns the counts of an event that fails alone for the first time. `takenAtLast` is set as if
+ * another event had just been accepted.
+ */
 function firstFailure(counts: OutputCounts): FailuresAlone {
   return {
     total: 0,
@@ -208,8 +215,8 @@ function firstFailure(counts: OutputCounts): FailuresAlone {
 }
 
 /**
- * Whether an event is the cause of its failures: it fails, while the destination accepts others.
- * Failures that an outage of the destination may explain do not count.
+ * Whether an event itself causes its failures: the destination accepts other events meanwhile.
+ * Counts only failures that an outage of the destination does not explain.
  */
 function isAtFault(failed: FailuresAlone, now: OutputCounts): boolean {
   const { ofEventAmongTaken, ofEventAlone, countsAtFirst } = failed;
@@ -221,8 +228,9 @@ function isAtFault(failed: FailuresAlone, now: OutputCounts): boolean {
 }
 
 /**
- * Whether an event has failed more often than chance explains, given how many attempts without it
- * failed in the same time. Also counts failures that the destination seems to have caused.
+ * Whether an event has failed more often than chance explains, compared with the attempts without
+ * this event in the same time. Unlike `isAtFault`, also counts failures that the destination seems
+ * to have caused.
  */
 function failsTooOften(failed: FailuresAlone, now: OutputCounts): boolean {
   const { amongTaken, total, countsAtFirst } = failed;

@@ -37,7 +37,7 @@ type Failure = Extract<AttemptResult, { kind: "retry" }>;
 /**
  * Sends events to a destination, the events of each user in order. Divides a failing batch until
  * one event fails alone. Sets this event aside to retry it later, and sends the events of other
- * users. If these fail too, the destination is down, and the pauses become longer.
+ * users. If these fail too, the destination is probably down, and the pauses become longer.
  */
 export class DeliveryQueue {
   readonly #policy: DeliveryPolicy;
@@ -54,8 +54,8 @@ export class DeliveryQueue {
   readonly #waits: QueueWaits;
   /**
    * Number of attempts that have failed since the receiver last accepted or rejected a request,
-   * without retries of events that were set aside. It determines the length of the pauses, and is
-   * therefore not reset when the queue continues with other events.
+   * without retries of set-aside events. It determines the length of the pauses, so it is not reset
+   * when the queue continues with other events.
    */
   #failures = 0;
 
@@ -77,9 +77,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Number of events that a new event would have to wait for. While attempts fail, it is higher by
-   * `LANE_IN_FLIGHT_EVENTS_MAX`, more than any queue holds, so that queues without failures are
-   * chosen first.
+   * Number of events for which a new event of this queue would have to wait. While attempts fail,
+   * it is higher by `LANE_IN_FLIGHT_EVENTS_MAX`, so that queues without failures are chosen first.
    */
   get load(): number {
     const waiting = this.#queue.length + this.#trying;
@@ -107,8 +106,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Starts retries at once, because the destination accepts events again. Returns whether this
-   * ended a wait of the queue. If it did not, the caller resumes another queue.
+   * Makes retries due at once (see `RetryQueue.makeDue`), because the destination accepts events.
+   * Returns whether this ended a wait. If it did not, the caller resumes another queue.
    */
   resume(): boolean {
     const hasRetries = this.#retries.makeDue(this.context.clock.elapsed());
@@ -157,7 +156,7 @@ export class DeliveryQueue {
     return isFullByCount || this.#queuedBytes >= DELIVERY_BYTES_MAX;
   }
 
-  /** Removes from the queue the next events that fit into one request. */
+  /** Takes the next request's events. Moves those behind a set-aside event to `#retries`. */
   #take(): Output[] {
     const outputs: Output[] = [];
     let bytes = 0;
@@ -262,7 +261,7 @@ export class DeliveryQueue {
       this.#postpone(entry, result);
       const isPressed = this.#retries.isPressed && this.#queue.length === 0;
       if (this.#policy.needsFollower(output, isPressed)) await this.#tryFollower(entry);
-      // Retries of other events failed as well, and nothing was delivered since.
+      // First attempts of other events failed as well, and the receiver has answered none since.
       if (this.#failures >= PAUSE_FAILURES_MIN) await this.#pause(undefined);
       return;
     }
@@ -270,9 +269,9 @@ export class DeliveryQueue {
   }
 
   /**
-   * Sends a user's next event although the event before it keeps failing. Called when nothing else
-   * shows whether the destination works. If the receiver accepts or rejects the next event, the
-   * failing one is at fault, and is retried at once.
+   * Sends the second event of `entry` although the first one, of the same user, keeps failing.
+   * Called when nothing else shows whether the destination works. If the receiver accepts or
+   * rejects the second event, the first one is at fault, and is retried at once.
    */
   async #tryFollower(entry: RetryEntry): Promise<void> {
     const follower = entry.outputs.slice(1, 2);
@@ -285,7 +284,7 @@ export class DeliveryQueue {
     entry.dueAt = this.context.clock.elapsed();
   }
 
-  /** Moves the events that waited behind the first one of `entry` from `#retries` to the queue. */
+  /** Removes `entry` from `#retries`, and puts the events behind its first into the queue. */
   #release(entry: RetryEntry): void {
     const behind = this.#retries.remove(entry);
     this.#queue.unshift(behind);

@@ -24,13 +24,13 @@ interface OpenClient {
 }
 
 /**
- * Length in milliseconds that an outage must have so that the first answer after it counts as a
- * recovery of the receiver.
+ * Minimum length of an outage in milliseconds from which the receiver's first answer after it
+ * counts as a recovery, and `onRecovery` is called.
  */
 const UNREACHABLE_MS_MIN = 2_000;
 /**
- * Number of deliveries in a row in which a receiver refuses every event until it counts as failing.
- * A receiver that has never accepted an event counts as failing after the first.
+ * Number of deliveries in a row, all of whose events the receiver refuses, from which the receiver
+ * counts as failing. If the receiver has never accepted an event, one such delivery is enough.
  */
 const REFUSALS_MIN = 3;
 
@@ -43,7 +43,10 @@ export interface DestinationClientParts {
   logger: Logger;
   health: Pick<HealthLogger, "recordAttempt">;
   labels: LaneLabels;
-  /** How long all attempts failed or all events were refused, as earlier processes stored it. */
+  /**
+   * Failure that earlier processes stored: for how long all attempts failed, or all events were
+   * refused.
+   */
   earlierFailure: FailureRecord;
   past?: DestinationPast | undefined;
 }
@@ -61,9 +64,10 @@ export class DestinationClient {
   /** Whether the receiver has accepted an event with this config since the server was started. */
   hasDelivered: boolean;
   /**
-   * The current outage: set while every attempt fails, undefined once the receiver answers. `since`
-   * is its start, even if in an earlier process. `at` is the time of the last failed attempt, -∞ if
-   * this process made none. `reason` and `response` are those of the last failure.
+   * The current outage. Set while every attempt fails; undefined once the receiver answers. `since`
+   * is the start of the outage, which may lie before the start of this process. `at` is the time of
+   * the last failed attempt; -∞ if all of them were made by earlier processes. `reason` and
+   * `response` are from the last failure.
    */
   failure: (FailureState & { at: number }) | undefined;
   /**
@@ -72,8 +76,9 @@ export class DestinationClient {
    */
   lastFailure: LastFailure | undefined;
   /**
-   * The deliveries in a row in which the receiver answered but refused every event; undefined once
-   * it accepts one. `count` is their number; `reason` and `response` are those of the last.
+   * The current series of deliveries in which the receiver answered but refused every event.
+   * Undefined once the receiver accepts an event. `count` is the number of these deliveries;
+   * `reason` and `response` are from the last one.
    */
   #refusals: (FailureState & { count: number }) | undefined;
 
@@ -95,9 +100,9 @@ export class DestinationClient {
   }
 
   /**
-   * The state of the destination that is stored, so that a restart does not forget it: for how many
-   * milliseconds (at least 1) all attempts have failed or all events were refused, and why. Has no
-   * members while the destination works.
+   * The failure of the destination in the form in which it is stored, so that it outlives a
+   * restart: for how many milliseconds (at least 1) all attempts have failed or all events were
+   * refused, and the reason. An empty object while the destination works.
    */
   get failureRecord(): FailureRecord {
     const { failure, refusal } = this;
@@ -113,9 +118,9 @@ export class DestinationClient {
   }
 
   /**
-   * Start and reason of the refusals while the receiver refuses all events; undefined otherwise. If
-   * it has accepted events before, also undefined until the `REFUSALS_MIN`th delivery in a row was
-   * refused, because a few refusals may be the fault of a few wrong events.
+   * Start and reason of the refusals while the receiver refuses all events; undefined otherwise.
+   * Because a few wrong events may cause a few refusals, a receiver that has accepted events before
+   * counts as refusing only from the `REFUSALS_MIN`th refused delivery in a row.
    */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;
@@ -158,9 +163,10 @@ export class DestinationClient {
   }
 
   /**
-   * Sends events to the destination, and records whether it works. If the config is replaced during
-   * the attempt, the result is not recorded, because it says nothing about the new config, and a
-   * failure or a refusal becomes a retry.
+   * Sends events to the destination, and records whether the destination works. If the config was
+   * replaced during the attempt, the result says nothing about the new config. It is then not
+   * recorded, and a failure or a refusal becomes a retry, so that the events are sent again with
+   * the new config.
    */
   async deliver(events: readonly Output[], name?: string): Promise<AttemptResult> {
     const { clock, metrics, health, labels } = this.parts;
@@ -269,7 +275,10 @@ export class DestinationClient {
     this.#closing.add(closing);
   }
 
-  /** Closes a destination. Logs errors without throwing them: deliveries use the new config. */
+  /**
+   * Closes a destination after its last delivery. Errors are only logged, because no further
+   * delivery uses the closed destination.
+   */
   async #close({ destination }: OpenClient): Promise<void> {
     try {
       await destination.close();

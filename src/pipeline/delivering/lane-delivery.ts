@@ -10,7 +10,7 @@ import { DeliveryQueue, type DeliveryQueueContext } from "./delivery-queue.ts";
 import { DestinationClient, type DestinationClientParts } from "./destination-client.ts";
 import { UserGroups } from "./user-groups.ts";
 
-/** Members of `BatchingQueueContext` that a lane's delivery gets from the lane. */
+/** Members of `BatchingQueueContext` that the lane provides. `LaneDelivery` provides the others. */
 type LaneMembers = "retryWindowMs" | "refresh" | "isRunning" | "routes" | "decide" | "fail";
 
 export interface LaneDeliveryParts
@@ -35,7 +35,7 @@ export interface LaneDeliveryParts
  */
 export class LaneDelivery {
   readonly #parts: LaneDeliveryParts;
-  /** The open destination, and whether it works. */
+  /** Keeps the destination open, and knows whether the destination works. */
   readonly client: DestinationClient;
   readonly #queues: DeliveryQueue[];
   /**
@@ -50,8 +50,8 @@ export class LaneDelivery {
   /** Whether more events will follow soon. Requests that are not full then wait for them. */
   #expectsMore = false;
   /**
-   * After a recovery of the destination, the queues that may still wait for a retry. Each answer of
-   * the destination resumes one of them.
+   * Queues that may still wait for a retry after a recovery of the destination. Each answer of the
+   * receiver resumes one of them and removes it from the list.
    */
   #resuming: DeliveryQueue[] = [];
 
@@ -86,9 +86,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Puts events of one user into a queue. While earlier events of the user's group have no final
-   * outcome, uses the queue that has them, so that the user's events stay in order. Otherwise
-   * `#choose` chooses the queue.
+   * Puts events of one user into a queue. If earlier events of the user's group (see `UserGroups`)
+   * have no final outcome yet, uses the queue of these events, so that the user's events stay in
+   * order. Otherwise, `#choose` selects the queue.
    */
   push(user: string, outputs: readonly Output[]): void {
     const only = this.batching ?? (this.#queues.length === 1 ? this.#filled : undefined);
@@ -106,7 +106,9 @@ export class LaneDelivery {
     }
   }
 
-  /** Makes requests wait until they are full, because more events will follow soon. */
+  /**
+   * Makes requests that are not full wait a short time for more events, until `flush` is called.
+   */
   expectMore(): void {
     this.#expectsMore = true;
   }
@@ -138,9 +140,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Returns the queue for the events of a user who has no event in delivery. Prefers the queue
-   * whose request is being filled, so that requests are full: with a fixed queue per user, each
-   * queue would send only a few events per request. Avoids queues that wait for a retry.
+   * Returns the queue for the events of a user's group that has no event in delivery. Prefers the
+   * queue whose next request is being filled, so that requests become full; with a fixed queue for
+   * each user, each request would have only a few events. Avoids queues whose attempts fail.
    */
   #choose(): DeliveryQueue {
     let best = this.#filled;

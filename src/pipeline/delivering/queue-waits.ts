@@ -20,8 +20,8 @@ export class QueueWaits {
   /** Whether every event of the queue waits for a retry that is not due yet. */
   isIdle = false;
   /**
-   * Whether the queue waits after a failed attempt, and this wait may end as soon as the
-   * destination works again. False when the receiver has asked for the delay.
+   * Whether the queue waits after a failed attempt, and `DeliveryQueue.resume` may end this wait
+   * once the destination works again. False for a delay that the receiver has asked for.
    */
   mayRetryEarlier = false;
 
@@ -44,12 +44,13 @@ export class QueueWaits {
   }
 
   /**
-   * Waits between a failed attempt and the next one. If `mayRetryEarlier` is true,
-   * `DeliveryQueue.resume` may end the wait.
+   * Waits `ms` milliseconds between a failed attempt and the next one. If `mayRetryEarlier` is
+   * true, `DeliveryQueue.resume` may end the wait.
    *
-   * A wait is longer than `RETRY_DELAY_MS_MAX` only if the receiver has asked for the delay. After
-   * every `RETRY_DELAY_MS_MAX`, such a wait ends early if the receiver has accepted other events
-   * meanwhile, because the receiver may have asked for the delay because of a single event.
+   * A wait is longer than `RETRY_DELAY_MS_MAX` only if the receiver has asked for this delay,
+   * perhaps because of a single event. Such a wait is therefore divided into steps of
+   * `RETRY_DELAY_MS_MAX`. It ends early after a step if the receiver has accepted other events
+   * since the wait began.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
     const { outputCounts, clock } = this.context;

@@ -6,7 +6,9 @@ import {
 } from "../../settings/limits.ts";
 import type { Output, OutputCounts } from "../model/lane-event.ts";
 
-/** An event that was set aside because it failed alone in a request, and the events behind it. */
+/**
+ * An event that failed alone in a request and was set aside, and the events that wait behind it.
+ */
 export interface RetryEntry {
   /**
    * The event that failed comes first. Later events of the same user wait behind it, to keep the
@@ -17,14 +19,17 @@ export interface RetryEntry {
   failures: number;
   /** Time on the clock `elapsed()` from which the event is sent again. */
   dueAt: number;
-  /** Whether the next attempt may come before `dueAt`, once the destination works again. */
+  /**
+   * Whether the next attempt may come before `dueAt`, once the destination works again. False if
+   * the event seems to cause its failures, or the receiver asked for the delay.
+   */
   mayRetryEarlier: boolean;
 }
 
 /**
- * Events of a delivery queue that failed in a request without other events. They are retried one by
- * one while the queue delivers the events of other users. Later events of the same user wait behind
- * them, to keep the order.
+ * Events of a delivery queue that failed alone in a request. Each is retried alone, while the queue
+ * continues with the events of other users. Later events of the same user wait behind the failed
+ * event, to keep the order.
  */
 export class RetryQueue {
   /** Retry entries by user, in the order in which the events were set aside. */
@@ -40,7 +45,10 @@ export class RetryQueue {
     return this.#entries.size === 0;
   }
 
-  /** Returns `isPressed`, and whether `entry` alone waits for a retry in its lane. */
+  /**
+   * Returns `isPressed`, and `isOnly`: whether all events that wait for retries in the lane belong
+   * to `entry`.
+   */
   stateFor(entry?: RetryEntry): { isPressed: boolean; isOnly: boolean } {
     const isOnly = this.counts.waiting === entry?.outputs.length;
     return { isPressed: this.isPressed, isOnly };
@@ -67,8 +75,9 @@ export class RetryQueue {
   }
 
   /**
-   * Adds an event behind a failed one of the same user, at the time `now` on the clock `elapsed()`.
-   * Returns false when the user has no failed event in this queue.
+   * Adds an event behind a failed one of the same user; returns false when the user has no failed
+   * event in this queue. `now`, on the clock `elapsed()`, is the start of the added event's
+   * failures, unless it has failed before.
    */
   addBehind(output: Output, now: number): boolean {
     const entry = this.#entries.get(userOf(output));
@@ -105,8 +114,8 @@ export class RetryQueue {
   }
 
   /**
-   * Makes entries due at once, except those for which the receiver asked for a delay; with `all`,
-   * makes all entries due. Returns whether it made any entry due.
+   * Makes entries due at once whose next attempt may come early (see `mayRetryEarlier`); with
+   * `all`, makes all entries due. Returns whether there was any such entry.
    */
   makeDue(now: number, all = false): boolean {
     let hasAny = false;

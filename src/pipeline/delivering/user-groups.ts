@@ -4,10 +4,10 @@ import { assert } from "../../assert.ts";
 const GROUPS = 2_048;
 
 /**
- * Assigns the users of a lane to its delivery queues. Users with the same hash of their ids form a
- * group. While a group has events without a final outcome, all of its events go to one queue, so
- * that the events of a user stay in order. A map with an entry for each user would need several
- * times as much memory.
+ * Assigns the users of a lane to its delivery queues. Users whose ids have the same hash form a
+ * group. While an event of a group has no final outcome, all events of the group go to one queue,
+ * so that each user's events stay in order. Groups take a fixed amount of memory, much less than a
+ * map with an entry for each user.
  */
 export class UserGroups {
   /** Number of outputs of each group that have no final outcome. */

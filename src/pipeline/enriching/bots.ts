@@ -27,8 +27,9 @@ export function botName(userAgent: string): string | undefined {
 }
 
 /**
- * Returns the name in a bot's user agent, such as `bingbot`: the first word with `bot`, `crawl` or
- * `spider`, else the first word. Needed because the library that recognizes bots returns no names.
+ * Returns a name from a bot's user agent, such as `bingbot`: the first word that contains `bot`,
+ * `crawl` or `spider`, or else the first word. Needed because the library that recognizes bots
+ * returns no names.
  */
 function nameIn(text: string): string {
   const words = text.match(/[A-Za-z][\w-]*/g) ?? [];

@@ -15,17 +15,18 @@ export interface EnrichingParts<Record> {
 }
 
 /**
- * Returns a function that builds the event of a record, and adds members to the event's `context`
- * as the settings of its source ask: `geo`, the location of the IP address, and, if a bot sent the
- * event, `isBot` and `bot`. Members that the event already has stay unchanged. Events of bots that
- * will be dropped get them too, so that a search finds these events.
+ * Returns a function that builds the event of a record and adds members to the event's `context`,
+ * according to the settings of the source: `geo` (the location of the IP address), and, if a bot
+ * sent the event, `isBot` and `bot`. Members that the event already has stay unchanged. An event
+ * that is dropped because a bot sent it gets these members too, so that searches show them.
  */
 export function createEnrichedEvents<Record extends { sourceId: string }>(
   parts: EnrichingParts<Record>,
 ): (record: Record) => BuiltEvent {
   const { eventOf, live, place } = parts;
   /**
-   * Source id → settings of the source; undefined for a source whose settings ask for no change.
+   * Source id → settings of the source; undefined if they neither ask for locations nor act on
+   * bots.
    */
   const settings = new Map<string, SourceSettings | undefined>();
   let topology: number | undefined;

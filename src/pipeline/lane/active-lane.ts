@@ -30,18 +30,23 @@ export interface ActiveLaneParts {
   /** The batched delivery that a crash interrupted; undefined when there is none. */
   recovered: DeliveryIntent | undefined;
   past: DestinationPast | undefined;
-  /** How long all attempts failed or all events were refused, as earlier processes stored it. */
+  /**
+   * Failure that earlier processes stored: for how long all attempts failed, or all events were
+   * refused.
+   */
   earlierFailure: FailureRecord;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
 
 /**
- * Does a destination's delivery while there are events: takes batches of events, runs user code,
+ * Delivers a destination's events while there are any: takes batches of events, runs user code,
  * sends the outputs, and stores progress.
  */
 export class ActiveLane {
-  /** Objects of the partition and of this lane, which all parts of this delivery share. */
+  /**
+   * Objects that all parts of this delivery share: those of the partition and those of this lane.
+   */
   readonly #shared: LaneParts;
   /** The replays of the event log that run to the destination. */
   readonly replays: LaneReplays;
@@ -104,7 +109,10 @@ export class ActiveLane {
     this.#ended = this.#loop.run().catch(fail);
   }
 
-  /** Age in seconds of the oldest event that was taken and is not committed; 0 without any. */
+  /**
+   * Age in seconds of the oldest event that was taken and whose outcome is not on disk yet; 0 when
+   * there is none.
+   */
   get lagSeconds(): number {
     const { oldest } = this.#shared.memory;
     return oldest === undefined ? 0 : this.#shared.clock.age(oldest.retryWindowStart) / 1_000;

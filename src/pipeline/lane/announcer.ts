@@ -10,13 +10,14 @@ export interface AnnouncerParts extends Pick<LaneContext, "logs" | "logger"> {
 }
 
 /**
- * Wakes the lanes that deliver events of the sources in a log's new records, then moves the log's
- * announced end behind these records. A lane without events to deliver rests until it is woken, and
- * then skips the records before the announced end that were not for it. If the sources of the new
- * records are unknown, the announcer reads the records, once for all lanes.
+ * Tells the lanes about new records of the logs: wakes the lanes that deliver events of these
+ * records' sources, then moves the log's announced end behind the records. A lane without events to
+ * deliver rests until it is woken. It then skips the records before the announced end that were
+ * added while it rested, because none of them was for it. If the sources of new records are
+ * unknown, the announcer reads the records, once for all lanes.
  */
 export class Announcer {
-  /** Names of the logs that existed at the start, or had new records since. */
+  /** Names of the logs that existed at the start, or have had new records since then. */
   readonly #known = new Set<string>();
   /**
    * Logs with new records whose sources are unknown. The announcer reads these records before it
@@ -27,8 +28,8 @@ export class Announcer {
   #isStopped = false;
 
   /**
-   * Treats the records that the logs hold now as announced, because the lanes start later and read
-   * these records by themselves.
+   * Treats the records that the logs hold at this time as announced. The lanes start later, and
+   * read these records without being woken.
    */
   constructor(private readonly parts: AnnouncerParts) {
     for (const log of parts.logs.names()) {
@@ -38,8 +39,8 @@ export class Announcer {
   }
 
   /**
-   * Announces the new records in `range`, which names their sources. Without a range, each log may
-   * have new records of any source.
+   * Announces the new records in `range`, which names their sources. Without a range, reads the new
+   * records of all logs to learn their sources.
    */
   announce(range?: DurableRange): void {
     const { logs } = this.parts;

@@ -23,8 +23,8 @@ export interface BatchLoopParts
   /** Decides for each event, by the current connections, whether to send, discard or refuse it. */
   decide(events: readonly LaneEvent[]): RouteDecision[];
   /**
-   * Whether the loop takes only the events of a batched delivery that a crash interrupted. The
-   * delivery is repeated with the same events, so all others wait until these are taken.
+   * Whether the loop repeats a batched delivery that a crash interrupted. The repetition must have
+   * the same events. Until they are taken, the loop takes no other events.
    */
   isRecovering(): boolean;
   endRecovery(): void;
@@ -34,15 +34,15 @@ export interface BatchLoopParts
 const dispatchedAll = Promise.resolve(true);
 
 /**
- * Errors that were logged. Lanes that share a read of a log get the same error object, which is
- * logged only once.
+ * Errors that were logged already. Lanes that share a read of a log get the same error object. This
+ * set makes sure that it is logged only once.
  */
 const loggedErrors = new WeakSet<object>();
 
 /**
- * The main loop of a lane, which delivers one destination's events: takes a batch of events, runs
- * user code over it, and passes the outputs on to delivery. At most two batches are in progress at
- * a time, so that the process that runs user code can read the second while it runs the first.
+ * Main loop of a lane, which delivers one destination's events: takes a batch of events, runs user
+ * code over it, and passes the outputs on to delivery. Up to two batches are in progress at a time,
+ * so that the sandbox process can read the second batch while it runs the code over the first.
  */
 export class BatchLoop {
   /** Whether the loop has found no events to take, and waits for `work`. */
@@ -50,7 +50,10 @@ export class BatchLoop {
 
   constructor(private readonly parts: BatchLoopParts) {}
 
-  /** Runs the loop. Resolves when the delivery was stopped and its last batch has ended. */
+  /**
+   * Runs the loop. Resolves when the delivery to this destination was stopped and the last batch
+   * has ended.
+   */
   async run(): Promise<void> {
     const { memory, scheduler, delivery, work } = this.parts;
     let last = dispatchedAll;
@@ -94,9 +97,9 @@ export class BatchLoop {
 
   /**
    * Runs user code over `events`, waits for `before` (the end of the previous batch), then passes
-   * the outputs of the code on to delivery. Outputs thus leave in the order of the events. Resolves
-   * with false when some outputs did not fit in memory: these outputs are dropped, and their events
-   * run through the code again later.
+   * the outputs on to delivery, so that outputs leave in the order of the events. Resolves with
+   * false if some outputs of this batch or the previous one did not fit in memory. These outputs
+   * are dropped, and user code runs over their events again later.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
     const { scheduler, decide, work } = this.parts;
@@ -127,9 +130,9 @@ export class BatchLoop {
   }
 
   /**
-   * Passes the outputs on to delivery. After an error, stops the delivery to this destination and
-   * returns undefined, because the batch cannot run again: some of its events are passed on
-   * already.
+   * Passes the outputs of a batch on to delivery. An error stops the delivery to this destination,
+   * and the result is undefined: the batch cannot be repeated, because some of its events may have
+   * been passed on already.
    */
   #dispatch(...batch: Parameters<Dispatch>): ReturnType<Dispatch> | undefined {
     try {

@@ -1,27 +1,27 @@
 import { RateMeter } from "../../concurrency/rate-meter.ts";
 
 /**
- * Largest result of `intervalMs`: the most milliseconds that a lane lets pass between the starts of
- * two batches in order to gather more events.
+ * Maximum result of `intervalMs`: the longest time in milliseconds that a lane lets pass between
+ * the starts of two batches in order to gather more events.
  */
 const INTERVAL_MS_MAX = 10;
 /**
- * Events per second that a lane must take for its batches to start `INTERVAL_MS_MAX` apart. With
- * fewer events, they may start sooner. A batch costs half a millisecond besides its events, so
- * batches of one event would use the whole processor.
+ * Number of events per second of one lane from which its batches start `INTERVAL_MS_MAX` apart.
+ * With fewer events, they may start sooner. A batch costs half a millisecond besides its events. At
+ * this rate, batches of one event would therefore use the whole processor.
  */
 const LANE_EVENTS_PER_SECOND = 2_000;
 /**
- * Batches per second that all lanes together must begin for every lane's batches to start
+ * Number of batches per second of all lanes together from which the batches of each lane start
  * `INTERVAL_MS_MAX` apart.
  */
 const BATCHES_PER_SECOND = 1_000;
 
 /**
  * Decides how long a lane (the delivery to one destination) waits for more events before it begins
- * a batch. The fewer events the lane and the server have, the shorter the wait, so that events
- * arrive early. The more they have, the longer, so that batches are large and cost little per
- * event. All lanes of a server share this object.
+ * a batch. With few events in the lane and in the server, the wait is short, so that events arrive
+ * early. With many, it is longer, so that batches are large and cost little per event. All lanes of
+ * a server share this object.
  */
 export class BatchPace {
   readonly #batches = new RateMeter();

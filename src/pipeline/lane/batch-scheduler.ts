@@ -44,15 +44,16 @@ export interface BatchSchedulerParts extends Pick<LaneParts, "memory" | "work" |
 }
 
 /**
- * Chooses the events of the next batch of a lane. If some events have to run again because their
- * outputs did not fit in memory, the batch has only such events. Otherwise it has new events and a
- * share of replayed ones.
+ * Chooses the events of the next batch of a lane. While some events must run again, because their
+ * outputs did not fit in memory, a batch has only such events. Otherwise, it has new events and a
+ * share of replayed events.
  */
 export class BatchScheduler {
   #hasRequeued: boolean;
   /**
-   * Number of replayed events for which the next batch keeps room. It can be a fraction and adds up
-   * over batches, because `REPLAYS_FRACTION` of a small batch is less than one event.
+   * Number of replayed events for which the next batch keeps room. `REPLAYS_FRACTION` of a small
+   * batch is less than one event, so the number can be a fraction, which is carried over to the
+   * following batches.
    */
   #replaysDue = 0;
   /**
@@ -61,11 +62,14 @@ export class BatchScheduler {
    */
   #unrun: LaneEvent[] = [];
   readonly size = new BatchSize();
-  /** Whether the last batch is empty for lack of memory, so that there may be events to take. */
+  /**
+   * Whether the last batch is empty because memory was short. There may then still be events to
+   * take.
+   */
   lacksMemory = false;
   /** Whether the last batch was empty. */
   #wasIdle = false;
-  /** Time, by `elapsed()`, at which the last batch after an empty one began. */
+  /** Start of the last batch that followed an empty one, by the clock `elapsed()`. */
   #batchAt = 0;
   readonly #taken = new RateMeter();
   /** Time of the last batch with events, by the clock `elapsed()`; -Infinity before the first. */
@@ -92,16 +96,16 @@ export class BatchScheduler {
   }
 
   /**
-   * Puts back events whose outputs did not fit in memory, before all others that must run again.
-   * They run before any new event.
+   * Puts events whose outputs did not fit in memory at the front of the events that must run again.
+   * All of these run before any new event.
    */
   putBack(events: readonly LaneEvent[]): void {
     this.#unrun.unshift(...events);
   }
 
   /**
-   * Puts back events like `putBack`, but after all others that must run again, because these events
-   * were taken later. They run before any new event.
+   * Puts events that were taken later at the end of the events that must run again. All of these
+   * run before any new event.
    */
   putBackLast(events: readonly LaneEvent[]): void {
     this.#unrun.push(...events);
@@ -109,7 +113,7 @@ export class BatchScheduler {
 
   /**
    * Takes the events of the next batch. The batch is empty when there are no events, or no memory
-   * for their outputs. `work` is notified when that may have changed.
+   * for their outputs. `work` is then notified when there may be events or memory.
    */
   async take(): Promise<LaneEvent[]> {
     const { clock, pace } = this.parts;
@@ -154,8 +158,9 @@ export class BatchScheduler {
   }
 
   /**
-   * Takes up to `count` events that user code has not run over yet: new events, except for the
-   * share kept for replays, and then replayed events until the batch is full.
+   * Takes up to `count` events over which user code has not run yet: first new events (without the
+   * share `REPLAYS_FRACTION` of the batch, if events wait to be replayed), then replayed events
+   * until the batch is full.
    */
   async #takeNew(count: number, bytes: number): Promise<LaneEvent[]> {
     const { reader, memory } = this.parts;

@@ -3,20 +3,21 @@ import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 
 /**
- * Time in milliseconds that user code should take for a batch. The number of events in the next
- * batch is chosen by the time that the last batch took per event.
+ * Target time in milliseconds that user code takes for a batch. The number of events in the next
+ * batch follows from this target and the time per event in the last batch.
  */
 const BATCH_MS = 500;
 /**
- * Size in bytes that the outputs of a batch should have. The number of events in the next batch is
- * chosen by the size of recent outputs.
+ * Target size in bytes of the outputs of a batch. The number of events in the next batch follows
+ * from this target and the output size per event of recent batches.
  */
 const BATCH_OUTPUT_BYTES = 256 << 10;
 
 /**
- * Decides how many events a batch for user code has. A batch costs half a millisecond besides its
- * events, so fast code with small outputs gets large batches. Other code gets few events per batch,
- * because the limits of CPU time and of `fetch` requests apply to a whole batch.
+ * Decides the number of events in a batch for user code. Every batch costs half a millisecond
+ * besides its events, so fast code with small outputs gets large batches. Slow code, code with
+ * large outputs and code that calls `fetch` get few events per batch, because the limits of CPU
+ * time and of `fetch` requests apply to a whole batch.
  */
 export class BatchSize {
   /** Estimated bytes of the outputs of one event, by recent batches; 0 before the first batch. */

@@ -21,8 +21,9 @@ interface EventDispatcherParts {
 
 interface DispatchResult {
   /**
-   * Events that user code must run over again: their outputs did not fit in memory, or the code has
-   * not returned a result for them. In the order of the batch.
+   * Events over which user code must run again, in the order of the batch: from the first event
+   * whose outputs did not fit in memory, or for which the code returned no result, to the end of
+   * the batch.
    */
   rest: readonly LaneEvent[];
   /** Average size in bytes of one event's outputs in this batch; 0 when there were no outputs. */
@@ -30,11 +31,12 @@ interface DispatchResult {
 }
 
 /**
- * Creates the function that passes the outputs of a batch's events on to delivery, in order. It
- * records the final outcome of an event without outputs at once. It stops at the first event
- * without a result of user code, or with outputs that do not fit in memory. `decisions` has one
- * entry for each event. `results` has one entry for each event whose decision is to send it, in the
- * same order, because user code runs over no other events.
+ * Creates the function that passes the outputs of a batch on to delivery, in the order of the
+ * events. It records the final outcome of an event without outputs at once. It stops at the first
+ * event for which user code returned no result, or whose outputs do not fit in memory, and returns
+ * this event and all later ones as `rest`. `decisions` has one entry for each event. `results` has
+ * one entry for each event that is to be sent, in the same order, because user code runs only over
+ * these events.
  */
 export function createDispatcher({ memory, delivery, committer }: EventDispatcherParts) {
   function push(event: LaneEvent, outputs: readonly Output[], bytes: number): boolean {

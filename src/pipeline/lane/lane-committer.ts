@@ -16,16 +16,16 @@ import type { LaneReplays } from "../replays/lane-replays.ts";
 import type { LaneParts } from "./lane-context.ts";
 
 /**
- * Milliseconds between the first outcome (such as a delivered event) and the commit that writes it,
- * together with the outcomes that follow meanwhile. A commit costs the server 100 µs, whatever its
- * size. When the lane's memory is full, it commits at once.
+ * Milliseconds from the first outcome (such as a delivered event) that is not written yet to the
+ * commit that writes it, together with all outcomes recorded meanwhile. A commit costs the server
+ * 100 µs, whatever its size. A lane whose memory is full commits at once.
  */
 const COMMIT_DELAY_MS = 50;
 /**
  * Interval in milliseconds of commits to a ledger (a store of delivery progress) that the nodes of
- * a cluster share. Each such commit is written to the Kafka brokers and read by every node, which
- * costs a millisecond unless several commits go together. All nodes therefore commit when the time
- * since the epoch is a multiple of this interval.
+ * a cluster share. Every node reads each commit from the Kafka brokers. This costs a millisecond
+ * per commit, but less for several commits at the same time. All nodes therefore commit when the
+ * time since the epoch is a multiple of this interval.
  */
 const SHARED_COMMIT_INTERVAL_MS = 500;
 
@@ -37,7 +37,9 @@ export function commitDelayMs(isShared: boolean, now: number): number {
   return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
-/** Share of the retry window by which an outage may grow before its length is written again. */
+/**
+ * Maximum growth of an outage, as a share of the retry window, before its length is written again.
+ */
 const OUTAGE_STEP_FRACTION = 1 / 8;
 
 /** A change of the lane's progress that is being written to the ledger. */
@@ -114,8 +116,9 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Records the final outcome of outputs (events that user code made of a received event). A
-   * received event is settled when all of its outputs have a final outcome.
+   * Records the final outcome of outputs, that is, of events that user code made of a received
+   * event. Once all outputs of a received event have a final outcome, the event is settled, and a
+   * commit is scheduled.
    */
   settle(outputs: readonly Output[], outcome: EventOutcome): void {
     if (outputs.length === 0) return;
@@ -163,8 +166,8 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Makes the ledger commit as soon as possible. Useful even without new outcomes, because the log
-   * can be trimmed only up to the read position on disk.
+   * Makes the ledger commit as soon as possible. Useful even without new outcomes: a commit also
+   * writes the read position, and the log can be trimmed only up to the position on disk.
    */
   schedule(): void {
     clearTimeout(this.#timer);
@@ -235,8 +238,8 @@ export class LaneCommitter implements LaneCommitSource {
 
   /**
    * Milliseconds by which an outage must grow before its length is written again. The first step is
-   * `DOWN_MS_MIN`; later ones are as long as the written length, so that a crash forgets at most
-   * half of an outage and a long outage costs few writes. No step is longer than
+   * `DOWN_MS_MIN`. Each later step is as long as the length written last: a long outage then costs
+   * few writes, and a crash forgets at most half of it. No step is longer than
    * `OUTAGE_STEP_FRACTION` of the retry window.
    */
   get #outageStepMs(): number {
@@ -254,7 +257,7 @@ export class LaneCommitter implements LaneCommitSource {
   }
 }
 
-/** Returns the outcome of a requeued dead letter, all of whose outputs have a final outcome. */
+/** Returns the outcome of a requeued dead letter. Each of its outputs must have a final outcome. */
 function settledLetter(
   { deadLetters, isDelivered, isDiscarded }: LaneEvent,
   { requeued: { id, workspaceId }, jobId }: Extract<Origin, { requeued: StoredLetter }>,

@@ -20,8 +20,8 @@ import type { BatchPace } from "./batch-pace.ts";
 export interface LaneContext {
   logs: LogSet;
   /**
-   * Readers of the logs in `logs` with a separate cache, for replays. Replays read old records,
-   * which would evict the recent records from a shared cache that all lanes read.
+   * Readers of the same logs as `logs`, but with a separate cache, for replays. Replays read old
+   * records, which would evict the recent records that all lanes read from a common cache.
    */
   replayedLogs: LogSet;
   live: Live;

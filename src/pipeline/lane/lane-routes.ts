@@ -24,8 +24,8 @@ export class LaneRoutes {
   ) {}
 
   /**
-   * The current routes. Every change makes a new object, so a comparison of references shows
-   * whether an event was checked against the current routes.
+   * The current routes. Every change creates a new object. An event whose `checkedRoutes` is the
+   * same object therefore need not be checked again.
    */
   get current(): Routes {
     this.#current ??= createRoutes(this.destination, this.connections);
@@ -33,8 +33,8 @@ export class LaneRoutes {
   }
 
   /**
-   * Replaces the destination and its connections. Returns the ids of the connections that exist no
-   * longer, or undefined when nothing has changed.
+   * Replaces the destination and its connections by the given ones. Returns the ids of the
+   * connections that were removed, or undefined when nothing has changed.
    */
   update(destination: Destination, connections: readonly Connection[]): string[] | undefined {
     const before = [this.destination, this.connections];
@@ -59,7 +59,7 @@ export class LaneRoutes {
 
   /**
    * Decides whether an event is sent, discarded or refused. `replays` tells whether the replay job
-   * that an event belongs to still runs.
+   * of a replayed event still runs.
    */
   decide(event: LaneEvent, replays: Pick<LaneReplays, "isRunning">): RouteDecision {
     if (this.#isRemoved) return { kind: "discard" };

@@ -28,13 +28,18 @@ export class Lane implements LaneCommitSource {
   #isDiscarded = false;
   /** The broken invariant (a bug) that has stopped this lane; undefined while it runs. */
   #failure: FailureState | undefined;
-  /** Log → first record that the lane needs once its running write is on disk; else undefined. */
+  /**
+   * Log → first record that the lane needs once the write in progress is on disk. Undefined while
+   * no write is in progress.
+   */
   #lows: ReadonlyMap<string, number> | undefined;
   /** Facts about the receiver that `#active` had when it was closed. */
   #past: DestinationPast | undefined;
   /** Resolves once `#active` of a lane that became idle is closed. */
   #closing: Promise<void> | undefined;
-  /** Timer that opens `#active` after a failed attempt to open it; else undefined. */
+  /**
+   * Timer of the next attempt to open `#active`, after an attempt that failed; undefined otherwise.
+   */
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /** `mayReplay` is true if replayed events or requeued dead letters may wait for the lane. */
@@ -94,8 +99,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Makes the lane check for new records in its logs. With `later`, the lane only notes that there
-   * may be some, and checks at the next call without `later`.
+   * Makes the lane check for new records in its logs. With `later`, the lane only remembers that
+   * there may be new records. It checks at the next call without `later`.
    */
   wake(later = false): void {
     if (this.#reader instanceof RestingReader && this.#reader.isAtEnd()) return;
@@ -111,8 +116,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Frees the memory of an idle lane: closes `#active`, and keeps only the lane's read positions.
-   * Does nothing if the lane has work, or has read records that are not settled.
+   * Frees the memory of a lane that has been idle: closes `#active`, and keeps only the read
+   * positions. Does nothing if the lane has work, or has read records whose events are not settled.
    */
   rest(): void {
     const active = this.#active;
@@ -137,7 +142,10 @@ export class Lane implements LaneCommitSource {
     else if (!this.#isDiscarded) this.context.ledger.schedule(this);
   }
 
-  /** Applies changed settings. If nothing changed, deliveries waiting for a retry keep waiting. */
+  /**
+   * Applies changed settings, and retries at once the deliveries that wait for a retry. Does
+   * nothing if no setting has changed.
+   */
   update(destination: Destination, connections: readonly Connection[]): void {
     const { config } = this.destination;
     const ended = this.#routes.update(destination, connections);
@@ -191,8 +199,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Returns the read positions of an idle lane. Returns undefined for an active lane, because it
-   * commits its read positions with its outcomes.
+   * Returns the read positions of an idle lane for the next commit. Returns undefined when they are
+   * stored already, and for an active lane, which commits its read positions with its outcomes.
    */
   collect(): LaneChange | undefined {
     if (this.#isDiscarded || this.#active !== undefined) return undefined;
@@ -222,7 +230,10 @@ export class Lane implements LaneCommitSource {
     this.stop().catch((err) => logger.error({ ...this.#labels, err }, "lane failed to stop"));
   }
 
-  /** Age in seconds of the oldest event in the logs that the lane has not taken; 0 if unknown. */
+  /**
+   * Age in seconds of the oldest event in the logs that the lane has not taken; 0 if there is none
+   * or its age is unknown.
+   */
   get #secondsBehind(): number {
     const { clock, logs } = this.context;
     const held = logs.names().flatMap((log) => logs.heldSince(log) ?? []);

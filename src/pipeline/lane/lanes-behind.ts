@@ -8,28 +8,28 @@ interface Resting {
 }
 
 /**
- * Number of lanes that one read's records are shown to before the event loop can do other work.
- * This takes 1 µs for each lane, or up to 20 µs if an idle lane is woken.
+ * Number of lanes that are compared with the records of one read before the event loop can do other
+ * work. This takes 1 µs for each lane, or up to 20 µs if an idle lane is woken.
  */
 const LANES_PER_TURN = 256;
 
 /**
  * Reads the logs for resting lanes that may have unread records, such as after a start. Wakes each
- * lane that may have to deliver one of the records, and moves the others past them. One read serves
- * all lanes with the same read position, so a log is read once for thousands of idle destinations,
- * and their lanes stay at rest.
+ * lane that may have to deliver one of the records, and moves the read positions of the other lanes
+ * past the records. One read serves all lanes with the same read position. A log is therefore read
+ * only once for thousands of idle destinations, whose lanes go on resting.
  */
 export class LanesBehind<L extends Resting> {
   /** The resting lanes that may have unread records, in the order of their turns. */
   readonly #lanes = new Set<L>();
   /**
-   * Log → end of the log when a lane was last added. This class reads the log up to that end. For
-   * later records, an `Announcer` wakes the lanes.
+   * Log → end of the log when a lane was added last. This class reads each log only up to this end.
+   * For later records, an `Announcer` wakes the lanes.
    */
   readonly #ends = new Map<string, number>();
   /**
-   * Read position of the lane furthest behind. Every second read begins there; the other reads
-   * begin at the position of the lane whose turn it is.
+   * Read position of the lane that is furthest behind. Every second read begins at this position;
+   * the other reads begin at the position of the next lane in `#lanes`.
    */
   #furthest: LogPlace | undefined;
   #isTurnOfFurthest = false;
@@ -78,8 +78,8 @@ export class LanesBehind<L extends Resting> {
   }
 
   /**
-   * Reads records of a log. After an error, returns undefined: the lanes at this position are then
-   * woken, read the log themselves and report the error.
+   * Reads records of a log. Returns undefined after an error, or when the log gave no records. The
+   * lanes at this position are then woken, read the log themselves and report the error.
    */
   async #read({ log, sequence }: LogPlace): Promise<LogChunk | undefined> {
     const chunk = await this.logs.read(log, sequence).catch(() => undefined);

@@ -2,16 +2,16 @@ import type { Connection } from "../../catalog/model.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
 
 /**
- * Knows which lanes (one for each destination) must be woken for a new record of a source: those
- * with a connection that delivers new events of the source. A disabled destination has none, and
- * thus costs nothing per event.
+ * Knows which lanes (one for each destination) must be woken for a new record of a source: the
+ * lanes with a connection that delivers new events of the source. A disabled destination has no
+ * such connection, and thus costs nothing per event.
  */
 export class SourceLanes {
   /** Source id → ids of the destinations whose lanes a new record of the source must wake. */
   readonly #bySource = new Map<string, Set<string>>();
   /**
-   * Destination id → the destination's connections. Has only destinations with a connection that
-   * has ended and whose last record this node has not seen yet.
+   * Destination id → the destination's connections. Has only destinations with an ended connection
+   * whose last record this node does not see yet.
    */
   readonly #ending = new Map<string, readonly Connection[]>();
 
@@ -23,10 +23,10 @@ export class SourceLanes {
   }
 
   /**
-   * Replaces the connections of a destination; `before` has its previous ones. Returns true if this
-   * node did not see the last records of all ended connections before, and now does. The caller
-   * must then wake the lane once more: it may not have read these records, and later ones do not
-   * wake it.
+   * Replaces the connections of a destination by `connections`; `before` has the previous ones.
+   * Returns true if the last record of each ended connection has become visible to this node since
+   * the previous call. The caller must then wake the lane once more: the lane may not have read
+   * these records yet, and records added later do not wake it.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);
@@ -46,16 +46,17 @@ export class SourceLanes {
   }
 
   /**
-   * Returns the ids of the destinations that have ended connections and for which this node now
-   * sees the last record of each of these connections. Returns each id only once.
+   * Returns the ids of destinations with ended connections whose last records have all become
+   * visible to this node. Each id is returned only once.
    */
   takeEnded(): string[] {
     return [...this.#ending].flatMap(([id, ending]) => (this.set(id, ending, ending) ? id : []));
   }
 
   /**
-   * Whether the connection has ended and this node sees all records that it delivers. In a log of
-   * the Kafka brokers, the connection's end can be ahead of the records that this node sees.
+   * Whether the connection has ended and this node sees all records that the connection delivers.
+   * For a log on the Kafka brokers, the end position in `until` can be ahead of the records that
+   * this node sees.
    */
   #hasEnded({ until }: Connection): boolean {
     if (until === undefined) return false;

@@ -1,18 +1,18 @@
 import type { TimeSlicer } from "../../concurrency/time-slicer.ts";
 
 /**
- * Number of destinations whose lanes `add` starts or updates before it returns. An update takes up
- * to 0.25 ms until the JavaScript engine has compiled the code.
+ * Number of destinations whose lanes `add` starts or updates before it returns. At first, an update
+ * takes up to 0.25 ms; it takes less once the JavaScript engine has compiled the code.
  */
 const UPDATES_AT_ONCE_MAX = 64;
 /** Pause in milliseconds before failed updates are tried again. */
 const RETRY_MS = 1_000;
 
 /**
- * Starts and updates the lanes (one for each destination) of many destinations in slices, so that
- * thousands of them do not hold up heartbeats, requests and running lanes. All partitions share one
- * `slicer`, because the slices of several slicers would follow each other without a pause. An
- * update that throws does not stop the others, and is tried again after a pause.
+ * Starts and updates the lanes (one for each destination) of many destinations in short slices, so
+ * that thousands of updates do not delay heartbeats, requests and running lanes. All partitions
+ * share one `slicer`: with several, the slices of one would fill the pauses of the others. If an
+ * update throws, the others still run, and it is tried again after a pause.
  */
 export class UpdateQueue {
   readonly #waiting = new Set<string>();
@@ -22,8 +22,8 @@ export class UpdateQueue {
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * `onError` is called with the first error in each period of `RETRY_MS`, unless the destination's
-   * previous update failed, too.
+   * `onError` is called when an update fails, except while a retry of failed updates is due
+   * (`RETRY_MS`), and except if the destination's previous update failed too.
    */
   constructor(
     private readonly slicer: TimeSlicer,

@@ -6,15 +6,15 @@ import { ClaimLostError } from "./ledger-claim.ts";
 /** Pause in milliseconds before a failed transaction is tried again. */
 const FAILURE_WAIT_MS = 1_000;
 /**
- * Largest number of lanes in one transaction. A transaction with thousands of lanes, such as when a
- * partition stops, would block the event loop. In a cluster, a transaction that conflicts with
- * another also runs again.
+ * Maximum number of lanes in one transaction. A transaction with thousands of lanes, such as when a
+ * partition stops, would block the event loop. In a cluster, it may also have to run several times,
+ * because of conflicts with other transactions.
  */
 const LANES_MAX = 500;
 
 /**
- * A lane (the delivery to one destination) whose changes are written, together with those of other
- * lanes.
+ * A lane (the delivery to one destination) whose changes are written in common transactions with
+ * those of other lanes.
  */
 export interface CommitSource<Change> {
   /** Returns the lane's changes since the last call of `collect`; undefined if there are none. */
@@ -30,10 +30,10 @@ export interface CommitSource<Change> {
 
 export interface GroupCommitParts<Change> {
   /**
-   * Writes all changes in one transaction. Rejects with `ClaimLostError` when another node owns the
-   * store, so that this node can never write them. After any other error, it is unknown whether the
-   * changes were written, and the caller repeats the call with the same `number`. Commits are
-   * numbered from 1.
+   * Writes all changes in one transaction. Rejects with `ClaimLostError` when another node has
+   * claimed the store: this node can then never write the changes. After any other error, it is
+   * unknown whether they were written. The caller then repeats the call with the same `number`.
+   * Commits are numbered from 1.
    */
   write(changes: readonly Change[], number: number): Promise<void>;
   /**
@@ -128,7 +128,8 @@ export class GroupCommit<Change> {
 
   /**
    * Collects the changes of a lane; undefined when it has none. If the store cannot be read,
-   * because it is being reopened, schedules the lane again and returns undefined.
+   * because it is being reopened, returns undefined too, and schedules the lane for the next
+   * transaction.
    */
   #collect(committer: CommitSource<Change>): Change | undefined {
     try {
@@ -141,8 +142,9 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Tries once to write the changes. Returns `retry` when the write may be tried again. Returns
-   * `failed` when a broken invariant (a bug) has stopped the lanes whose changes these are.
+   * Tries once to write the changes. Returns `retry` when the write has failed and may be repeated.
+   * Returns `failed` when a broken invariant (a bug) was found; all lanes with changes in the
+   * transaction are then stopped.
    */
   async #commit(
     changes: readonly { committer: CommitSource<Change>; change: Change }[],
@@ -169,8 +171,8 @@ export class GroupCommit<Change> {
 }
 
 /**
- * Calls `step`, which handles only the lane `committer`, and returns its result. When `step` finds
- * a broken invariant (a bug), stops this lane and returns undefined.
+ * Calls `step`, which concerns only the lane `committer`, and returns its result. If `step` throws
+ * because of a broken invariant (a bug), stops this lane and returns undefined.
  */
 function stopAtBrokenInvariant<T>(
   committer: { fail(error: unknown): void },

@@ -23,14 +23,16 @@ const variableParts: readonly RegExp[] = [
 ];
 
 /**
- * Matches short numbers that say which failure it was: the status or the error code of an answer.
- * Their digits become letters, so that no pattern in `variableParts` matches them.
+ * Matches the status or the error code of an answer. These short numbers tell failures apart, so
+ * they must not be replaced by `#`. Their digits first become letters, which no pattern in
+ * `variableParts` matches.
  */
 const codes = /\b(HTTP|status|status code|answered|responded with|error|code)([ :]+)(\d{1,3})\b/gi;
 const digits = "abcdefghij";
 
 /**
- * Text that replaces each part of a reason that differs between events, or a list of such parts.
+ * Replacement for each part of a reason that differs between events, and for each list of such
+ * parts.
  */
 const PLACE = "#";
 const places =

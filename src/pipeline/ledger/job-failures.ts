@@ -4,13 +4,13 @@ import type { JobCounts, JobFailure } from "../model/replay-job.ts";
 import { groupNameOf } from "./group-name.ts";
 
 /**
- * Number of failure reasons that a replay counts separately. All further reasons have one count
- * together.
+ * Maximum number of reasons that a replay counts separately. Failures for any other reason are
+ * counted together.
  */
 const JOB_FAILURES_MAX = 20;
 /** Number of characters at the start of a reason that a replay shows. */
 const REASON_CHARS_MAX = 300;
-/** Group id under which all further reasons are counted. */
+/** Group id of the failures whose reasons are not counted separately. */
 const OTHER = "";
 
 /** Returns the failure of a replayed event that became a dead letter again, with a count of 1. */
@@ -19,7 +19,7 @@ export function jobFailureOf(letter: StoredLetter): JobFailure {
   return { groupId, reason: cutText(letter.reason, REASON_CHARS_MAX), count: 1 };
 }
 
-/** Adds up the counts of failures by group. Returns the sums, the most frequent group first. */
+/** Adds the counts in `added` to those in `failures`, by group. Returns the sums, largest first. */
 export function addFailures(
   failures: readonly JobFailure[],
   added: readonly JobFailure[],
@@ -37,10 +37,12 @@ export function addFailures(
   return [...sums.values()].sort((one, other) => other.count - one.count);
 }
 
-/** Outcomes that one commit stores for letters that one replay has requeued. */
+/**
+ * Outcomes of letters that one replay has requeued, as one commit adds them to the replay's counts.
+ */
 export interface JobOutcomes {
   workspaceId: string;
-  /** `moved` is 0: the letters were counted when they were requeued. */
+  /** The number in `moved` is 0: the job counted the letters when they were requeued. */
   counts: JobCounts;
   failures: JobFailure[];
 }

@@ -75,8 +75,9 @@ export class JobTables {
   }
 
   /**
-   * Throws an `ApiError` if the job may not start: as many jobs as allowed are running, or a
-   * running job already sends logged events to the same destination.
+   * Throws an `ApiError` if the job may not start: too many jobs are running, or a running job
+   * already sends logged events to the same destination. Jobs that only wait for the outcomes of
+   * letters do not count.
    */
   expectRoom(job: ReplayJob): void {
     // Jobs that only wait for the outcomes of their letters do not requeue more letters.
@@ -137,9 +138,10 @@ export class JobTables {
   }
 
   /**
-   * Adds a request that requeues or deletes dead letters by their ids to the list of replay jobs. A
-   * request that needs several transactions calls this once in each; the later calls add their
-   * letters to the entry of the first.
+   * Adds a request that requeues or deletes dead letters by their ids to the list of replay jobs.
+   * If the request needs several transactions, this is called once in each of them. The first call
+   * creates the entry in the list; each later call adds the letters of its transaction to this
+   * entry.
    */
   record(job: LetterJob, now: number): void {
     const { workspaceId, id, counts } = job;
@@ -158,8 +160,8 @@ export class JobTables {
   }
 
   /**
-   * Records that a job has requeued or deleted all of its letters. The job ends now, or, if
-   * requeued letters have no outcome yet, with the last outcome.
+   * Records that a job has requeued or deleted all of its letters. The job ends at once if all
+   * requeued letters have an outcome, and otherwise with the last outcome.
    */
   endMoving(job: LetterJob, now: number): void {
     const { workspaceId, id } = job;
@@ -189,8 +191,8 @@ export class JobTables {
   }
 
   /**
-   * Deletes the oldest jobs of a workspace that have ended or only wait for outcomes, so that one
-   * more job stays within the limit.
+   * Deletes the oldest jobs of a workspace, so that one more job stays within the limit. Deletes
+   * only jobs that have ended or only wait for outcomes.
    */
   #dropOld(workspaceId: string): void {
     const ended = this.list(workspaceId).filter((job) => job.state !== "running" || isMoved(job));

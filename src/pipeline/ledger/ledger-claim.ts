@@ -36,9 +36,9 @@ const OWNER = "owner";
 export const OWNERS = "owners";
 
 /**
- * Decides which node may write to a shared ledger: the node that claimed it last. Each commit
- * checks the claim in its own transaction. Once another node has claimed the ledger, the previous
- * owner therefore cannot write, even if it has not noticed the new claim.
+ * Decides which node may write to a shared ledger: the node that was the last to claim it. Each
+ * commit checks the claim in its own transaction. The previous owner therefore cannot write, even
+ * if it has not noticed the new claim yet.
  */
 export class LedgerClaims {
   readonly #owners: Table<LedgerOwner, string>;
@@ -73,8 +73,8 @@ export class LedgerClaims {
   }
 
   /**
-   * Calls `apply`, which makes a commit, unless a commit with this number was made before. A node
-   * repeats a commit when it does not know whether the first try was written, and a second one
+   * Calls `apply`, which makes the commit `number`, unless this commit was made before. A node
+   * repeats a commit when it does not know whether the first try was written. Applying it twice
    * could overwrite changes that other nodes made in between. The commits of a claim are numbered
    * from 1. Throws `ClaimLostError` when `claim` is not the owner's claim.
    */

@@ -54,7 +54,10 @@ export class Ledger {
   readonly #claims: LedgerClaims;
   #stopListening = () => {};
   #claim: { id: string; listener: ClaimListener } | undefined;
-  /** Ids of destinations with running jobs, as of the last change of jobs by another node. */
+  /**
+   * Ids of destinations that had running jobs when another node last changed the jobs, or when this
+   * node claimed the ledger.
+   */
   #jobDestinations = new Set<string>();
 
   constructor(store: Store, logger: Logger) {
@@ -91,7 +94,10 @@ export class Ledger {
     this.#handleForeign(new Set([OWNERS]));
   }
 
-  /** Whether the nodes of a cluster share the ledger, of which this node has become the writer. */
+  /**
+   * Whether this node has claimed the ledger, which the nodes of a cluster share. False on a
+   * standalone server.
+   */
   get isShared(): boolean {
     return this.#claim !== undefined;
   }
@@ -121,10 +127,9 @@ export class Ledger {
   }
 
   /**
-   * Requeues dead letters, so that they are sent again: those with the first of `ids`, as many as
-   * fit into one transaction. `done` is the number of handled ids. `destinationIds` has the
-   * destination of each requeued letter. `record` is the entry of the request in the list of
-   * replays.
+   * Requeues dead letters, so that they are sent again. Handles as many of `ids`, from the first
+   * on, as fit into one transaction. `done` is the number of handled ids; `destinationIds` has the
+   * destination of each requeued letter. `record` is the request's entry in the list of replays.
    */
   async requeue(workspaceId: string, ids: readonly string[], now: number, record?: LetterJob) {
     const { taken, done } = await this.#store.change(() => {
@@ -155,9 +160,9 @@ export class Ledger {
   }
 
   /**
-   * Deletes dead letters: those with the first of `ids`, as many as fit into one transaction.
+   * Deletes dead letters. Handles as many of `ids`, from the first on, as fit into one transaction.
    * `done` is the number of handled ids, including those without a letter; `purged` is the number
-   * of deleted letters. `record` is the entry of the request in the list of replays.
+   * of deleted letters. `record` is the request's entry in the list of replays.
    */
   async purge(workspaceId: string, ids: readonly string[], record?: LetterJob) {
     const { taken, done } = await this.#store.change(() => {
@@ -175,7 +180,8 @@ export class Ledger {
 
   /**
    * Deletes the stored state of a destination's lane. With `letters`, also deletes the
-   * destination's dead and requeued letters. Resolves with the number of dead letters deleted.
+   * destination's dead letters and requeued letters. Resolves with the number of deleted dead
+   * letters.
    */
   async remove(destinationId: string, letters: boolean): Promise<number> {
     // A node that was replaced may not have heard that the destination is connected again.
@@ -198,8 +204,9 @@ export class Ledger {
   }
 
   /**
-   * Removes dead letters with the given ids from their tables, and returns them. Removes none if a
-   * user has cancelled the request, whose entry in the list of replays is `record`.
+   * Removes dead letters with the given ids from their tables, and returns them. Handles only as
+   * many ids as fit into one transaction. If a user has cancelled the request, whose entry in the
+   * list of replays is `record`, removes none.
    */
   #take(workspaceId: string, ids: readonly string[], record: LetterJob | undefined) {
     const job = record && this.#jobs.get(workspaceId, record.id);
@@ -248,8 +255,8 @@ export class Ledger {
 
   /**
    * Called when other nodes have changed `tables`. If another node has claimed the ledger, stops
-   * the commits of this node. Otherwise reports which destinations may have requeued letters, or
-   * replay jobs that started or ended.
+   * the commits of this node. Otherwise reports the destinations that may have new requeued
+   * letters, or replay jobs that started or ended.
    */
   #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;

@@ -21,20 +21,23 @@ type Letter = GroupedFacts &
 type GroupRow = Omit<LetterGroup, "id" | "destinationId"> & { responses?: readonly KeptResponse[] };
 
 /**
- * Largest number of dead letter groups of one destination. Letters with further reasons go into one
- * more group, `OTHER`. There must be a limit, because user code can give a new reason for each
- * event.
+ * Maximum number of dead letter groups of one destination, besides the group `OTHER`. Letters with
+ * further reasons go into `OTHER`. The limit is needed because user code can give a new reason for
+ * each event.
  */
 const GROUPS_OF_DESTINATION_MAX = 200;
 /** Number of characters at the start of a letter's reason that a group shows. */
 const REASON_CHARS_MAX = 300;
-/** Name of the group that has the letters with further reasons. */
+/**
+ * Name of the group for letters that fit into no other group, once the destination has the maximum
+ * number of groups.
+ */
 const OTHER = "other";
 
 /**
- * Groups dead letters with the same failure, and counts them. The counts change in the transactions
- * that add and remove letters, because a destination can have a million letters, too many to count
- * on demand.
+ * Groups dead letters with the same failure, and counts them. Each transaction that adds or removes
+ * letters also changes the counts. A destination can have a million letters, too many to count on
+ * demand.
  */
 export class LetterGroups {
   /** [destination id, group name] → group. */
@@ -92,10 +95,10 @@ export class LetterGroups {
   }
 
   /**
-   * Returns the id of the group that holds a dead letter, and the receiver's response to its event.
-   * If this response is not stored, returns the latest stored one of the group with the same status
-   * and error code, else only the status and the code. Returns an empty object if no group holds
-   * the letter.
+   * Returns the id of a dead letter's group and the receiver's response to the letter's event. If
+   * this response is not stored, `response` is instead the latest stored one of the group with the
+   * same status and error code, or else only the status and the code. Returns an empty object if no
+   * group holds the letter.
    */
   detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
     const { destinationId, status, code, responseId } = letter;
@@ -147,8 +150,8 @@ export class LetterGroups {
   }
 
   /**
-   * Yields the ids of dead letters in the groups `ids`, oldest first. Begins after the letter id
-   * `after`. No group may be given twice.
+   * Yields the ids of the dead letters in the groups `ids`, oldest first, beginning after the
+   * letter id `after`. `ids` must not name a group twice.
    */
   *lettersOfAll(workspaceId: string, ids: readonly string[], after: string): Generator<string> {
     const heads = ids.flatMap((id) => {
@@ -174,8 +177,8 @@ export class LetterGroups {
   }
 
   /**
-   * Returns the name of the group for a new dead letter: `name` if this group exists or there is
-   * room for it, else `OTHER`, the group for all other reasons.
+   * Returns the name of the group into which a new dead letter goes: `name` if this group exists or
+   * the destination may have one more group, otherwise `OTHER`.
    */
   #room(destinationId: string, name: string): string {
     if (this.#groups.doesExist([destinationId, name])) return name;

@@ -6,8 +6,9 @@ export type PairKey = [string, string];
 export const LAST_KEY = "\uffff";
 
 /**
- * Range of the keys with two parts whose first part is `first` and whose second part sorts after
- * `after`. Returns a new object at each call, because the library lmdb modifies it.
+ * Returns the range of a table's keys that have the first part `first` and a second part above
+ * `after`; reads at most `limit` keys. Each call returns a new object, because the lmdb library
+ * modifies it.
  */
 export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
   const start: PairKey = [first, after];
@@ -15,7 +16,7 @@ export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTE
   return { start, end, exclusiveStart: true, limit };
 }
 
-/** Returns all first parts of a table's keys with two parts. Does one read for each. */
+/** Returns the first parts of all keys of a table, each once. Does one read for each of them. */
 export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
   const firsts = new Set<string>();
   let start: PairKey = ["", ""];
@@ -28,9 +29,9 @@ export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
 }
 
 /**
- * Returns a text that sorts before the ids of dead letters that were created at `time` or later,
- * and after the ids of older ones. Ids are UUIDs of version 7, which begin with the creation time.
- * `time` is in milliseconds since the epoch.
+ * Returns a text that separates dead letters by their creation time: it sorts after the ids of
+ * letters created before `time`, and before all others. Ids are UUIDs of version 7, which begin
+ * with the creation time. `time` is in milliseconds since the epoch.
  */
 export function firstIdAt(time: number): string {
   const hex = Math.max(0, Math.ceil(time)).toString(16).padStart(12, "0");

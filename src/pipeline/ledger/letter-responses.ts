@@ -11,20 +11,23 @@ export interface KeptResponse {
   bytes: number;
 }
 
-/** Number of different responses that are stored for a group of dead letters. */
+/** Maximum number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Pause in milliseconds after a group has got its latest response, if it has as many as it may have
- * (`RESPONSES_OF_GROUP_MAX`). Only then may a new response replace the oldest. Without this pause,
- * a receiver that answers each event differently would make every dead letter write its response,
- * which all nodes of a cluster read.
+ * Minimum number of milliseconds from the latest response of a full group (one with
+ * `RESPONSES_OF_GROUP_MAX` responses) to a new one, which replaces the oldest. Without this
+ * minimum, a receiver that answers each event differently would make every dead letter write its
+ * response, which all nodes of a cluster read.
  */
 const REPLACED_AFTER_MS = 60_000;
 /** Largest total size in bytes of a destination's stored responses, in one ledger. */
 export const RESPONSES_OF_DESTINATION_BYTES_MAX = 512 << 10;
 /** Largest total size in bytes of all stored responses, in one ledger. */
 export const RESPONSES_BYTES_MAX = 64 << 20;
-/** Second part of the keys that hold sums of bytes. No response has this id. */
+/**
+ * Second part of a key whose value is a sum of bytes instead of a response. No response has this
+ * id.
+ */
 const SUM = "";
 
 /**
@@ -43,10 +46,10 @@ export class LetterResponses {
   }
 
   /**
-   * Stores a response for a group, unless it is stored already or would exceed a limit of bytes. If
-   * the group is full, it replaces the oldest one, at most once per `REPLACED_AFTER_MS`. Returns
-   * the list of the group's stored responses after this. Call this and `drop` only inside a
-   * transaction.
+   * Stores a response for a group, unless the group has it already or a limit of bytes would be
+   * exceeded. In a full group, the response replaces the oldest one, but only `REPLACED_AFTER_MS`
+   * after the group got its latest. Returns the list of responses that the group then has. Call
+   * this and `drop` only inside a transaction.
    */
   keep(
     group: { id: string; destinationId: string },
@@ -81,8 +84,8 @@ export class LetterResponses {
   }
 
   /**
-   * Adds `bytes` to the sum of a destination and to the sum of all destinations. Returns false, and
-   * adds nothing, if one of them would exceed its limit.
+   * Adds `bytes` to the sums of a destination and of all destinations; a negative number reduces
+   * them. Returns false, and changes nothing, if an increase would exceed a limit.
    */
   #add(destinationId: string, bytes: number): boolean {
     const own = this.#sum(destinationId) + bytes;

@@ -14,8 +14,8 @@ import { firstIdAt, firstKeys, keyRange, LAST_KEY, type PairKey } from "./letter
 import { responseIdOf } from "./letter-responses.ts";
 
 /**
- * Number of characters that the events on a page of dead letters may have together. The event that
- * reaches this number is still on the page, and is the last.
+ * Number of event characters at which a page of dead letters ends. The letter whose event reaches
+ * this number is the last one of the page.
  */
 export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
 
@@ -25,23 +25,23 @@ export interface LetterCount extends LetterOwner {
 }
 
 /**
- * Says which dead letters of a destination to drop: the oldest ones, at most `count`, with ids
- * below `before`.
+ * Range of a destination's dead letters to drop: the oldest ones, at most `count` and only those
+ * with ids below `before`.
  */
 export interface DropRange {
   count: number;
   before?: string | undefined;
 }
 
-/** Number of event characters at which one transaction takes no further dead letter. */
+/** Number of event characters from which a transaction takes no further dead letter. */
 const LOT_CHARS_MAX = 8 << 20;
 /** Largest number of dead letters that one transaction removes or requeues. */
 const LOT_LETTERS_MAX = 1_000;
 /** Largest number of dead letters that one call of `scan` reads. */
 const SCAN_LETTERS_MAX = 1_000;
 /**
- * Stores dead letters, and how many each destination has. These counts are stored, because counting
- * a million letters at each start took 3 s and 1.9 GB.
+ * Stores dead letters and their number for each destination. The numbers are stored because
+ * counting a million letters at each start took 3 s and 1.9 GB.
  */
 export class LetterTables {
   readonly #letters: Table<StoredLetter, PairKey>;
@@ -59,9 +59,8 @@ export class LetterTables {
   }
 
   /**
-   * Adds a dead letter. Does nothing if it is stored already, because a commit whose result was
-   * unknown may be repeated. Call this method and the others that write only inside a transaction
-   * of the store.
+   * Adds a dead letter, unless it is stored already: a commit whose result was unknown may be
+   * repeated. Call this and all other methods that write only inside a transaction of the store.
    */
   put(letter: NewLetter): void {
     const { response, ...row } = letter;
@@ -76,9 +75,9 @@ export class LetterTables {
   }
 
   /**
-   * Removes and returns dead letters: those with the first of `ids`, as many as fit into one
-   * transaction. `done` is the number of handled ids, including those without a letter in this
-   * workspace.
+   * Removes and returns dead letters. Handles as many of `ids`, from the first on, as fit into one
+   * transaction. `done` is the number of handled ids, including those for which the workspace has
+   * no letter.
    */
   take(workspaceId: string, ids: readonly string[]): { taken: StoredLetter[]; done: number } {
     const taken: StoredLetter[] = [];
@@ -115,9 +114,10 @@ export class LetterTables {
   }
 
   /**
-   * Returns the ids of letters that match a filter, oldest first. One call reads at most
-   * `SCAN_LETTERS_MAX` letters, because some fields of the filter have no index. `reached` is the
-   * id after which the next call must continue; undefined when all letters were read.
+   * Returns the ids of letters that match a filter, oldest first. A call reads at most
+   * `SCAN_LETTERS_MAX` letters, because some fields of the filter have no index; it may therefore
+   * return few ids although more letters match. The next call continues after the id `reached`.
+   * When all letters were read, `reached` is undefined.
    */
   scan(
     workspaceId: string,
@@ -139,8 +139,8 @@ export class LetterTables {
   }
 
   /**
-   * Yields the ids of the letters that lie in the time ranges of both the filter and the scan,
-   * oldest first.
+   * Yields the ids of the letters in the filter's groups or destination that lie in both the
+   * filter's time range and the scan's bounds, oldest first.
    */
   *#idsWithin(
     workspaceId: string,
@@ -175,8 +175,8 @@ export class LetterTables {
   }
 
   /**
-   * Yields the number of dead letters of each destination that has some: of all destinations, or of
-   * those in the workspace with the id `owner`.
+   * Yields the number of dead letters for each destination that has any. With `owner`, the id of a
+   * workspace, yields only destinations of this workspace.
    */
   *counts(owner?: string): Generator<LetterCount> {
     const range = owner === undefined ? {} : keyRange(owner);
@@ -188,8 +188,8 @@ export class LetterTables {
   }
 
   /**
-   * Returns the number of letters of the destination and the groups that a filter names, or of the
-   * workspace if it names none. Ignores the other fields of the filter.
+   * Returns the number of letters in the groups that a filter names, or else of the destination
+   * that it names, or else of the workspace. Ignores the other fields of the filter.
    */
   countOf(workspaceId: string, filter: LetterFilter = {}): number {
     const { destinationId } = filter;
@@ -240,8 +240,8 @@ export class LetterTables {
 }
 
 /**
- * Returns the first values whose sizes together reach `charsMax`, including the one that reaches
- * it; all values if they do not.
+ * Returns the values from the first to the one with which their total size reaches `charsMax`; all
+ * values if the total is smaller.
  */
 export function takeChars<T>(
   charsMax: number,
@@ -261,7 +261,8 @@ export function takeChars<T>(
 const later = (one: string, other: string) => (one > other ? one : other);
 
 /**
- * Returns the ids of the groups in which a filter finds letters; undefined if it names no group.
+ * Returns the ids of the groups to which a filter restricts the letters; undefined if the filter
+ * names no group.
  */
 function groupsOf({ destinationId, groupId, groupIds }: LetterFilter): string[] | undefined {
   const named = groupIds ?? (groupId === undefined ? undefined : [groupId]);

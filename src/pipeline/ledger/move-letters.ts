@@ -11,7 +11,8 @@ export interface MovedLetters {
   /** The dead letters that the caller must requeue. Empty for a job that deletes letters. */
   requeued: RequeuedLetter[];
   /**
-   * Whether the job needs no further step: no letter is left, or the job has ended or is unknown.
+   * Whether the job needs no further step, because no letter is left, or because the job has ended
+   * or does not exist.
    */
   isOver: boolean;
 }
@@ -25,9 +26,9 @@ export interface MoveStep {
 
 /**
  * Runs one step of a job that requeues or deletes dead letters: removes the next letters that match
- * the job's filter, at most `count` and as many as fit into one transaction, and stores the job's
- * progress. Call it only inside a transaction, in which the caller also stores the letters in
- * `requeued`.
+ * the job's filter, and stores the job's progress. Removes at most `count` letters, and no more
+ * than fit into one transaction. Call it only inside a transaction, and store the letters in
+ * `requeued` in the same transaction.
  */
 export function moveLetters(
   letters: LetterTables,
@@ -59,9 +60,9 @@ export function moveLetters(
 }
 
 /**
- * Adds the letters that a request requeued or deleted (`taken`) to its entry `record` in the list
- * of replays. Stores nothing if there are none. Call it only inside the transaction that takes
- * them.
+ * Adds the letters that a request has just requeued or deleted (`taken`) to the request's entry in
+ * the list of replays, `record`. Does nothing if `taken` is empty. Call it only inside the
+ * transaction that takes the letters.
  */
 export function recordMoved(
   jobs: JobTables,

@@ -2,7 +2,7 @@ import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 
 /**
- * Describes an event that repeats an earlier one: the same source had sent its messageId before.
+ * Describes a repeating event: its source had already sent an event with the same messageId.
  * `sequence` is the sequence number of the repeating event in its log. The other elements are the
  * log, the sequence number and the time of receipt of the previous event with this messageId.
  */
@@ -23,8 +23,8 @@ export interface RepetitionLot {
 export type SearchedPositions = Readonly<Record<string, number>>;
 
 /**
- * Key of a row: the log of a lot and the sequence number of its first event. The key `POSITIONS` is
- * that of the row with the searched positions.
+ * Key of a row: the log of a `RepetitionLot` and the sequence number of its first event. The row
+ * with the key `POSITIONS` has the searched positions instead.
  */
 type RowKey = [log: string, sequence: number];
 const POSITIONS: RowKey = ["", 0];

@@ -16,9 +16,9 @@ export interface SettledLetter {
 }
 
 /**
- * Removes requeued letters of a destination that have their final outcome, and adds these outcomes
- * to the counts of their replay jobs. Letters that are missing are not counted: if a commit is
- * repeated because its result was unknown, the first one may have counted and removed them. Call it
+ * Removes the requeued letters in `settled`, which have a final outcome, and adds their outcomes to
+ * the counts of their replay jobs. Letters that are missing are not counted: if a commit is
+ * repeated because its result was unknown, the first try may have counted and removed them. Call it
  * only inside a transaction.
  */
 export function settleRequeued(
@@ -41,7 +41,10 @@ export function settleRequeued(
   for (const [jobId, outcomes] of sums) jobs.settleLetters(jobId, outcomes, Date.now());
 }
 
-/** Drops some requeued letters of a deleted destination. Returns their number; 0 without any. */
+/**
+ * Drops up to `DROP_LETTERS_MAX` requeued letters of a deleted destination. Returns their number,
+ * which is 0 when none are left.
+ */
 export function dropRequeued(
   requeued: RequeuedLetters,
   jobs: JobTables,

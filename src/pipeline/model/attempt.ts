@@ -8,7 +8,10 @@ export interface FailureCause {
   response?: ShownAnswer | undefined;
 }
 
-/** A failed attempt to deliver a batch, or one in which the receiver refused some of the events. */
+/**
+ * A failed attempt to deliver a batch, or an attempt in which the receiver refused some events of
+ * the batch.
+ */
 export interface FailedAttempt {
   /** Start of the attempt in milliseconds since the epoch. */
   at: number;
@@ -33,14 +36,17 @@ export type AttemptResult = {
   | (Omit<ResultOf<"retry">, "answer"> &
       FailureCause & {
         /**
-         * Whether the destination's config changed during the attempt. The events are then sent
-         * again at once.
+         * Whether the destination's config was replaced during the attempt. The events are then
+         * sent again at once, with the new config.
          */
         isOutdated?: boolean;
       })
 );
 
-/** Returns the cause if the receiver refused all `events` events of a delivery, else undefined. */
+/**
+ * Returns the cause if the receiver refused all events of a delivery; undefined otherwise. `events`
+ * is their number.
+ */
 export function fullRefusal(result: AttemptResult, events: number): FailureCause | undefined {
   if (result.kind === "rejected") return { reason: result.reason, response: result.response };
   const refused = result.kind === "delivered" ? result.refused : undefined;
@@ -49,8 +55,8 @@ export function fullRefusal(result: AttemptResult, events: number): FailureCause
 }
 
 /**
- * Maximum number of failed attempts that are kept for an event: the first `FIRST_ATTEMPTS_KEPT`
- * attempts and the latest ones.
+ * Maximum number of failed attempts that are stored for an event. If there are more, the first
+ * `FIRST_ATTEMPTS_KEPT` and the latest ones are stored.
  */
 export const FAILED_ATTEMPTS_MAX = 10;
 const FIRST_ATTEMPTS_KEPT = 2;

@@ -11,7 +11,7 @@ export interface DeadLetter {
   messageId: string;
   /**
    * The stage that failed. `transform`: user code failed. `deliver`: the event could not be
-   * delivered, or must not be.
+   * delivered, or delivery was not allowed, such as to a disabled destination.
    */
   stage: "transform" | "deliver";
   reason: string;

@@ -29,14 +29,17 @@ function compare(path: string, expected: unknown, actual: unknown, found: Differ
   }
 }
 
-/** Returns a large integer as JavaScript code and stored test cases have it, rounded to 64 bits. */
+/**
+ * Rounds a large integer to a 64-bit float, as in JavaScript code and in stored test cases. Returns
+ * any other value unchanged.
+ */
 const rounded = (value: unknown) => (isLargeInteger(value) ? Number(JSON.stringify(value)) : value);
 
 function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !isLargeInteger(value);
 }
 
-/** Returns the value of an own key of `container`; undefined when it has no such key. */
+/** Returns the value of the own property `key` of `container`; undefined when there is none. */
 function ownValue(container: Record<string, unknown>, key: string): unknown {
   return Object.hasOwn(container, key) ? container[key] : undefined;
 }

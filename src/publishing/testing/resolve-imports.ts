@@ -11,16 +11,16 @@ import type { ImportInspection } from "../../sandbox/sandbox.ts";
 import type { TestContext } from "./test-context.ts";
 
 /**
- * A revision of code, and the import names of the modules that it imports. A sandbox process found
- * them by parsing the code. `error` is present when the code could not be parsed.
+ * A revision of code with the import names of the modules that it imports. A sandbox process found
+ * these names by parsing the code. `error` is present when the code could not be parsed.
  */
 export interface InspectedCode extends ImportInspection {
   revision: Revision;
 }
 
 /**
- * A revision of code, and the libraries that it runs with. `unresolved` is present when the code
- * has an import that is not allowed or names no library.
+ * A revision of code with all libraries that it needs, directly or through other libraries.
+ * `unresolved` is present when an import is not allowed or names no library.
  */
 export interface ResolvedCode extends InspectedCode {
   libraries: Revision[];
@@ -40,8 +40,8 @@ export async function inspectImports(
 }
 
 /**
- * Finds the libraries that code imports: first among `own`, the libraries of the same test run,
- * then among the published libraries of its language.
+ * Finds the libraries that code needs. Searches each first among the libraries of the same test run
+ * (`own`), then among the published libraries of the code's language.
  */
 export function resolveImports(
   catalog: Catalog,
@@ -66,9 +66,9 @@ export function resolveImports(
 }
 
 /**
- * Returns the error of an import that names no library, or of a JavaScript library that has an
- * import; otherwise undefined. Returns undefined for all Python code, because a name may be that of
- * a standard module, which only the Python interpreter knows.
+ * Returns an error if JavaScript code imports a library that does not exist, or if a JavaScript
+ * library imports anything; otherwise undefined. Imports in Python code are not checked, because
+ * they may name standard modules, which only the Python interpreter knows.
  */
 function unresolvedOf(
   { revision, imports }: InspectedCode,

@@ -92,10 +92,10 @@ export async function testTransformation(
 }
 
 /**
- * Tests published code with new versions of the libraries that it imports (`after`). A failure
- * counts only if the same event or suite passes with the published libraries (`before`). Some
- * events fail with both, such as the default events for code that was published with other test
- * events.
+ * Tests published code with new versions of the libraries that it imports (`after`). If a test
+ * fails, runs the same tests with the published versions (`before`), and ignores the failures that
+ * also occur with these. For example, the default events may fail with any version if the code was
+ * published with other test events.
  */
 export async function testImporter(
   context: TestContext,
@@ -114,8 +114,8 @@ export async function testImporter(
 type SuiteRun = TransformationTestReport["runs"][number];
 
 /**
- * Returns the run of a suite without the failures that `before`, another run of the same suite, has
- * too. Returns the run unchanged when `before` is undefined.
+ * Removes from the run of a suite the failures that also occurred in `before`, the run of the same
+ * suite with the published libraries. Returns the run unchanged when `before` is undefined.
  */
 function withoutKnown({ suite, report }: SuiteRun, before: SuiteRun | undefined): SuiteRun {
   if (before === undefined) return { suite, report };

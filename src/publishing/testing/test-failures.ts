@@ -34,10 +34,10 @@ function unexpected({ name }: TestSuite, [first]: readonly Difference[]): string
 }
 
 /**
- * Converts failures to details for the caller who sent the revision `versionId`. The path of a
- * failure in this revision points into the request (`/code`, `/events/0`). A failure in a stored
- * test case has that test case's id. The message of a failure in other code begins with the name of
- * that code.
+ * Converts failures to error details for the caller who sent the revision `versionId`. For a
+ * failure in this revision, the path points into the request (`/code`, `/events/0`); if a stored
+ * test case failed, the detail has the id of the test case. For a failure in other code, the
+ * message begins with the name of that code.
  */
 export function detailsOf(failures: readonly TestFailure[], versionId: string): Detail[] {
   return failures.map(({ revision, suite, event, error, differences }) => {

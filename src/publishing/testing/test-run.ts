@@ -21,13 +21,13 @@ export interface TestRunPlan {
 interface PlannedTransformation {
   revision: Revision;
   /**
-   * Suites that the request has. The test cases that are stored with the transformation run too.
+   * Test suites from the request. The test cases that are stored with the transformation run in
+   * addition.
    */
   suites: TestSuite[];
   /**
-   * Whether the revision is published already and is tested because libraries that it imports
-   * change. If true, test events that also fail with the published libraries do not count as
-   * failures.
+   * Whether the revision is already published and is tested only because libraries that it imports
+   * change. If true, a failure does not count if it also occurs with the published libraries.
    */
   isImporter?: boolean;
 }
@@ -50,7 +50,7 @@ export interface CodeTestReport {
 export interface LibraryTestReport {
   revision: Revision;
   imports: string[];
-  /** Why the code did not load. If present, the code ran for no event. */
+  /** Error because of which the code did not load. If it is present, the code ran for no event. */
   error?: UserError;
 }
 export interface TransformationTestReport extends LibraryTestReport {

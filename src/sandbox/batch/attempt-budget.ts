@@ -3,8 +3,9 @@ import type { SandboxLimits } from "../limits.ts";
 import type { LoadFailure } from "../protocol/guest-protocol.ts";
 
 /**
- * Fraction of the CPU budget that an event must have used to be blamed when its code runs out of
- * clock time. With less, the machine was too busy, and the event runs again with more clock time.
+ * Fraction of the CPU budget above which an event is blamed when its code runs out of clock time.
+ * If the event has used less, the machine was too busy, and the event runs again with more clock
+ * time.
  */
 const BLAMED_SHARE = 0.75;
 /**
@@ -13,39 +14,45 @@ const BLAMED_SHARE = 0.75;
  */
 const CLOCK_FACTOR_MAX = 16;
 /**
- * Fraction that is added to the computed clock time of the next attempt, because the load of the
- * machine varies.
+ * Safety margin for the clock time of the next attempt, as a fraction of the computed time. It is
+ * needed because the load of the machine varies.
  */
 const CLOCK_ROOM = 0.1;
 /**
- * Smallest factor by which the clock time grows after an attempt whose clock time was too short.
- * The factor is computed from the CPU time used, and may be too small, because CPU time is measured
- * only roughly.
+ * Minimum factor by which the clock time grows after an attempt whose clock time was too short. The
+ * factor computed from the used CPU time may be too small, because CPU time is measured only
+ * roughly.
  */
 const GROWTH_MIN = 2;
 /**
- * Smallest share of the CPU limit `cpuMs` that one event gets in a new guest (process that runs
- * user code), because a fresh interpreter compiles itself while it runs the first events. An event
- * of a program without a recent success (`isSuspect` of `begin`) gets exactly this share. The
- * server does not kill a guest that has used less.
+ * Minimum CPU time of one event in a new guest (process that runs user code), as a fraction of the
+ * CPU limit `cpuMs`. A fresh interpreter needs this time, because it compiles itself while it runs
+ * the first events. An event of a program without a recent success (`isSuspect` of `begin`) gets
+ * exactly this time. The server does not kill a guest that has used less.
  */
 const COLD_SHARE = 0.25;
 /**
- * Multiple of the CPU limit after which the server kills a guest process that loads a program
- * again. It is above 1, because the kill also ends the guest's other programs.
+ * Multiple of the CPU limit at which the server kills a guest process that does not stop loading a
+ * program. It is above 1, because the kill also ends the other programs of the guest.
  */
 const LOAD_KILL_FACTOR = 2;
 
-/** CPU time and clock time that the attempts to load code, or to run events of a batch, may use. */
+/**
+ * Computes the limits of CPU time and clock time for each attempt to load code or to run events of
+ * a batch.
+ */
 export class AttemptBudget {
-  /** Ratio of clock time to CPU time. Above 1 while the guest process gets too little CPU. */
+  /**
+   * Ratio of the clock time limit to the CPU time limit. It grows above 1 when the guest process
+   * gets too little CPU time.
+   */
   #slowness = 1;
   /** CPU time in ms that the code may use in the current attempt. */
   cpuMs: number;
 
   /**
-   * `culpritsMax` is the number of events that may use up the whole CPU limit. After them, each
-   * event gets only a short CPU time.
+   * `culpritsMax` is the number of events that may use up the whole CPU limit. Once that many
+   * events have done so, each further event gets only a short CPU time.
    */
   constructor(
     private readonly limits: SandboxLimits,
@@ -59,10 +66,10 @@ export class AttemptBudget {
   }
 
   /**
-   * Sets the CPU time of an attempt to run events of the batch. `culprits` is the number of the
-   * batch's events that have used up their time. `isWarm` tells whether the guest process has run
-   * events before. `isSuspect` tells whether no event of the program has succeeded since one used
-   * up its time.
+   * Sets the CPU time of an attempt to run events of the batch. `culprits` is the number of events
+   * of the batch that have used up their time. `isWarm` is true if the guest process has run events
+   * before. `isSuspect` is true if an event of the program has used up its time, and none has
+   * succeeded since.
    */
   begin(culprits: number, isWarm: boolean, isSuspect: boolean): void {
     const { cpuMs } = this.limits;
@@ -79,8 +86,8 @@ export class AttemptBudget {
 
   /**
    * CPU time in ms after which the server kills a guest process that does not stop loading code. It
-   * may exceed `cpuMs`, because the guest stops the code by clock time. When the machine is less
-   * busy than expected, the code gets more CPU time by then.
+   * may exceed `cpuMs`: the guest stops the code by clock time, and on a machine that is less busy
+   * than expected, the code gets more CPU time in the same clock time.
    */
   get loadKillMs(): number {
     return Math.min(LOAD_KILL_FACTOR * this.cpuMs, this.clockMs);
@@ -92,8 +99,8 @@ export class AttemptBudget {
   }
 
   /**
-   * Returns whether code that could not be loaded has to be loaded again, because the machine was
-   * too busy. If so, the next attempts get a longer clock time.
+   * Returns whether code that failed to load has to be loaded again, because the machine was too
+   * busy. If so, the next attempts get more clock time.
    */
   mustLoadAgain({ usedMs }: LoadFailure): boolean {
     this.beginLoad();
@@ -102,9 +109,9 @@ export class AttemptBudget {
 
   /**
    * Returns whether an event whose code was stopped has used up its time. `usedMs` is the CPU time
-   * of this event alone. `hadWholeAttempt` tells whether no other event ran before it in the
-   * attempt. If none did, the event has also used up its time when it ran for the longest clock
-   * time. If it has not used it up, the machine was too busy, and the next attempts get more clock
+   * of this event alone. `hadWholeAttempt` is true if no other event ran before it in the attempt.
+   * In this case, the event has also used up its time when the attempt had the longest clock time;
+   * if it has not used up its time, the machine was too busy, and the next attempts get more clock
    * time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
@@ -119,7 +126,10 @@ export class AttemptBudget {
     return isOver;
   }
 
-  /** Returns whether an event that used `usedMs` of CPU time would fail on an idle machine too. */
+  /**
+   * Returns whether `usedMs` of CPU time prove that the event is too slow, so that it would fail on
+   * an idle machine too.
+   */
   isProof(usedMs: number): boolean {
     return usedMs >= BLAMED_SHARE * this.cpuMs;
   }

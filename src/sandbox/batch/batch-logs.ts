@@ -2,14 +2,14 @@ import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../settings/limits.ts";
 import type { LogLine, LogSink } from "../program.ts";
 
 /**
- * Maximum number of log lines that are kept of a batch (`lines`), and of the UTF-16 units that they
- * have together (`chars`).
+ * Limits of the log lines that are kept for a batch: their number (`lines`), and their total size
+ * in UTF-16 units (`chars`).
  */
 export type LogBounds = Pick<LogSink, "lines" | "chars">;
 
 /** Bounds of the log lines in the result of a test run. */
 export const testLogs: LogBounds = { lines: GUEST_LOGS_MAX, chars: GUEST_LOGS_CHARS_MAX };
-/** Sink that takes no log lines. */
+/** Log sink that accepts no lines. */
 export const noLogs: LogSink = { lines: 0, chars: 0, take() {} };
 
 /**

@@ -16,8 +16,9 @@ export interface BatchRunResult extends CheckReport {
   /** Memory in bytes that the outcomes take. */
   bytes: number;
   /**
-   * One cause for each event, or load of the program, that used up its time or ended a guest
-   * process. The cause says why the guest process had to stop the code, or how it ended.
+   * Causes of the costly failures: one for each event or load of the program that used up its time
+   * or ended a guest process. The cause is the reason why the code was stopped, or how the guest
+   * process ended.
    */
   culprits: readonly GuestEndCause[];
   /** CPU time of the guest processes during the batch, measured at intervals. */
@@ -34,8 +35,8 @@ export interface BatchRunOptions {
   /** Bounds of the lines that user code writes with `log(...)`. */
   logs: LogBounds;
   /**
-   * Number of events in the batch that may use up the whole CPU limit. After them, each event gets
-   * only a short CPU time.
+   * Number of events in the batch that may use up the whole CPU limit. Once that many events have
+   * done so, each further event gets only a short CPU time.
    */
   culpritsMax: number;
   /** Budget of a test run. When it ends, events without an outcome fail with the budget's error. */
@@ -44,8 +45,8 @@ export interface BatchRunOptions {
   bytesMax: number;
   hostFunctions: HostFunctions;
   /**
-   * Decides during the batch whether the program, whose events only fail, is not run for a while
-   * (suspended). Absent in a test run.
+   * Decides during the batch whether to suspend the program (not to run it for a while) because all
+   * its events fail. Absent in a test run.
    */
   trial?: ProgramTrial;
 }

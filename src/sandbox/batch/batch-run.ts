@@ -21,20 +21,20 @@ import { bodyOf, firstFrameOf, heldBytes } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
 
 /**
- * Number of guests (processes that run user code) that may die in a row without proof of the cause.
- * When one more dies, the event that ran alone in it is blamed, although another program of the
- * guest may be the cause.
+ * Number of guests (processes that run user code) that may die in a row without proof of which
+ * event is to blame. At the next death, the event that ran alone in the guest is blamed, although
+ * another program in the same guest may be the cause.
  */
 const LOSSES_MAX = 3;
 /**
- * Code that runs out of clock time counts as waiting, not as slowed by a busy machine, if it has
- * used less CPU time in ms than this.
+ * CPU time in ms below which code that ran out of clock time counts as waiting. Code that has used
+ * more counts as slowed by a busy machine.
  */
 const ASLEEP_CPU_MS_MAX = 50;
 
 /**
- * How a guest ended. `fresh` tells whether the guest had no work before; `shared` tells whether it
- * also had other programs.
+ * How a guest ended. `fresh` is true if the guest had done no work before. `shared` is true if
+ * other programs were loaded in it too.
  */
 type GuestLoss = { end: GuestEndCause; fresh: boolean; shared: boolean };
 type RunAnswer = RunReport | LoadFailure;
@@ -56,15 +56,15 @@ export class BatchRun {
   readonly #meter = { cpuMs: 0 };
   /** CPU time in ms that the guest processes had used before the current attempt. */
   #usedBeforeMs = 0;
-  /** Number of runs of events, and loads of the program, that only ran out of clock time. */
+  /** Number of runs and program loads that ran out of clock time only. */
   #doubtful = 0;
   #bytes = 0;
-  /** Number of guest processes that have died since an event was last blamed for a death. */
+  /** Number of guest processes that have died since an event was last blamed for a failure. */
   #losses = 0;
   #loadError: UserError | undefined;
   /**
-   * Error that `transformBatch` threw. The events then run one by one until `until` (milliseconds
-   * by `performance.now()`). Events that have no outcome at that time fail with this error.
+   * Error that `transformBatch` threw. The events then run one by one until the time `until` (by
+   * `performance.now()`). Events without an outcome at that time fail with this error.
    */
   #failure: { error: UserError; until: number } | undefined;
 
@@ -90,7 +90,7 @@ export class BatchRun {
     return this.#bytes > this.options.bytesMax && this.#outcomes[0] !== undefined;
   }
 
-  /** Error of the events without an outcome when the batch must stop; otherwise undefined. */
+  /** Error for the events without an outcome if the batch must stop early; otherwise undefined. */
   get #refusal(): UserError | undefined {
     const { isAwaited, costlyUntil = Infinity } = this.batch;
     if (isAwaited?.() === false) return notAwaited;
@@ -100,7 +100,7 @@ export class BatchRun {
     return budget?.error ?? trial?.suspended() ?? (isCostly ? notRun(count) : undefined);
   }
 
-  /** Runs as many events without an outcome as fit one frame (message to the guest process). */
+  /** Runs one attempt: the events without an outcome that fit one frame, or one event. */
   async attempt(source: GuestSource): Promise<void> {
     const taken = this.#nextEvents();
     const answer = await this.#askGuest(source, taken);
@@ -139,8 +139,8 @@ export class BatchRun {
   }
 
   /**
-   * Returns the result of a batch that is done. Events without an outcome fail with the error of
-   * the whole batch. When the outputs are too large, only the first events have an outcome.
+   * Returns the result of a batch that is done. Events without an outcome get the error of the
+   * whole batch. When the outputs are too large, only the first events have an outcome.
    */
   finish(): BatchRunResult {
     const error = this.#loadError ?? this.#refusal ?? this.#failure?.error;
@@ -222,7 +222,7 @@ export class BatchRun {
     );
   }
 
-  /** Handles code that could not be loaded. On a busy machine the next attempt loads it again. */
+  /** Handles code that could not be loaded. On a busy machine, the next attempt loads it again. */
   #handleLoadFailure(failure: LoadFailure): void {
     if (this.#budget.mustLoadAgain(failure)) {
       this.hasCostGuest = true;
@@ -249,8 +249,8 @@ export class BatchRun {
   }
 
   /**
-   * Handles a timeout. Blames the event that was running if it used up its time by itself. If other
-   * events ran before it, or the machine was too busy, the next attempt runs it alone.
+   * Handles a timeout. Blames the running event if it used up its time by itself. If other events
+   * ran before it, or the machine was too busy, the next attempt runs it alone.
    */
   #handleTimeout(taken: readonly number[], { culprit, culpritMs }: RunStop): void {
     this.hasCostGuest = true;

@@ -10,8 +10,8 @@ const GUEST_INPUT_EVENTS_MAX = 500;
 export const GUEST_INPUT_BYTES_MAX = 4 << 20;
 
 /**
- * Returns the indexes of the events for the next frame to the guest process: the first ones of
- * `open`, as many as one frame may contain and at least one.
+ * Returns the indexes of the events for the next frame to the guest process: as many as fit one
+ * frame, and at least one, from the start of `open`.
  */
 export function firstFrameOf(open: readonly number[], batch: ProgramBatch): readonly number[] {
   let bytes = 0;
@@ -51,7 +51,10 @@ function eventBytes({ events, metadata }: ProgramBatch, index: number): number {
   return events[index]!.length + shared.length + own.length;
 }
 
-/** Bytes of memory that an output takes besides its JSON, or an error besides its message. */
+/**
+ * Memory in bytes that an output takes in addition to its JSON, or an error in addition to its
+ * message.
+ */
 const OUTPUT_BYTES = 200;
 
 /** Returns the memory in bytes that an outcome takes. */
@@ -62,10 +65,10 @@ export function heldBytes(outcome: ProgramOutcome): number {
 
 /**
  * Returns the metadata of events as the parts of one JSON text: `[[SHARED, …], [[NUMBER, OWN, …],
- * …]]`. The first list contains each different object of shared metadata once. The second contains
- * a row for each event: the index of its shared object, and its own values. Shared objects that are
- * given as bytes are not converted to strings, and are recognized as equal only if they are the
- * same object in consecutive events.
+ * …]]`. The first list contains each distinct object of shared metadata once. The second list has a
+ * row for each event: the index of its shared object, and its own values. Shared objects in bytes
+ * are not converted to strings; therefore two of them count as equal only if they are the same
+ * object, in consecutive events.
  */
 export function metadataTexts(events: readonly EventMetadata[]): FrameText[] {
   const objects: Uint8Array[] = [];

@@ -16,10 +16,10 @@ import type { AttemptBudget } from "./attempt-budget.ts";
 export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 
 /**
- * Loads a program (user code with its libraries) into a guest process, unless it is loaded already.
- * Resolves with the program's number in the guest. When the attempt to load it fails, resolves with
- * the failure; `mustLoadAgain` of `budget` then decides whether to try again. Rejects with
- * `GuestEndedError` when the guest ends.
+ * Loads a program (user code with its libraries) into a guest process, unless it is already loaded.
+ * Resolves with the program's number in the guest or, if the load fails, with the failure, for
+ * which `mustLoadAgain` of `budget` tells whether to try again. Rejects with `GuestEndedError` when
+ * the guest ends.
  */
 export async function loadProgram(
   guest: Guest,
@@ -60,8 +60,8 @@ export async function loadProgram(
 
 /**
  * Unloads a program that was stopped during a run, because its state may be inconsistent. The next
- * `loadProgram` loads it again. `number` is the program's number in the guest process during the
- * run. If the program has another number now, it was loaded again and stays.
+ * `loadProgram` loads it again. `number` is the number that the program had in the guest process
+ * during the run. Does nothing if the program was meanwhile loaded again, under another number.
  */
 export function unloadProgram(guest: Guest, program: Program, number: number): void {
   if (guest.programs.get(program.id) !== number) return;
@@ -89,9 +89,9 @@ export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise
 }
 
 /**
- * Removes the least recently used programs of a guest process from its list of programs, until
- * there is room for those that are being loaded and for one more. Returns the numbers of all
- * programs that the guest must unload.
+ * Makes room in a guest process for one more program, in addition to the programs that are being
+ * loaded: removes the least recently used ones from its list of programs. Returns the numbers of
+ * all programs that the guest must unload, including those that were already waiting for it.
  */
 function evictPrograms(guest: Guest): number[] {
   const drop = guest.unloadedPrograms.splice(0);

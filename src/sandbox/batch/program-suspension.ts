@@ -35,7 +35,10 @@ export interface ProgramSuspension {
 export interface SlowProgram {
   programId: string;
   workspaceId: string;
-  /** When the program began to run or, if later, an event last succeeded, in Unix milliseconds. */
+  /**
+   * Time in Unix milliseconds at which an event last succeeded, or at which the program began to
+   * run if that is later or no event has succeeded.
+   */
   since: number;
 }
 
@@ -44,7 +47,7 @@ interface RunningProgram extends SlowProgram {
   batches: number;
 }
 
-/** How a batch of events ran, which decides whether the batch counts as failed by its code. */
+/** Facts about the run of a batch that decide whether a failed batch counts against its program. */
 export interface BatchFacts {
   /** Whether the code has taken control of the guest process that ran it. */
   isBroken: boolean;
@@ -72,17 +75,18 @@ interface FailureRecord {
 
 /**
  * Suspends programs that only fail, so that they do not use up the processes of their workspace. A
- * program is suspended after several batches in which all events failed. Some events in a row that
- * each used up their CPU time suspend it in the middle of a batch, since such events take minutes
- * on a busy machine. When the suspension ends, one batch is tried. If all its events fail too, the
- * program is suspended for twice as long.
+ * program is suspended after several batches in which all events failed. It is suspended in the
+ * middle of a batch after several events in a row that each used up their CPU time, because such
+ * events take minutes on a busy machine. When the suspension ends, one batch is tried. If all its
+ * events fail too, the program is suspended for twice as long.
  *
  * Events that ran out of clock time before they used up their CPU time do not count, because the
  * machine may have been too busy.
  *
- * A program of which some events succeed is not suspended, since these events would become dead
- * letters. A program that takes control of its guest process in a batch without a successful event
- * is suspended at once. A new revision is a new program, without earlier failures.
+ * A program is not suspended while some of its events succeed, because the suspension would turn
+ * these events into dead letters. A program that takes control of its guest process in a batch
+ * without a successful event is suspended at once. A new revision is a new program, without earlier
+ * failures.
  */
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();
@@ -94,8 +98,8 @@ export class ProgramSuspensions {
   readonly #running = new Map<string, RunningProgram>();
 
   /**
-   * `now` returns the time in milliseconds by a clock that is never set back or forward. All times
-   * in the fields are by this clock.
+   * `now` returns the time in milliseconds by a monotonic clock. All times in the fields of this
+   * object are by this clock.
    */
   constructor(
     private readonly metrics: SandboxMetrics,
@@ -118,9 +122,9 @@ export class ProgramSuspensions {
   }
 
   /**
-   * Begins a batch of a program. The batch ends when the result is disposed of. A program whose
-   * suspension is over stays in `list` while the batch runs, until an event succeeds, because the
-   * batch may suspend it again after about a minute.
+   * Begins a batch of a program; the batch ends when the result is disposed of. A program whose
+   * suspension is over stays in `list` during the batch until an event succeeds, because the batch
+   * may suspend the program again after about a minute.
    */
   beginTrial(program: Program) {
     const { id: programId, workspaceId } = program;
@@ -129,9 +133,15 @@ export class ProgramSuspensions {
     running.batches += 1;
     const culprits = () => (this.#isGood(programId) ? 0 : this.#records.get(programId)?.culprits);
     return {
-      /** Whether no event has succeeded since one used up its CPU time or ended its guest. */
+      /**
+       * Whether an event has used up its CPU time or ended its guest process, and no event has
+       * succeeded since.
+       */
       isSuspect: () => (culprits() ?? 0) > 0,
-      /** Whether one more event that uses up its time or ends its guest suspends the program. */
+      /**
+       * Whether the next event that uses up its time or ends its guest process suspends the
+       * program.
+       */
       isLastTry: () => culprits() === SUSPENSION_CULPRITS - 1,
       /** Error for the events that have not run; undefined while the program may run. */
       suspended: () => this.errorFor(program),
@@ -216,7 +226,7 @@ export class ProgramSuspensions {
       });
   }
 
-  /** Converts a time by `now` to milliseconds since the Unix epoch. */
+  /** Converts a time of the clock `now` to milliseconds since the Unix epoch. */
   #timeOf(at: number): number {
     return Math.round(Date.now() + at - this.now());
   }
@@ -246,8 +256,8 @@ export class ProgramSuspensions {
   }
 
   /**
-   * Returns the failure record of a program, which is created if there is none. The record moves to
-   * the end, so that it is the last one to be deleted when there are too many.
+   * Returns the failure record of a program; creates it if there is none. Moves the record to the
+   * end of the list, because the first one is deleted when there are too many.
    */
   #failing(program: Program): FailureRecord {
     const record = this.#records.get(program.id) ?? { program, ...unfailed };

@@ -17,8 +17,9 @@ export interface GuestRuntime {
 }
 
 /**
- * An answer to a request, which is sent before the next request is received. `frame` is a complete
- * encoded message, which already contains the number of the request.
+ * Answer to a request: a reply with its body, or, as `frame`, a complete encoded message that
+ * already contains the number of the exchange. The answer is sent before the next request is
+ * received.
  */
 export type RuntimeAnswer = ReplyWithBody | { frame: Uint8Array };
 

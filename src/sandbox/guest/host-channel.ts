@@ -15,10 +15,10 @@ const STDIN = 0;
 const STDOUT = 1;
 
 /**
- * Initial size in bytes of the buffers `input` and `output`. They are reused for all frames
- * (messages), and grow with the largest one. A new buffer of 200 KB per frame would cause page
- * faults that take a tenth of the time of a batch of a hundred events, and its memory would be
- * freed late.
+ * Initial size in bytes of the buffers `input` and `output`, which are reused for all frames
+ * (messages) and grow with the largest frame. Without reuse, each new buffer of 200 KB would cause
+ * page faults, which take a tenth of the time of a batch with a hundred events, and the memory of
+ * old buffers would be freed late.
  */
 const BUFFER_BYTES = 1 << 20;
 let usualInput = Buffer.allocUnsafeSlow(BUFFER_BYTES);
@@ -50,8 +50,8 @@ let exchange = 0;
 /**
  * Reads the next request from the socket. Returns undefined when the host has closed its end or has
  * died. The body of the request is valid until the next call of `receive` or `receiveResults`.
- * Reads and writes block, because a guest process has no other work: with one event per frame, this
- * handles 44,000 events a second, an event loop only 16,000.
+ * Reads and writes are blocking, because a guest process has no other work: with one event per
+ * frame, blocking calls handle 44,000 events a second, an event loop handles 16,000.
  */
 export function receive(): GuestFrame | undefined {
   const frame = backlog.shift() ?? nextFrame();
@@ -114,8 +114,8 @@ function inputOf(bytes: number): Buffer<ArrayBuffer> {
 
 /**
  * Sends a frame that consists of a header and a body. The strings of the body are separated by
- * newlines. Each string is encoded separately, because in a joined string one character outside
- * Latin-1 would double the memory of the whole.
+ * newlines. Each string is encoded separately: if they were joined, a single character outside
+ * Latin-1 would double the memory of the joined string.
  */
 export function send(header: object, body: readonly string[] = []): void {
   const line = JSON.stringify({ ...header, exchange });

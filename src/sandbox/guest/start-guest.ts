@@ -8,8 +8,8 @@ import { receive, send, sendFrame } from "./host-channel.ts";
 type RequestFrame = GuestFrame & { header: HostRequest };
 
 /**
- * Functions that open the runtime of a language, by the name of the language. A guest process loads
- * only the code of the runtime that it opens.
+ * Functions that open the runtime of a language, by the name of the language. Only the code of the
+ * opened runtime is loaded into a guest process.
  */
 const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
   javascript: async () => (await import("./javascript/javascript-runtime.ts")).openJavascript(),
@@ -29,8 +29,8 @@ export async function startGuest(language: string | undefined): Promise<void> {
 }
 
 /**
- * Does the work of `startGuest` with the runtime that `open` returns. After the process has
- * confined itself, calls `seal`, which disables built-ins that user code could misuse.
+ * Does the work of `startGuest` with the runtime that `open` opens. Calls `seal` after the process
+ * has confined itself; `seal` disables built-ins that user code could misuse.
  */
 export async function serve(open: () => Promise<GuestRuntime>, seal: () => void): Promise<void> {
   // Without this handler Bun prints every rejection that user code does not handle, and runs user
@@ -52,8 +52,8 @@ export async function serve(open: () => Promise<GuestRuntime>, seal: () => void)
 }
 
 /**
- * Answers a request. When the stack overflows, sends the message `overflowed` to the server and
- * throws the error, so that the guest process ends. Rethrows any other error of the runtime too.
+ * Answers a request. If the runtime throws an error, rethrows it, so that the guest process ends.
+ * If the error is a stack overflow, first sends the message `overflowed` to the server.
  */
 async function answerOf(runtime: GuestRuntime, request: RequestFrame): Promise<RuntimeAnswer> {
   try {

@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 import { type CityResponse, Reader } from "mmdb-lib";
 import { codeOf, messageOf, StartError } from "../../errors.ts";
 
-/** Returns the record of an IP address in a geolocation database; null when there is none. */
+/**
+ * Looks up the record of an IP address in a geolocation database. Returns null when the database
+ * has none.
+ */
 export type Geolocation = (ip: string) => object | null;
 
 /**

@@ -19,14 +19,14 @@ import { printable } from "../protocol/printable.ts";
 import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./host-functions.ts";
 
 /**
- * Maximum UTF-16 units of the host calls (such as `fetch`) of a batch that are queued or in
- * progress. Above it, the server sends no results until enough of these calls have ended. The guest
- * process waits for results, so it cannot send more calls in this time.
+ * Maximum UTF-16 units of the host calls (such as `fetch`) of a batch that have no result yet.
+ * Above it, the server waits until enough of these calls have ended before it sends results.
+ * Meanwhile the guest process, which waits for results, can send no more calls.
  */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /**
- * Maximum UTF-16 units of the results of host calls (such as `fetch`) that were not sent to the
- * guest process yet. Above it, the server starts no further call.
+ * Maximum UTF-16 units of the results of host calls (such as `fetch`) that wait to be sent to the
+ * guest process. Above it, the server starts no further call.
  */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
@@ -37,8 +37,8 @@ export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 const RESULTS_BYTES_MAX = 8 << 20;
 /**
  * Maximum number of host calls that the server accepts for one batch: `FETCHES_MAX` while the
- * program is loaded, and the same number while it runs. More calls come only from user code that
- * has taken control of its guest process.
+ * program is loaded, and as many again while it runs. Only user code that has taken control of its
+ * guest process can send more.
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
@@ -63,20 +63,20 @@ type HostCallResult = GuestFetchResponse | { location: object } | { error: strin
 
 /**
  * Performs the host calls of one batch. A host call is a call of a function such as `fetch`, which
- * user code calls and the server executes. The guest process sends calls and sleeps until the
- * server has sent all results that are available.
+ * user code calls and the server executes. The guest process sends calls, and then sleeps until the
+ * server sends results.
  */
 export class HostCalls {
   #abortController: AbortController | undefined;
   readonly #queue: HostCall[] = [];
-  /** UTF-16 units of all host calls that have no result yet. */
+  /** Total UTF-16 units of the host calls that have no result yet. */
   #pendingChars = 0;
   /**
-   * Results of host calls that were not sent to the guest process yet. They are converted to JSON
-   * only when they are sent, because the JSON may take six times the memory of a body.
+   * Results of host calls that wait to be sent to the guest process. They are converted to JSON
+   * only when they are sent, because the JSON may take six times the memory of a response body.
    */
   readonly #results: (HostCallResult & { id: number })[] = [];
-  /** UTF-16 units of the bodies and headers in `#results`. */
+  /** Total UTF-16 units of the bodies and headers in `#results`. */
   #resultsChars = 0;
   #activeCount = 0;
   #count = 0;
@@ -89,11 +89,11 @@ export class HostCalls {
   ) {}
 
   /**
-   * Starts the host calls in `calls`, a JSON array. Resolves with all available results, at least
-   * one. First waits while the calls without a result exceed `FETCH_REQUESTS_CHARS_MAX`; the guest
-   * process, which waits for the results, sends no more calls in this time. Throws
-   * `GuestFrameError` when `calls` is no valid list of calls, when the batch has made too many
-   * calls, or when no call has or will have a result.
+   * Starts the host calls in `calls`, a JSON array. Resolves with the available results, at least
+   * one and as many as one frame may contain. First waits while the calls without a result exceed
+   * `FETCH_REQUESTS_CHARS_MAX`; meanwhile the guest process, which waits for the results, sends no
+   * more calls. Throws `GuestFrameError` when `calls` is no valid list of calls, when the batch has
+   * made too many calls, or when there is neither a result nor a call in progress.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
     for (const call of parseCalls(calls, this.workspaceId)) {
@@ -209,7 +209,7 @@ export class HostCalls {
 }
 
 /**
- * UTF-16 units that are counted for each header of a response, besides those of its name and value.
+ * UTF-16 units that are counted for each header of a response in addition to its name and value.
  */
 const HEADER_CHARS = 32;
 

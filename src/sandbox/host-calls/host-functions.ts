@@ -20,19 +20,22 @@ export interface GuestFetchResponse {
   body: string;
 }
 
-/** Functions that the server executes for user code. When one is absent, calls of it fail. */
+/**
+ * Functions that the server executes for user code. User code that calls an absent function gets an
+ * error.
+ */
 export interface HostFunctions {
   /**
-   * Performs an HTTP request for user code. Rejects with an error whose message may be shown to the
-   * user, because it contains no internal address and no stack. `signal` aborts the request when
-   * the batch of events ends, or has used up its time for requests.
+   * Performs an HTTP request for user code. Rejects with an error whose message contains no
+   * internal address and no stack, so that the user may see it. `signal` aborts the request when
+   * the batch of events ends, or when the batch has used up its time for requests.
    */
   fetch?:
     | ((request: GuestFetchRequest, signal: AbortSignal) => Promise<GuestFetchResponse>)
     | undefined;
   /**
    * Returns the location of an IP address as a plain object, or null when the address is unknown;
-   * user code then gets an empty object. Throws when no lookup is possible.
+   * in this case user code gets an empty object. Throws when no lookup is possible.
    */
   geolocation?: ((ip: string) => object | null) | undefined;
 }

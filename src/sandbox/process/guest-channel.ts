@@ -23,8 +23,8 @@ export interface ExchangeLimits {
    */
   meter?: { cpuMs: number };
   /**
-   * Whether the time limit `wallMs` starts again from zero at each measurement that finds that the
-   * guest process has used CPU time.
+   * Whether the clock time for the limit `wallMs` starts again from zero whenever a measurement
+   * finds that the guest process has used CPU time.
    */
   restartsClockOnCpu?: boolean;
   /**
@@ -77,8 +77,8 @@ export class GuestChannel {
   }
 
   /**
-   * Adds `ms` milliseconds to the time limit of the current exchange, because the guest process
-   * could not run for that time.
+   * Extends the time limit of the current exchange by `ms` milliseconds, during which the guest
+   * process could not run.
    */
   extendDeadline(ms: number): void {
     const exchange = this.current;
@@ -151,8 +151,8 @@ export class GuestChannel {
   }
 
   /**
-   * Whether the protocol allows the guest process to send a frame (message) now. A guest may send
-   * while it has a request and does not wait for results of host calls.
+   * Whether the protocol allows the guest process to send a frame (message) now: it has a request,
+   * and it does not wait for results of host calls.
    */
   get #mayReceive(): boolean {
     const [exchange] = this.#exchanges;
@@ -182,9 +182,9 @@ export class GuestChannel {
 
   /**
    * Rejects all exchanges that have no reply yet, after the guest process has ended. The exchange
-   * that the guest was working on is rejected with `fault`, or, without a `fault`, with a
-   * `GuestEndedError` that has `cause`. The guest had not started the other exchanges, so their
-   * error has the cause `retired`.
+   * that the guest was working on is rejected with `fault` or, if there is none, with a
+   * `GuestEndedError` whose cause is `cause`. The guest had not started the other exchanges; they
+   * are rejected with a `GuestEndedError` whose cause is `retired`.
    */
   close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);

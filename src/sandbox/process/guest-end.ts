@@ -6,27 +6,27 @@ const MEMORY_MIB_MAX = GUEST_MEMORY_BYTES_MAX / (1 << 20);
 const BROKE_OUT = "Script broke into its guest and was stopped";
 
 /**
- * The causes for which a guest process ends. For each, the error message of the events that the
- * process was running.
+ * Error messages for the events that a guest process was running when it ended. The key is the
+ * cause of the end.
  */
 const messages = {
-  /** Over its CPU or wall time. */
+  /** The guest exceeded its limit of CPU time or clock time. */
   timeout: "Script execution timed out.",
-  /** Over its memory. */
+  /** The guest exceeded its memory limit. */
   memory: `Script was stopped at its memory limit of ${MEMORY_MIB_MAX} MiB`,
-  /** Ended by itself. */
+  /** The guest ended by itself. */
   crash: "Script crashed its guest, most likely at its memory limit",
-  /** Reported that its stack was full. */
+  /** The guest reported that its stack had overflowed. */
   overflow: "Script crashed its guest: its calls or its data are nested too deep",
-  /** Broke the protocol. */
+  /** The guest violated the protocol. */
   violation: BROKE_OUT,
-  /** Made more threads than its runtime does. */
+  /** The guest had more threads than its language runtime ever starts. */
   threads: BROKE_OUT,
-  /** Computed without a request. */
+  /** The guest used CPU time while it had no request. */
   idle: BROKE_OUT,
-  /** Flooded its standard error. */
+  /** The guest wrote too much to its standard error. */
   stderr: BROKE_OUT,
-  /** Ended by the host, for no fault of its code. */
+  /** The server ended the guest for a reason of its own, not because of user code. */
   retired: "Guest was stopped",
 };
 
@@ -34,8 +34,8 @@ const messages = {
 export type GuestEndCause = keyof typeof messages;
 
 /**
- * Causes for which the server suspects an event: one of the events that the guest process was
- * running made it end. After the other causes (`idle`, `retired`), no event is suspected.
+ * Causes for which an event is to blame: one of the events that the guest process was running made
+ * it end. For the remaining causes (`idle`, `retired`), no event is blamed.
  */
 export const culpritCauses = (Object.keys(messages) as GuestEndCause[]).filter(
   (cause) => cause !== "idle" && cause !== "retired",
@@ -51,16 +51,16 @@ export class GuestEndedError extends Error {
 }
 
 /**
- * Returns whether a guest process that ended for the cause `cause` was controlled by user code. An
- * intact guest never ends for such a cause.
+ * Returns whether the cause `cause` proves that user code had taken control of the guest process.
+ * An intact guest never ends for such a cause.
  */
 export function isBreach(cause: GuestEndCause): boolean {
   return messages[cause] === BROKE_OUT;
 }
 
 /**
- * Returns the error of an event, or of loaded code, whose guest process ended for the cause
- * `cause`.
+ * Returns the error for an event that ran, or for code that was being loaded, in a guest process
+ * that ended for the cause `cause`.
  */
 export function endError(cause: GuestEndCause): UserError {
   return { message: messages[cause] };
@@ -69,7 +69,10 @@ export function endError(cause: GuestEndCause): UserError {
 /** Error of events that did not run because the request for them has ended. */
 export const notAwaited: UserError = { message: "Not run: the request has ended" };
 
-/** Returns the error of an event that did not run because `culprits` other events were stopped. */
+/**
+ * Returns the error of an event that did not run because `culprits` other events of the request had
+ * been stopped.
+ */
 export function notRun(culprits: number): UserError {
   return { message: `Not run: ${culprits} other events of the request were stopped` };
 }

@@ -19,10 +19,10 @@ export interface GuestSocketEvents {
 }
 
 /**
- * The server's end of the socket to a guest (process that runs user code), one of a pair of
- * connected sockets. The pipes of `Bun.spawn` would be slower: per request and reply, their streams
- * make three calls of `epoll_ctl`, two empty reads and six promises, which is a third of the whole
- * cost.
+ * The server's end of the socket to a guest (process that runs user code). The server and the guest
+ * use a pair of connected sockets, because the pipes of `Bun.spawn` would be slower: their streams
+ * make three calls of `epoll_ctl`, two empty reads and six promises for each request and reply,
+ * which take a third of the whole time.
  */
 export class GuestSocket {
   #socket: Socket | undefined;
@@ -79,8 +79,8 @@ export class GuestSocket {
 }
 
 /**
- * Creates two connected sockets. A child process inherits a socket only when the socket is passed
- * to it explicitly. Throws the system's error.
+ * Creates two connected sockets, and returns their file descriptors. A child process inherits a
+ * socket only when the socket is passed to it explicitly. Throws the system's error.
  */
 export function socketPair(): [host: number, guest: number] {
   const { socketpair, __errno_location } = open();

@@ -1,14 +1,14 @@
 import type { Guest } from "./guest.ts";
 
 /**
- * Provides the guest process that does one piece of work. `guest` returns the same process each
- * time while that process lives, and then a new one.
+ * Source of the guest process in which one piece of work runs. `guest` returns the same process as
+ * long as that process lives, and a new one after that.
  */
 export interface GuestSource {
   guest(): Promise<Guest> | Guest;
   /**
-   * Whether the guest process should end, to make room for guests of other workspaces. The work
-   * that is left then continues in another guest.
+   * Whether the guest process should end to make room for guests of other workspaces. If so, the
+   * rest of the work continues in another guest.
    */
   readonly isLeaving: boolean;
 }

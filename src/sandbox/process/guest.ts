@@ -26,8 +26,8 @@ const REPLY_BYTES_SMALL = 4_096;
 export class Guest {
   readonly startedAt = performance.now();
   /**
-   * Numbers that the server gave to the programs (user code with libraries) loaded in the guest
-   * process, by program id. The least recently used program comes first.
+   * Numbers of the programs (user code with libraries) that are loaded in the guest process, by
+   * program id. The server assigns the numbers. The least recently used program comes first.
    */
   readonly programs = new Map<string, number>();
   /**
@@ -87,7 +87,7 @@ export class Guest {
     this.exited = Promise.all([this.#exit.promise, this.#readStderr()]);
   }
 
-  /** Whether the guest should be replaced because it used too much memory when last measured. */
+  /** Whether the guest should be replaced, because it used much memory when last measured. */
   get isNearMemoryLimit(): boolean {
     return this.#monitor.isNearMemoryLimit;
   }
@@ -130,7 +130,7 @@ export class Guest {
     return this.#channel.current !== undefined;
   }
 
-  /** Whether the guest process has ended, or was sent the signal that kills it. */
+  /** Whether the guest process has ended, or was sent SIGKILL. */
   get dying(): boolean {
     return this.ended !== undefined || this.#killCause !== undefined;
   }
@@ -210,9 +210,9 @@ export class Guest {
   }
 
   /**
-   * Kills the guest process when it exceeds its limit of memory, threads or time. `graceMs` is
-   * added to the time limit. `fairShare` is the part of a processor that the guest may use; CPU
-   * time beyond it is added to its CPU debt.
+   * Kills the guest process when it exceeds a limit of memory, threads or time. `graceMs` is added
+   * to its time limits. `fairShare` is the fraction of a processor that the guest may use; CPU time
+   * beyond it is added to its CPU debt.
    */
   enforceLimits(graceMs: number, fairShare: number): void {
     const exchange = this.#channel.current;
@@ -229,9 +229,9 @@ export class Guest {
   }
 
   /**
-   * Adds `ms` milliseconds to the time limit of the guest process's current request, because the
-   * server, and probably the guest too, could not run for that time. Does nothing for a paused
-   * guest, whose time limit does not run.
+   * Extends the time limit of the guest process's current request by `ms` milliseconds, during
+   * which the server, and probably the guest too, could not run. Does nothing for a paused guest,
+   * because its time limit does not run.
    */
   extendDeadline(ms: number): void {
     if (this.#pausedAt === undefined) this.#channel.extendDeadline(ms);

@@ -5,7 +5,7 @@ import type { GuestLanguage } from "../program.ts";
 
 /**
  * Address space in KiB of a JavaScript guest process (`ulimit -v`). Code that stays within the
- * memory limit needs 760 MB; the rest is a reserve.
+ * memory limit needs 760 MB of address space; the rest is a reserve.
  */
 const GUEST_ADDRESS_KIB_MAX = 900_000;
 /**
@@ -24,16 +24,16 @@ const GUEST_IDLE_CPU_MS_MAX = 2_000;
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /**
- * Milliseconds for which no spare Python guest process starts after work had to wait for a guest.
- * The pause is longer than a test of user code (about 35 ms), so the test ends before a spare guest
- * starts.
+ * Milliseconds by which the start of a spare Python guest process is delayed after work had to wait
+ * for a guest. The delay is longer than a test of user code (about 35 ms), so that the start does
+ * not slow down the test.
  */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */
 const PYTHON_COMPILER_THREADS_MAX = 4;
 /**
- * Address space in KiB of a Python guest process: two reservations of 4 GiB for WebAssembly memory,
- * 1.4 GiB for the rest of the process, and a reserve of 0.7 GiB.
+ * Address space in KiB of a Python guest process: 8 GiB for two reservations of WebAssembly memory
+ * of 4 GiB each, 1.4 GiB for the rest of the process, and a reserve of 0.7 GiB.
  */
 const GUEST_PYTHON_ADDRESS_KIB_MAX = 10_800_000;
 /**
@@ -68,13 +68,14 @@ export interface LanguageProfile {
   /** Maximum number of programs that are loaded in one guest process. */
   programsMax: number;
   /**
-   * Whether the spare guest processes start together with the sandbox. If not, the first use of the
-   * language starts them.
+   * Whether spare guest processes start together with the sandbox. If false, they start when the
+   * language is first used.
    */
   sparesFromStart: boolean;
   /**
-   * Milliseconds for which no spare guest process starts after work had to wait for a guest. On a
-   * machine with few processors, the start of a spare guest would slow down that work.
+   * Milliseconds by which the start of a spare guest process is delayed after work had to wait for
+   * a guest. On a machine with few processors, an immediate start of a spare guest would slow down
+   * that work.
    */
   refillPauseMs: number;
 }

@@ -16,8 +16,8 @@ export type ExitSignal = NodeJS.Signals | number | null;
 export const SHELL = "/bin/sh";
 
 /**
- * Difference in niceness (CPU priority) between a guest process and the server. With it, a guest
- * gets a third of the processor time that the server gets while both compute.
+ * Difference in niceness (CPU priority) between a guest process and the server. With this
+ * difference, a guest gets a third of the server's processor time while both compute.
  */
 const NICENESS = 5;
 const NICENESS_MAX = 19;

@@ -11,8 +11,8 @@ export type ProcessUsage = NonNullable<ReturnType<typeof readProcessUsage>>;
  */
 const TICK_MS = 10;
 /**
- * Index of the field `utime` among the fields of `/proc/…/stat` after the command name. In proc(5)
- * it is field 14. The field `stime` follows it.
+ * Index of the field `utime` (field 14 in proc(5)) among the fields of `/proc/…/stat` that follow
+ * the command name. The next field is `stime`.
  */
 const UTIME = 11;
 const STIME = 12;

@@ -27,9 +27,10 @@ const AWAKE_CPU_SHARE = 0.2;
 const ALL_THREADS = 3;
 
 /**
- * Milliseconds that are added to a request's limit of clock time for each millisecond of CPU time
- * that the guest process has used. The limit is meant for code that sleeps. With this addition, it
- * does not stop code that computes but gets only a twentieth of a processor, on a busy machine.
+ * Milliseconds of clock time by which the limit `wallMs` of a request is extended for each
+ * millisecond of CPU time that its code has used. The limit is meant for code that sleeps. Without
+ * the extension, it would also stop code that computes on a busy machine, where it may get only a
+ * twentieth of a processor.
  */
 const CLOCK_PER_CPU = 20;
 
@@ -70,8 +71,8 @@ export class ResourceMonitor {
   ) {}
 
   /**
-   * Whether the guest process used more memory at the last measurement than the limit above which
-   * it should be replaced.
+   * Whether the guest process should be replaced, because it used more memory at the last
+   * measurement than `recycleBytes` of its language permits.
    */
   get isNearMemoryLimit(): boolean {
     return this.residentBytes > this.idleBytes + this.profile.recycleBytes;
@@ -82,8 +83,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Sets the CPU debt, bounded to 0 … `DEBT_MS_MAX`. A new guest process gets the debt that its
-   * workspace's last guest had.
+   * Sets the CPU debt, limited to 0 … `DEBT_MS_MAX`. Called also for a new guest process, which
+   * gets the debt of its workspace's last guest.
    */
   setCpuDebt(debtMs: number): void {
     const bounded = Math.min(DEBT_MS_MAX, Math.max(0, debtMs));
@@ -112,9 +113,10 @@ export class ResourceMonitor {
   }
 
   /**
-   * Measures the guest process. Returns the limit that it exceeds, so that it must be killed, or
-   * undefined. `graceMs` is added to the time limits. `fairShare` is the part of a processor that
-   * the guest may use, 0 while the guest is paused; CPU time beyond it is added to its CPU debt.
+   * Measures the guest process. Returns the cause for which it must be killed if it exceeds a
+   * limit; otherwise undefined. `graceMs` is added to the time limits. `fairShare` is the fraction
+   * of a processor that the guest may use (0 while it is paused); CPU time beyond it is added to
+   * its CPU debt.
    */
   measure(
     exchange: GuestExchange | undefined,

@@ -104,7 +104,7 @@ function writeArray(buffer: Buffer, start: number, texts: JsonTexts): number {
 }
 
 /**
- * Splits a frame, without its length, into header and body. Throws `GuestFrameError` when the
+ * Splits a frame (without the length field) into header and body. Throws `GuestFrameError` when the
  * header is missing or is not JSON.
  */
 export function decodeFrame(bytes: Buffer): GuestFrame {
@@ -174,7 +174,9 @@ export class GuestFrameReader {
   /** Buffer whose first `#buffered` bytes were received and were not yet returned as a frame. */
   #bytes: Buffer = NOTHING;
   #buffered = 0;
-  /** Whether `#bytes` is large enough for the whole frame that is being received. */
+  /**
+   * Whether `#bytes` was already enlarged to the size of the whole frame that is being received.
+   */
   #hasRoom = false;
 
   /** Number of received bytes that were not yet returned as a frame. */
@@ -194,10 +196,10 @@ export class GuestFrameReader {
   }
 
   /**
-   * Returns the next frame without its length, or undefined while it is incomplete. Throws
+   * Returns the next frame without the length field, or undefined while it is incomplete. Throws
    * `GuestFrameError` if the frame is longer than `bytesMax`.
-   * A buffer for the whole frame is created once its length is known, because a list of received
-   * chunks of one byte each would take hundreds of times their size.
+   * Once the length is known, a buffer for the whole frame is created. A list of the received
+   * chunks could take hundreds of times their size, because a guest may send chunks of one byte.
    */
   next(bytesMax: number): Buffer | undefined {
     if (this.#buffered < LENGTH_BYTES) return undefined;

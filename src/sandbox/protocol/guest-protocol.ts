@@ -37,7 +37,8 @@ export interface StartRequest {
 export interface LoadRequest {
   kind: "load";
   /**
-   * Number of the program, which the server chooses and never uses again in the same guest process.
+   * Number of the program in the guest process. The server chooses it, and uses each number only
+   * once per guest.
    */
   program: number;
   name: string;
@@ -71,7 +72,7 @@ export interface RunRequest {
   cpuMs: number;
   /** Maximum number of lines of `log(...)` in the reply. */
   logsMax: number;
-  /** Maximum UTF-16 units that the lines of `log(...)` in the reply have as JSON. */
+  /** Maximum total size of the lines of `log(...)` in the reply, in UTF-16 units of JSON. */
   logsCharsMax: number;
 }
 

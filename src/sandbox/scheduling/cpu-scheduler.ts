@@ -3,9 +3,9 @@ import { GUEST_BURST_CPU_MS_MAX } from "../guest-limits.ts";
 import type { Guest } from "../process/guest.ts";
 
 /**
- * Milliseconds for which a guest process may compute before its processor is given to another
- * guest. Such time slices apply only while more guests with a CPU debt (CPU time beyond a fair
- * share) compute than there are processors.
+ * Length in milliseconds of the time slices in which guest processes take turns on the processors.
+ * Time slices apply only while more guests with a CPU debt (CPU time beyond a fair share) compute
+ * than there are processors.
  */
 export const GUEST_TIME_SLICE_MS = 100;
 
@@ -16,34 +16,34 @@ export type SchedulableGuest = Pick<
 >;
 
 /**
- * Fraction of a workspace's equal share of the processors that the workspace may use without CPU
- * debt. CPU time beyond this fraction is added to the debt.
+ * Fraction of its equal share of the processors that a workspace may use without CPU debt. CPU time
+ * beyond this fraction is added to the debt.
  */
 const FREE_SHARE = 0.5;
 
 /**
  * Shares the processors among guest processes, so that guests that compute a lot do not block the
- * others. A guest that computes little is never paused. Among guests with a CPU debt, those whose
- * workspace has the smallest debt run first. While there is a processor for each guest, none is
- * paused.
+ * others. While there is a processor for each guest, none is paused. A guest that computes little
+ * is never paused. Among guests with a CPU debt, the ones of the workspaces with the smallest debt
+ * run first.
  *
- * Shares and turns belong to workspaces. The guests of one workspace divide its share, and only one
- * of them runs in a turn of the workspace. So a workspace with two guests gets no more than one
- * with a single guest.
+ * Each workspace gets one share and one turn at a time, however many guests it has: its guests
+ * divide the share, and only one of them runs in a turn. So a workspace with two guests gets no
+ * more than a workspace with one.
  *
  * The more guests compute, the smaller is the debt at which a guest is paused. With a fixed limit,
  * fifty guests that begin to compute at once would take all processors for ten seconds.
  *
- * The scheduler pauses guests instead of lowering their priority, because a pause has no lasting
- * effect: an ordinary user cannot raise a priority again. Also, the kernel ignores priorities
+ * The scheduler pauses guests instead of lowering their priority, because an ordinary user could
+ * not raise the priority again, whereas a pause can be ended. Also, the kernel ignores priorities
  * between sessions that it schedules as groups.
  */
 export class CpuScheduler<T extends SchedulableGuest> {
   /**
-   * Workspaces with a guest process whose CPU debt is above a limit, which `schedule` lowers as
-   * more guests compute. The first workspaces of the list, one per processor, have their turn: one
-   * guest of each runs. Other guests above the limit are paused, unless a processor is left for
-   * them.
+   * Workspaces with a guest process whose CPU debt is above the limit, in the order of their turns.
+   * `schedule` lowers the limit as more guests compute. One guest runs for each of the first
+   * workspaces, as many as there are processors. The other guests above the limit are paused,
+   * unless a processor is left for them.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;
@@ -104,7 +104,10 @@ export class CpuScheduler<T extends SchedulableGuest> {
   }
 }
 
-/** Returns a CPU debt in whole time slices. Workspaces with equal results take turns. */
+/**
+ * Converts a CPU debt to whole time slices. Workspaces whose debts have the same number of slices
+ * take turns.
+ */
 function slices(debtMs: number): number {
   return Math.floor(debtMs / GUEST_TIME_SLICE_MS);
 }

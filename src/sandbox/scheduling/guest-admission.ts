@@ -7,8 +7,8 @@ import { assert } from "../../assert.ts";
 export const GUEST_EVICTION_INTERVAL_MS = 100;
 
 /**
- * Holder of a guest process: the queue of one workspace and language, which has a guest process or
- * waits for the permission to have one.
+ * Holder of a guest process: a queue of the work of one workspace and language. It has a guest
+ * process, or waits for the permission to have one.
  */
 export interface GuestHolder {
   /** Time (`performance.now()`) at which the holder last had work; undefined while it has work. */
@@ -133,9 +133,9 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Ends one guest process so that the first waiting holder can be admitted. Does nothing if less
-   * than `GUEST_EVICTION_INTERVAL_MS` have passed since the last eviction; checks again after this
-   * time.
+   * Ends one guest process so that the first waiting holder can be admitted. If less than
+   * `GUEST_EVICTION_INTERVAL_MS` have passed since the last eviction, does nothing until a later
+   * check.
    */
   #makeRoom(): void {
     clearTimeout(this.#timer);

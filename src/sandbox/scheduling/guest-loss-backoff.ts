@@ -1,15 +1,15 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Delay in milliseconds before a workspace's next guest process, when its code has ended one guest
- * more than the number that causes no delay (`freeLosses`). Each further guest that the code ends
+ * Delay in milliseconds before a workspace's next guest process when its code has ended one guest
+ * more than `freeLosses`, the number that causes no delay. Each further guest that the code ends
  * doubles the delay, up to `DELAY_MS_MAX`.
  */
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;
 /**
- * Milliseconds without a loss (a guest process that user code ended) after which the number of
- * recent losses decreases by one.
+ * Milliseconds after which one loss (a guest process that user code ended) is forgotten. The time
+ * begins again at each loss.
  */
 const FORGOTTEN_MS = 10_000;
 

@@ -34,8 +34,8 @@ export class GuestPool {
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #throwAways: FairSemaphore;
   /**
-   * Throw-away guests that have run no user code yet, by the test budget of their request. The next
-   * test of the same request uses the guest.
+   * Throw-away guests that have run no user code yet, by the test budget of the request for which
+   * they were started. The next test of this request uses its guest.
    */
   readonly #unused = new Map<TestBudget, ThrowAwayGuests>();
   readonly #sweep = setInterval(() => this.#evictIdle(), SWEEP_MS);
@@ -84,9 +84,9 @@ export class GuestPool {
   }
 
   /**
-   * Does `work` that runs no user code, such as parsing, in a guest process that is used only for
-   * the request with this test budget. The guest is kept for the request's next work, because a
-   * Python guest takes 0.3 s to start. The parameters and errors are the same as those of
+   * Does `work` that runs no user code, such as parsing, in a guest process that only the request
+   * with this test budget uses. After the work, the guest is kept for the next work of the request,
+   * because a Python guest takes 0.3 s to start. The parameters and errors are the same as those of
    * `useThrowAway`.
    */
   async parseInThrowAway<T>(owner: GuestOwner, budget: TestBudget, work: GuestUse<T>): Promise<T> {

@@ -1,8 +1,8 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Milliseconds of delay before the next start of a guest process after one failed start. Each
- * further failure in a row doubles the delay, up to `GUEST_RESTART_DELAY_MS_MAX`.
+ * Delay in milliseconds before the next start of a guest process after a failed start. Each further
+ * failure in a row doubles the delay, up to `GUEST_RESTART_DELAY_MS_MAX`.
  */
 const GUEST_RESTART_DELAY_MS_MIN = 100;
 const GUEST_RESTART_DELAY_MS_MAX = 30_000;

@@ -12,30 +12,34 @@ import { GuestStartHealth } from "./guest-start-health.ts";
 import { describeStartFailure } from "./start-failure.ts";
 
 /**
- * Longest time in milliseconds that the server waits until a guest process that failed to start has
- * exited. Only then can it read all of the process's standard error, for the error message.
+ * Maximum milliseconds that the server waits for the exit of a guest process that failed to start.
+ * Only after the exit is the process's standard error, which is needed for the error message,
+ * complete.
  */
 const STDERR_READ_MS_MAX = 2_000;
 /**
- * Delay of the watch timer in milliseconds above which the whole server is assumed to have stood
- * still, because its container was paused, the machine was suspended, or the server got no
- * processor. The delay does not count towards the time limits of guests (processes that run user
- * code).
+ * Delay of the watch timer in milliseconds above which the whole server is assumed to have been
+ * stopped: its container was paused, the machine was suspended, or the server got no processor.
+ * Such a delay does not count towards the time limits of guests (processes that run user code).
  */
 const STANDSTILL_MS_MIN = 500;
 /**
- * Wait in milliseconds above which work is assumed to have waited for the start of a guest process,
- * because no spare one was ready. The next spare guest then starts only after `refillPauseMs`.
+ * Milliseconds of waiting above which a caller is assumed to have waited for the start of a guest
+ * process, because no spare one was ready. The next spare guest then starts only after
+ * `refillPauseMs`.
  */
 const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
   /**
-   * Reason why user code does not run. If it runs, the part of the guest processes' confinement
-   * that is missing. Absent when user code runs with complete confinement.
+   * Reason why user code does not run or, if it runs with incomplete confinement, the missing part
+   * of the confinement. Absent if there is neither.
    */
   reason?: string;
-  /** Whether user code may run without complete confinement. */
+  /**
+   * Whether user code runs, or would run, with incomplete confinement. False if a guest has started
+   * with complete confinement.
+   */
   insecure: boolean;
 }
 
@@ -69,9 +73,9 @@ export class GuestStarter {
   };
   /**
    * Permits that limit the concurrent starts of guest processes of each language to the number of
-   * processors. With a hundred starts at once, each start, and every running guest, would get only
-   * a hundredth of the machine. When a permit becomes free, it goes to the waiting workspace whose
-   * code has recently ended the fewest guests.
+   * processors. If a hundred guests started at once, each of them, and every running guest, would
+   * get only a hundredth of the machine. A permit that becomes free goes to the waiting workspace
+   * whose code has recently ended the fewest guests.
    */
   readonly #startPermits: Readonly<Record<GuestLanguage, PrioritySemaphore>> = {
     javascript: new PrioritySemaphore(availableParallelism()),
@@ -126,9 +130,9 @@ export class GuestStarter {
 
   /**
    * Resolves with a guest process that has run no user code. `losses` is the number of guests that
-   * the caller's code has recently ended. With no losses, the guest is a spare one if there is one;
-   * otherwise the caller waits for the start of a guest. Rejects with `SandboxUnavailable` when
-   * guests do not start.
+   * the caller's code has recently ended. If it is 0 and there is a spare guest, the caller gets
+   * this guest; otherwise the caller waits for the start of one. Rejects with `SandboxUnavailable`
+   * when guests do not start.
    */
   async acquire(language: GuestLanguage, losses: number): Promise<Guest> {
     const health = this.#startHealth[language];
@@ -158,8 +162,8 @@ export class GuestStarter {
   }
 
   /**
-   * Starts the missing spare guests of a language after `pauseMs` milliseconds. Replaces an earlier
-   * call for the same language whose pause has not ended.
+   * Starts the missing spare guests of a language after `pauseMs` milliseconds. If an earlier call
+   * for the same language is still in its pause, its start is cancelled.
    */
   #refillAfter(language: GuestLanguage, pauseMs: number): void {
     clearTimeout(this.#refills.get(language));

@@ -10,8 +10,8 @@ import type { TestBudget } from "../test-budget.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 
 /**
- * CPU time in ms that a guest process needs to load code that does nothing. The CPU time is not
- * charged to the test budget of a request, because one request may contain many small tests.
+ * CPU time in ms of each guest process that is not charged to the test budget of a request. A guest
+ * needs it to load code that does nothing, and one request may contain many small tests.
  */
 const FREE_CPU_MS = 20;
 
@@ -27,8 +27,8 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   #guest: Guest | undefined;
   #losses = 0;
   /**
-   * CPU time in ms of the current guest process that is not to be charged: its start, which is
-   * free, and the time that the budget was charged for already.
+   * CPU time in ms of the current guest process that must not be charged to the budget: the time of
+   * its start, `FREE_CPU_MS`, and the time that was already charged.
    */
   #chargedMs = 0;
 

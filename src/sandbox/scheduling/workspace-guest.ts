@@ -13,20 +13,20 @@ const GUEST_AGE_MS_MAX = 600_000;
 
 const SOFT_TIMEOUTS_MAX = 3;
 /**
- * Number of batches that may be in progress in one guest process at a time, however large they are.
- * The guest works on the first one while the server sends the second.
+ * Number of batches of any size that may be in progress in one guest process at a time: the guest
+ * works on one while the server sends the next.
  */
 const LARGE_BATCHES_MAX = 2;
 /**
- * Number of batches that may be in progress in one guest process while they have at most
- * `SMALL_BYTES_MAX` bytes together. If the next batch is in the socket already, the guest does not
- * sleep, and the kernel need not wake it. Waking it takes as long as two events on an idle machine,
- * and far longer on a busy one.
+ * Number of batches that may be in progress in one guest process at a time if they have at most
+ * `SMALL_BYTES_MAX` bytes together. While the next batch is already in the socket, the guest does
+ * not sleep, so that the kernel need not wake it. To wake it takes as long as two events on an idle
+ * machine, and far longer on a busy one.
  */
 const SMALL_BATCHES_MAX = 8;
 /**
- * Number of bytes that the socket to a guest process can hold, so that the sender of that many
- * bytes does not have to wait.
+ * Number of bytes that fit in the socket to a guest process, so that their sender does not have to
+ * wait.
  */
 const SMALL_BYTES_MAX = 64 << 10;
 
@@ -43,9 +43,10 @@ export interface GuestWork {
 }
 
 /**
- * Queue of the work of one workspace (tenant) in one language, and the guest process that does the
- * work, at most one at a time. A workspace can have a second queue with a second guest process.
- * While there is no room for that guest, the second queue passes its work to the first one.
+ * Queue of the work of one workspace (tenant) in one language, with the guest process that does the
+ * work (at most one at a time). A workspace can have a second queue with its own guest process.
+ * While there is no room for this second guest, the second queue passes its work to the first
+ * queue.
  */
 export class WorkspaceGuest implements GuestHolder, GuestSource {
   #guest: Guest | undefined;
@@ -59,8 +60,8 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   #state: "none" | "queued" | "admitted" | "leaving" = "none";
   #usedAt = performance.now();
   /**
-   * CPU debt (CPU time in ms beyond a fair share) of the last guest process when it ended, and the
-   * time of that end. The next guest takes this debt over.
+   * CPU debt (CPU time in ms beyond a fair share) that the last guest process had at its end, and
+   * the time of this end. The next guest begins with this debt, less the time since then.
    */
   #debt = { ms: 0, at: 0 };
   #isClosed = false;

@@ -2,23 +2,23 @@ import type { ProgramOutcome } from "../../sandbox/program.ts";
 import type { RequestItem } from "./request-items.ts";
 
 /**
- * Result of one item of a request: the outcome of its event, or the problem because of which its
- * code was not run.
+ * Result of one item of a request: the outcome of its event or, if no code was run on it, the
+ * reason for this.
  */
 export type ItemResult = ProgramOutcome | { problem: string; status: 400 | 404 };
 
 /**
- * Status of an item for an event that the code dropped. Only a rudder-server that asks for them in
- * a header gets such items.
+ * Status of the item for an event that the code dropped. The answer contains such items only if
+ * rudder-server asks for them in a header.
  */
 const DROPPED_STATUS = 298;
 const FAILED_STATUS = 400;
 
 /**
- * Returns the answer to a request. The answer has an item for each output event, for each failed
- * event, and, if `namesDropped` is true, for each event that the code dropped. Each item repeats
- * the metadata of its input event byte for byte, because rudder-server finds its job by the
- * metadata.
+ * Returns the answer to a request. It has an item for each output event, for each event that
+ * failed, and, if `namesDropped` is true, for each event that the code dropped. Each item repeats
+ * the metadata of its input event byte for byte, because rudder-server uses the metadata to find
+ * the job of the event.
  */
 export function answerOf(
   body: Buffer,

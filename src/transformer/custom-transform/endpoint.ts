@@ -10,8 +10,8 @@ import { itemsIn } from "./request-items.ts";
 import { type ItemRunOptions, runItems } from "./run-items.ts";
 
 /**
- * Number of bytes that a request counts at least towards `TRANSFORMER_BYTES_MAX`, because it takes
- * memory besides its body.
+ * Minimum number of bytes that a request counts towards `TRANSFORMER_BYTES_MAX`, even if its body
+ * is smaller, because a request takes memory in addition to its body.
  */
 const REQUEST_BYTES_MIN = 65_536;
 
@@ -20,9 +20,9 @@ export interface CustomTransformOptions extends ItemRunOptions {
 }
 
 /**
- * Creates the handler of `POST /customTransform`. For each item of a request, it runs the code that
- * the item names. If this fails although neither the request nor its code is at fault, the answer
- * makes rudder-server send the request again.
+ * Creates the handler of `POST /customTransform`, which runs each item of a request through the
+ * code that the item names. If the code cannot run, and neither the request nor the code is at
+ * fault, the answer makes rudder-server send the request again.
  */
 export function createCustomTransform(options: CustomTransformOptions): Handler {
   const requests = new ConcurrencyLimiter({

@@ -4,8 +4,9 @@ import { textOf } from "../requests.ts";
 import type { ItemGroup } from "./request-items.ts";
 
 /**
- * Returns the program (code and its libraries) that the items of a group name. `versionId` is empty
- * when they name none. Members with an invalid value count as absent. Pure function.
+ * Returns the version of a transformation, with the versions of libraries and the credentials, that
+ * all items of a group name. `versionId` is empty when they name no version. Members with an
+ * invalid value count as absent. Pure function.
  */
 export function programRequest(body: Buffer, group: ItemGroup): ProgramRequest {
   const destination = jsonAt(body, group.destination);
@@ -25,8 +26,8 @@ function libraryVersions(libraries: unknown): string[] {
 }
 
 /**
- * Converts a list of objects with `key` and `value` to credentials by name. Leaves out objects in
- * which one of the two is not a string. If a name is repeated, its last value counts.
+ * Converts a list of objects with `key` and `value` to credentials by name. Leaves out objects
+ * whose `key` or `value` is not a string. If a name is repeated, its last value counts.
  */
 export function credentialsOf(list: unknown): Record<string, string> {
   if (!Array.isArray(list)) return {};

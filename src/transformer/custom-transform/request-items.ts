@@ -20,8 +20,8 @@ import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
 export interface ItemGroup {
   workspaceId: string;
   /**
-   * Span (start and end in the body) of the item's member `destination`; undefined when it has
-   * none. `libraries` and `credentials` are the spans of the members of these names.
+   * Span (start and end in the body) of the item's member `destination`; undefined when the item
+   * has no such member. `libraries` and `credentials` are the spans of the members of these names.
    */
   destination: Span | undefined;
   libraries: Span | undefined;
@@ -29,8 +29,9 @@ export interface ItemGroup {
 }
 
 /**
- * One item of a request. `message` is the span (start and end in the body) of its event, `metadata`
- * that of the event's metadata. A span is undefined if the item has no JSON object there.
+ * One item of a request. `message` is the span (start and end in the body) of the item's event, and
+ * `metadata` the span of the event's metadata. A span is undefined if the item has no such member,
+ * or if its value is not an object.
  */
 export interface RequestItem {
   message: Span | undefined;

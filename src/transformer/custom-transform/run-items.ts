@@ -19,10 +19,10 @@ export interface ItemRunOptions {
 }
 
 /**
- * Runs each group of items through the program that its items name. Resolves with a result for each
- * item. Rejects when no user code can run now (`SandboxUnavailable`), or when this node cannot find
- * out which code exists (`ApiError`). Once `isAwaited` has returned false, remaining events do not
- * run, and the results must not be used.
+ * Runs the items of each group through the program that they name. Resolves with one result per
+ * item. Rejects with `SandboxUnavailable` when no user code can run at present, and with `ApiError`
+ * when this node cannot find out which code exists. Once `isAwaited` has returned false, the
+ * remaining events do not run, and the caller must not use the results.
  */
 export async function runItems(
   { programs, sandbox, costlyMsMax = TRANSFORMER_COSTLY_MS_MAX }: ItemRunOptions,
@@ -58,8 +58,8 @@ export async function runItems(
   }
 
   /**
-   * Runs a program over all inputs, in several batches if the outputs would need too much memory at
-   * once.
+   * Runs a program over all inputs. If the outputs would need too much memory at once, runs them in
+   * several batches.
    */
   async function runAll(program: Program, inputs: readonly Input[]): Promise<ProgramOutcome[]> {
     const all: ProgramOutcome[] = [];

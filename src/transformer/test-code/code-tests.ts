@@ -12,7 +12,9 @@ import { RequestFault, textOf } from "../requests.ts";
 import { importedNames } from "./imported-names.ts";
 import { languageOf, testInput, testRunInput, type UnstoredTest } from "./test-input.ts";
 
-/** Id that stands for the workspace whose code is tested. No workspace has this id. */
+/**
+ * Placeholder for the workspace id in tests of code that is not stored. No workspace has this id.
+ */
 const OWNER = "transformer";
 
 /**
@@ -76,8 +78,8 @@ export class CodeTests {
   }
 
   /**
-   * Runs code over its events. Returns the lines of `log(...)`, and what `shown` returns for each
-   * output event or error.
+   * Runs the code of a test on its events. Returns the lines of `log(...)`, and the results: each
+   * output event or error in the form that `shown` gives it.
    */
   async #run(
     input: UnstoredTest,

@@ -5,9 +5,9 @@ import type { GuestLanguage } from "../../sandbox/program.ts";
 const STATIC = 1;
 
 /**
- * Returns the modules that code imports, each with the names that the code imports from it. There
- * are no names in Python, and for an import of a whole module. `modules` are the modules that the
- * parser of the language has found.
+ * Returns the modules that code imports, each with the names that the code imports from it. The
+ * list of names is empty in Python, and for an import of a whole module. `modules` are the imports
+ * that the language's parser has found.
  */
 export function importedNames(
   language: GuestLanguage,
@@ -24,7 +24,7 @@ export function importedNames(
 }
 
 /**
- * Matches a comment in JavaScript. A comment without an end extends to the end of the text, so that
+ * Matches a comment in JavaScript. An unterminated comment extends to the end of the text, so that
  * a search takes linear time.
  */
 const COMMENT = /\/\*(?:[\s\S]*?\*\/|[\s\S]*)|\/\/.*/g;

@@ -3,12 +3,12 @@ import type { GuestLanguage } from "../../sandbox/program.ts";
 import { credentialsOf } from "../custom-transform/program-request.ts";
 import { objectsIn, RequestFault, textOf } from "../requests.ts";
 
-/**
- * Code to test, which is in a request and not stored in the catalog, with the events to run it on.
- */
+/** Code from a request, which is not stored in the catalog, with the events to test it on. */
 export type UnstoredTest = ReturnType<typeof testInput>;
 
-/** Name of code without a name in error traces. RudderStack's transformer uses the same. */
+/**
+ * Name in error traces for code that has no name. It is the same as in RudderStack's transformer.
+ */
 const NAMELESS = "base transformation";
 
 /**

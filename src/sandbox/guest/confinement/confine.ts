@@ -21,7 +21,10 @@ const SECCOMP_FILTER_FLAG_TSYNC = 1;
 const LANDLOCK_CREATE_RULESET_VERSION = 1;
 const LANDLOCK_NET_BIND_CONNECT = 3n;
 const LANDLOCK_SCOPE_SOCKET_SIGNAL = 3n;
-/** Number of file system rights that each version of Landlock knows, from version 1 on. */
+/**
+ * Number of file system rights in each ABI version of Landlock, from version 1 on. Newer versions
+ * use the last number.
+ */
 const LANDLOCK_FS_RIGHTS = [13n, 14n, 15n, 15n, 16n];
 
 /**

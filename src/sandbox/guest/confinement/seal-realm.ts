@@ -82,8 +82,9 @@ function shown(thrown: unknown): string {
 }
 
 /**
- * Replaces `Function`, and removes the property `constructor` of the four kinds of functions. Every
- * function inherits this property, and its value is a constructor that compiles code.
+ * Replaces `Function`, and deletes the property `constructor` that functions of the four kinds
+ * (plain, async, generator, async generator) inherit. Its value is a constructor that compiles
+ * code.
  */
 function removeFunctionConstructors(): void {
   NoFunction.prototype = Function.prototype;

@@ -1,6 +1,6 @@
 /**
- * Restricts the arguments of an allowed system call. With any other arguments, the call could do
- * more than a guest process needs.
+ * Rule for a system call that is allowed only with certain arguments, because other arguments would
+ * permit more than a guest process needs.
  */
 export interface SyscallRule {
   /** Lists of conditions. The call is allowed when all conditions of at least one list are met. */
@@ -10,9 +10,9 @@ export interface SyscallRule {
 }
 
 /**
- * Condition on the argument at the index `argument`. With `oneOf`, the low 32 bits of the argument,
- * restricted to the mask `bits` if present, must equal one of the numbers. With `from`, the
- * argument is an address that must be at least `from`.
+ * Condition on the argument at the index `argument`. With `oneOf`, the low 32 bits of the argument
+ * must equal one of the numbers; if `bits` is present, it is applied to them first, as a mask. With
+ * `from`, the argument is an address that must be at least `from`.
  */
 export type ArgumentCondition =
   | { argument: number; bits?: number; oneOf: readonly number[] }
@@ -23,8 +23,8 @@ const ENOSYS = 38;
 
 const CLONE_THREAD = 0x0001_0000;
 /**
- * All flags that `clone` is allowed to have. To start a thread, glibc passes 0x3d0f00 and musl
- * 0x7d0f00.
+ * Flags that `clone` is allowed to have: all that the C library uses to start a thread (glibc
+ * 0x3d0f00, musl 0x7d0f00).
  */
 const CLONE_THREAD_FLAGS = 0x007d_0f00;
 const PR_SET_NAME = 15;
@@ -73,9 +73,8 @@ const BARRIERS = [0, 8, 16, 32, 64];
 const CLOCK_OF_PROCESS = 0x8000_0000;
 
 /**
- * Returns rules that decide with which arguments a system call is allowed, by the name that the
- * call has in `syscall-table.ts`. `pid` is the process id of the guest, the process that runs user
- * code.
+ * Returns the rules for the arguments of system calls. The keys are the names of the calls in
+ * `syscall-table.ts`. `pid` is the process id of the guest, the process that runs user code.
  */
 export function syscallRules(pid: number): Readonly<Record<string, SyscallRule>> {
   const ownClocks = all({ argument: 0, bits: CLOCK_OF_PROCESS, oneOf: [0] });

@@ -82,7 +82,7 @@ export async function compile(given: LoadRequest): Promise<LoadedProgram> {
 
 /**
  * Compiles and evaluates a library without a transformation. Throws `LoadError` if that fails. The
- * message of this error does not begin with the name of the original error (`TypeError: `).
+ * error's message does not begin with the name of the original error (such as `TypeError: `).
  */
 export async function loadLibrary(request: LibraryRequest): Promise<void> {
   try {
@@ -189,8 +189,9 @@ async function evaluate(
   }
 
   /**
-   * Returns the error of code that has thrown a value. The value is read only inside the program's
-   * context and within the time limit, because getters of the value may run user code.
+   * Converts a thrown value to the `LoadError` for the code that has thrown it. The value is read
+   * only inside the program's context and within the time limit, because its getters may run user
+   * code.
    */
   function describe(thrown: unknown): LoadError {
     if (isTimeout(thrown)) return timedOut();
@@ -206,9 +207,9 @@ async function evaluate(
 }
 
 /**
- * Returns the column (1-based) of the first syntax error of `code`, which is in the line `line`.
- * JavaScriptCore reports only the line, so Bun's transpiler, a different parser, is used to find
- * the column. Returns 1 when the transpiler finds no error, or finds it in another line.
+ * Returns the column (1-based) of the first syntax error of `code`. `line` is the line of this
+ * error, as JavaScriptCore reports it without a column. The column is found by Bun's transpiler, a
+ * different parser. Returns 1 when the transpiler finds no error, or finds one in another line.
  */
 export function columnOfSyntaxError(code: string, line: number): number {
   try {

@@ -4,8 +4,8 @@ import type { UserError } from "../../program.ts";
 import { toV8Column, toV8Message } from "./v8-messages.ts";
 
 /**
- * Name of the transformation's file in stack traces. Names of files in stack traces contain no
- * whitespace, because in a `sourceURL` comment a name ends at the first whitespace.
+ * Name of the transformation's file in stack traces. Such file names must not contain whitespace,
+ * because a name in a `sourceURL` comment ends at the first whitespace.
  */
 export const MAIN_FILE = "pixelmill:transformation";
 export const libraryFile = (index: number) => `pixelmill:library/${index}`;
@@ -52,8 +52,8 @@ const ENTRY_POINT = /^transform(?:Event|Batch)$/;
 
 /**
  * Describes an error that an event has caused: the first lines of its message, and the stack frames
- * in the user's files from the function that threw down to the entry point. Pass an empty `stack`
- * when the thrown value has none.
+ * in the user's files, from the function that has thrown the error to the entry point. Pass an
+ * empty `stack` when the thrown value has none.
  */
 export function eventError(message: string, stack: string, files: ProgramFiles): UserError {
   const lines = [headOf(message, stack)];
@@ -123,15 +123,15 @@ export function cut(message: string): string {
 }
 
 /**
- * Length in UTF-16 units to which an error message is cut after the errors of a reply have reached
- * their size limit.
+ * Length in UTF-16 units to which the error messages of a reply are cut once its errors have
+ * reached their total size limit.
  */
 const SHORT_CHARS = 100;
 
 /**
- * Limits the size of the errors of one reply. When the errors so far exceed
- * `GUEST_ERRORS_CHARS_MAX` UTF-16 units of JSON together, the message of the last one and of each
- * later one is cut to `SHORT_CHARS`.
+ * Limits the total size of the errors of one reply. When the errors up to and including one exceed
+ * `GUEST_ERRORS_CHARS_MAX` UTF-16 units of JSON, the messages of this error and of all later ones
+ * are cut to `SHORT_CHARS`, and their `library` is left out.
  */
 export function shortened(errors: readonly UserError[]): UserError[] {
   let chars = 0;

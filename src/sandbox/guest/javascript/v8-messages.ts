@@ -50,15 +50,15 @@ function propertyMessage(value: string, expression: string): string | undefined 
 
 /**
  * Maximum number of characters before a parenthesis in which the name of the called function is
- * searched. The time of a search is quadratic in the length of a name, such as of a long text.
+ * searched. It bounds the time of the search, which is quadratic in the length of a name.
  */
 const CALLED_CHARS_MAX = 1_000;
 const CALLED = /(?:new\s+[\w$.]+|await\s+import|[\w$#]+)\s*$/;
 
 /**
  * Returns the column (1-based) that V8 reports for an error that JavaScriptCore reports at `column`
- * of `line`. JavaScriptCore reports the dot before a property or the parenthesis of a call, V8 the
- * name of the property or function.
+ * of `line`. JavaScriptCore reports the position of the dot before a property, or of the
+ * parenthesis of a call; V8 reports the position of the name of the property or function.
  */
 export function toV8Column(line: string, column: number): number {
   const at = line[column - 1];

@@ -9,9 +9,10 @@ const REST_MS = 10;
 
 /**
  * Sends SIGINT to Python when its CPU time is used up. CPython on WebAssembly reads element 0 of a
- * signal buffer at every 50th iteration of its evaluation loop (`Python/emscripten_signal.c`). It
- * expects shared memory that another thread writes, but gets an instance of this class: its element
- * 0 is a getter that reads the clock, so no other thread is needed.
+ * signal buffer in every 50th iteration of its evaluation loop (`Python/emscripten_signal.c`). It
+ * expects the buffer to be shared memory that another thread writes. No other thread is needed,
+ * because the buffer is an instance of this class, whose element 0 is a getter that reads the
+ * clock.
  */
 export class CpuClock {
   #lookAt = Number.POSITIVE_INFINITY;
@@ -27,8 +28,8 @@ export class CpuClock {
   }
 
   /**
-   * Does nothing. CPython writes 0 here when it has read a signal; the getter still returns the
-   * signal again while the CPU time is used up.
+   * Ignores the value. CPython writes 0 here when it has read a signal. The getter nevertheless
+   * returns the signal again while the CPU time is used up.
    */
   set 0(_: number) {}
 

@@ -8,9 +8,9 @@ export type Interpreter = ReturnType<typeof openInterpreter>;
 
 /**
  * Opens an interpreter that calls the runner through CPython's C interface. Requests and replies
- * are bytes in Python's heap. With bytes, no JavaScript object enters this heap, no string is
- * converted character by character, and little is left to JavaScript's garbage collector, which
- * would otherwise let 200 MB accumulate.
+ * are passed as bytes in Python's heap. Therefore no JavaScript object enters this heap, no string
+ * is converted character by character, and JavaScript's garbage collector, which would otherwise
+ * let 200 MB accumulate, has little to collect.
  */
 export function openInterpreter({ python, setSignalSource, exhausted }: RestoredPython) {
   const clock = new CpuClock();
@@ -23,9 +23,9 @@ export function openInterpreter({ python, setSignalSource, exhausted }: Restored
   return {
     /**
      * Passes a request to the runner, the Python code that answers requests (`runner/dispatch.py`),
-     * and returns its reply. The runner stops user code that uses more than `budgetMs` of CPU time.
-     * Request and reply are encoded messages without their length. The reply is valid until the
-     * next call. Throws when Python itself has failed; the guest process is unusable from then on.
+     * and returns its reply. Request and reply are encoded messages without the length field. The
+     * reply is valid until the next call. The runner stops user code that uses more than `budgetMs`
+     * of CPU time. Throws when Python itself has failed; the guest process is then unusable.
      */
     ask(question: Uint8Array, budgetMs = BUDGET_MS_DEFAULT): Uint8Array {
       if (answered !== 0) python._Py_DecRef(answered);
@@ -63,7 +63,10 @@ function attribute(python: CPython, object: number, name: string): number {
   return checked(python, named(python, name, get));
 }
 
-/** Passes the address of `name`, stored as a C string in Python's heap, to `call`. */
+/**
+ * Copies `name` as a C string to Python's heap, and calls `call` with its address. Frees the string
+ * after the call.
+ */
 function named<T>(python: CPython, name: string, call: (address: number) => T): T {
   const bytes = Buffer.from(`${name}\0`);
   const address = python._malloc(bytes.length);

@@ -30,9 +30,9 @@ export type RestoredPython = Awaited<ReturnType<typeof restore>>;
 
 const WASM_PAGE_BYTES = 65_536;
 /**
- * Length in bytes of the header of a snapshot, which precedes the heap. The header describes the
- * JavaScript objects that the heap refers to. The snapshots of this build have none, so their
- * headers have the same length.
+ * Length in bytes of the header that precedes the heap in a snapshot. The header describes the
+ * JavaScript objects that the heap refers to. In the snapshots of this build there are none, so the
+ * length is constant.
  */
 const SNAPSHOT_HEADER_BYTES = 128;
 
@@ -114,7 +114,7 @@ interface SnapshotApi {
   restoreSnapshot(snapshot: Uint8Array): unknown;
 }
 
-/** Makes Pyodide restore `snapshot` instead of the one in its options. */
+/** Makes Pyodide restore `snapshot` instead of the (empty) snapshot in its options. */
 function provideSnapshot(api: SnapshotApi, snapshot: Uint8Array): void {
   const { restoreSnapshot } = api;
   api.restoreSnapshot = () => {

@@ -17,9 +17,9 @@ import calls from "./user-functions.realm.js" with { type: "text" };
 
 /**
  * Step of the runner (the code that calls user functions inside a program's context). `run` runs
- * the events. `arrive` settles the promises of host calls, which are calls of functions that the
- * server executes, such as `fetch`. `describe` describes a thrown value. `drain` does nothing
- * itself, but promises that are ready continue after every step.
+ * the events. `arrive` settles the promises of host calls (calls of functions that the server
+ * executes, such as `fetch`). `describe` describes a thrown value. `drain` does nothing itself; it
+ * only lets the ready promises continue, as they do after every step.
  */
 export type RunnerStep = "run" | "drain" | "arrive" | "describe";
 
@@ -31,15 +31,16 @@ export interface RealmRunner {
   /** Sets the secrets that `getCredential` returns, from a JSON object of strings by name. */
   setCredentials(json: string): void;
   /**
-   * Stores the entry point (the user's function for events) that a module exports:
-   * `transformEvent`, or else `transformBatch`. Returns the names of the entry points that the
-   * module exports, separated by a comma. The caller refuses code that exports none or both.
+   * Stores the entry point (the user's function for events) of a module: `transformEvent` or, if
+   * the module does not export it, `transformBatch`. Returns the names of the entry points that the
+   * module exports, separated by a comma. The caller must refuse the code unless there is exactly
+   * one.
    */
   install(namespace: object): string;
   /**
-   * Sets the events of the next run. `events` is a JSON array of `count` events, `metadata` a
-   * result of `metadataJson`. With `log(...)` the run may write up to `logs` lines, which may have
-   * up to `logChars` UTF-16 units of JSON together.
+   * Sets the events of the next run. `events` is a JSON array of `count` events. `metadata` is
+   * their metadata, as JSON made by `metadataTexts`. `logs` and `logChars` limit the lines that the
+   * run may write with `log(...)`: their number, and their total size in UTF-16 units of JSON.
    */
   take(events: string, metadata: string, count: number, logs: number, logChars: number): void;
   arm(step: RunnerStep): void;
@@ -49,22 +50,25 @@ export interface RealmRunner {
    */
   hold(thrown: unknown): void;
   description(): string;
-  /** Number of promises returned by user functions that have not settled. */
+  /** Number of promises that user functions have returned and that have not settled. */
   pending(): number;
   /** Index of the event whose function is running; −1 when no function is running. */
   current(): number;
-  /** Time in ms since the epoch at which the user function that is running was called. */
+  /** Time in Unix milliseconds at which the running user function was called. */
   calledAt(): number;
   /** Number of host calls that have no result yet. */
   awaited(): number;
-  /** Returns unsent host calls, as many as one message may have, as JSON; marks them as sent. */
+  /**
+   * Returns unsent host calls as a JSON array, at most as many as one message may contain, and
+   * marks them as sent.
+   */
   outgoing(): string;
   incoming(answers: string): void;
   /** Whether the run ended early because its outputs reached the size limit of one reply. */
   full(): boolean;
   /**
-   * Error that failed the batch as a whole, as JSON `[message, stack]`. It is empty when there was
-   * none. It is also empty when the batch has only one event: `faults` then has the event's error.
+   * Error of the whole batch, as JSON `[message, stack]`; empty when there is none. In a batch of
+   * one event, the error counts as that event's: `faults` has it, and this text is empty.
    */
   failure(): string;
   giveUp(message: string): void;
@@ -75,18 +79,23 @@ export interface RealmRunner {
    * event or −1, stack of the caller]`.
    */
   logs(): string;
-  /** Returns the outputs of the event at `index`, one line of JSON each, or an empty string. */
+  /**
+   * Returns the outputs of the event at `index`, one line of JSON each; an empty string when there
+   * are none.
+   */
   outputsOf(index: number): string;
 }
 
 /**
- * Number of characters of an error's message, and of its stack, that the runner keeps. It is larger
- * than the final limit, because the stack becomes shorter later: only frames of user code stay in
- * it.
+ * Number of characters that the runner keeps of an error's message, and of its stack. It is larger
+ * than the final limit, because the stack is shortened later to the frames of user code.
  */
 const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
 
-/** Characters of a `log(...)` call's stack that are searched for the first frame of user code. */
+/**
+ * Number of characters, from the start of a `log(...)` call's stack, in which the first frame of
+ * user code is searched.
+ */
 const LOG_STACK_CHARS_MAX = 1_024;
 
 const limits = {
@@ -124,7 +133,7 @@ function expression(text: string): string {
 /**
  * Returns the members of an object literal that creates the metadata of an event. Such a literal is
  * ten times as fast as code that sets the keys one by one. In the literal, `values` is the event's
- * row of `metadataJson`, and `shared` is the object that the row refers to.
+ * row in the JSON of `metadataTexts`, and `shared` is the object that the row refers to.
  */
 function metadataMembers(): string {
   const members = [...metadataKeys, ...relayedMetadataKeys].map((key) => {

@@ -13,7 +13,7 @@
   let logCount = 0;
   /** Returns the index of the event whose function is being called; −1 at other times. */
   let current = () => -1;
-  /** Metadata of the events, as `metadataJson` of the host writes it. */
+  /** Metadata of the events, as `metadataTexts` of the host writes it. */
   let metadataText = "[[],[]]";
   /** For each event, the index of its object in `sharedMetadata`, and its own values. */
   let metadataRows;
