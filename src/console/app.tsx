@@ -59,7 +59,7 @@ function Frame() {
 }
 
 type ScreenComponent = ComponentType<ScreenProps>;
-/** Components of the screens that were opened since the page was loaded, by screen name. */
+/** Screen components that are already loaded, by screen name. */
 const loadedScreens = signal<ReadonlyMap<string, ScreenComponent>>(new Map());
 
 /** Loads the component of the current route's screen and shows it. */

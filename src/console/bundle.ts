@@ -1,7 +1,7 @@
 /**
  * Bundles the console for the browser into one file. The control plane serves this file, and the
- * executable embeds it. `bun src/console/bundle.ts` builds the file unless its sources are
- * unchanged.
+ * executable embeds it. `bun src/console/bundle.ts` builds the file if a source has changed since
+ * the last build.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, extname, join, relative } from "node:path";
@@ -13,9 +13,7 @@ const BUNDLE = join(DIRECTORY, "console.zst");
 const KEY = join(DIRECTORY, "console.key");
 const ZSTD_LEVEL = 9;
 
-/**
- * Builds the bundle unless its sources are unchanged. Resolves with whether it built the bundle.
- */
+/** Builds the bundle if a source has changed since the last build. Resolves with true if so. */
 export async function ensureConsole(): Promise<boolean> {
   const key = keyOfSources();
   const keyOnDisk = await Bun.file(KEY)

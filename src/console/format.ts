@@ -64,7 +64,8 @@ export const marked = (name: string) =>
 
 /**
  * Returns a name that cannot change the direction of the text beside it. Replaces characters as
- * `marked` does, and isolates a name that has characters of `DIRECTED`.
+ * `marked` does. If the name has a character of `DIRECTED`, also encloses it in Unicode's isolate
+ * characters.
  */
 export function isolated(name: string): string {
   const shown = marked(name);

@@ -4,7 +4,10 @@ import type { Permission } from "./data/model.ts";
 import type { ScreenProps } from "./router.ts";
 import { commonTexts } from "./texts/common.ts";
 
-/** By the name of a screen, the function that loads its code when the screen is first opened. */
+/**
+ * Functions that load the code of a screen, by the screen's name. A function is called when its
+ * screen is first opened.
+ */
 const loads = {
   "": () => import("./overview/screen.tsx"),
   sources: () => import("./sources/screen.tsx"),
@@ -28,11 +31,14 @@ interface ScreenEntry {
   name: keyof typeof loads;
   title: string;
   icon: IconName;
-  /** Permissions of which the session must have at least one to open the screen. */
+  /**
+   * Permissions to open the screen. The session needs at least one of them. Absent if it needs
+   * none.
+   */
   needs?: readonly Permission[];
 }
 
-/** Permissions of which one suffices to see sources and destinations. */
+/** Permissions to see sources and destinations. A session needs only one of them. */
 const readers: readonly Permission[] = ["events:read", "workspace:admin"];
 
 const entries: readonly ScreenEntry[] = [

@@ -19,14 +19,17 @@ import { SharedPoll } from "./shared-poll.ts";
  * catalog when nothing else wakes them.
  */
 export const TOPOLOGY_POLL_MS = 100;
-/** Timer for `TOPOLOGY_POLL_MS`. All partitions share it, since each timer wakes the process. */
+/**
+ * Timer that runs the checks every `TOPOLOGY_POLL_MS` for all partitions. One timer is shared,
+ * because each timer wakes the process.
+ */
 const topologyPoll = new SharedPoll(TOPOLOGY_POLL_MS);
 /** Interval in milliseconds at which the event logs are trimmed. */
 const TRIM_INTERVAL_MS = 10_000;
 
 /**
- * The running lanes of one partition (the events of some users), and the ledger that stores their
- * progress. A lane delivers to one destination.
+ * A running partition: the lanes that deliver the events of some users, one lane for each
+ * destination, and the ledger that stores the lanes' progress.
  */
 export type PartitionPipeline = ReturnType<typeof openPartition>;
 
@@ -38,7 +41,10 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   ledgers(): readonly Ledger[];
   retention: Retention;
   repetitions: Repetitions;
-  /** Log records found that a newer pixelmill version wrote. Readers of the logs stop at them. */
+  /**
+   * Records in the partition's logs that a newer pixelmill version wrote. Readers of the logs stop
+   * at these records.
+   */
   held: HeldRecords;
 }
 
@@ -71,8 +77,9 @@ export function openPartition(parts: PartitionPipelineParts) {
     /** Names of the logs from which the partition delivers events. */
     logs: () => readers.keys(),
     /**
-     * Wakes the lanes for new durable records of a log. Without a range, the records may be in any
-     * log and of any source.
+     * Tells the lanes that the logs have new durable records. `range` names a log, the end of its
+     * new records and the sources of these records. Without a range, any log may have new records
+     * of any source.
      */
     wake(range?: DurableRange) {
       if (range !== undefined && !readers.has(range.log)) return;
@@ -80,9 +87,8 @@ export function openPartition(parts: PartitionPipelineParts) {
       lanes.wake(range);
     },
     /**
-     * Applies changes of the replay jobs in the ledger. For the destinations `ids`, starts new
-     * replays of events and ends cancelled ones. For all destinations, starts new replays of dead
-     * letters.
+     * Applies changed replay jobs of the ledger. Replays of events are started or ended only for
+     * the destinations `ids`; new replays of dead letters are started for all destinations.
      */
     refreshReplays(ids: readonly string[]) {
       wake(ids);
@@ -96,8 +102,9 @@ export function openPartition(parts: PartitionPipelineParts) {
      */
     gaugesOf: (destinationId: string) => lanes.gaugesOf(destinationId),
     /**
-     * Waits up to `drainMs` milliseconds for running deliveries, aborts those that still run, and
-     * schedules a last commit of delivery progress. The ledger stays open.
+     * Stops the partition. Waits up to `drainMs` milliseconds for running deliveries, and aborts
+     * those that then still run. The delivery progress is passed to the ledger for a last commit.
+     * The caller closes the ledger.
      */
     async close(drainMs: number = DRAIN_MS_MAX) {
       stopPolling();

@@ -32,7 +32,8 @@ import { eventOutcomes } from "./search/event-outcomes.ts";
 import { createSearch, type FoundEvent } from "./search/search.ts";
 
 /**
- * Delivers the events of the logs. For each destination, a lane reads, transforms and sends them.
+ * Delivers the events of the logs to the destinations. Each destination has a lane, which reads
+ * events, runs user code over them and sends the results.
  */
 export interface Pipeline extends Omit<PipelineHost, "open" | "liveTail"> {
   liveTail: TailSubscriptions;
@@ -50,8 +51,9 @@ export interface PipelineHostParts
    */
   ledgers(): readonly Ledger[];
   /**
-   * Calls the listener when a log has new durable records, with their range. Without a range, the
-   * records may be of any source. Returns a function that removes the listener.
+   * Calls the listener each time that a log has new durable records. `range` names the log, the end
+   * of these records and their sources. Without a range, any log may have new records of any
+   * source. Returns a function that removes the listener.
    */
   onDurable(listener: (range?: DurableRange) => void): () => void;
   /** Age in milliseconds at which an event that cannot be delivered becomes a dead letter. */
@@ -69,7 +71,10 @@ export interface PipelineHostParts
    * log readers know are used.
    */
   logEnds?(): Promise<Positions>;
-  /** Limits up to which the logs keep events that were delivered. Absent: they keep none. */
+  /**
+   * Limits on the age and the size of delivered events that the logs keep. Absent: delivered events
+   * are not kept.
+   */
   retentionBounds?: RetentionBounds;
   /** Reads the time of receipt from an encoded record. Absent: `timeOfRecord` is used. */
   timeOf?: TimeOf;
@@ -181,7 +186,7 @@ export function createPipelineHost(parts: PipelineHostParts) {
     },
     logEnds,
     /**
-     * Resolves once this node's dead letters and replay jobs show every change that any node
+     * Waits until this node's dead letters and replay jobs include every change that any node had
      * acknowledged before the call.
      */
     async current() {
@@ -207,7 +212,7 @@ export function createPipelineHost(parts: PipelineHostParts) {
     },
     figures: pipelineFigures(figureSources, gauges.lanes),
     keptEvents: kept.keptEvents,
-    /** Returns one sentence for each problem of the deliveries that the operator can solve. */
+    /** Returns one sentence for each delivery problem that the operator can solve. */
     warnings: () => newerVersionWarning([...gauges.heldLogs()]),
     /** Waits for running deliveries, for a limited time, then stores their progress and stops. */
     async close() {

@@ -1,6 +1,6 @@
 /**
- * Calls functions at a common interval. They share one timer, because each timer wakes the process,
- * which costs more CPU time than a function that finds nothing to do.
+ * Calls several functions at the same interval. They share one timer, because each timer wakes the
+ * process; this costs more CPU time than calling a function that has nothing to do.
  */
 export class SharedPoll {
   readonly #polled = new Set<() => void>();

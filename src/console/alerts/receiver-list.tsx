@@ -177,8 +177,8 @@ const labels: Record<string, string> = {
 const secretKeys: readonly string[] = ["url", "routingKey", "authorization"];
 
 /**
- * Returns the values that the form shows for a stored receiver of alerts. They include no secrets,
- * because the API never returns any.
+ * Returns the form values of a stored receiver of alerts. They include no secrets, because the API
+ * never returns any.
  */
 const valuesOf = ({ receiver }: { receiver: Receiver }) => ({
   name: receiver.name,

@@ -22,7 +22,7 @@ type Kind = Rule["kind"];
 
 const units: Partial<Record<Kind, string>> = alertsTexts.units;
 
-/** Text in place of the lists of alerts and rules while the workspace has no receiver of alerts. */
+/** Shown in the lists of alerts and alert rules while the workspace has no receiver of alerts. */
 export const noReceiver: EmptyText = {
   icon: "alert",
   ...alertsTexts.noReceiverYet,
@@ -78,7 +78,10 @@ function columnsOf(
   ];
 }
 
-/** Returns the names of the items with these ids. A rule without ids applies to all items. */
+/**
+ * Returns the names of the items with these ids. Without ids, returns the text for all items of the
+ * kind, such as `All receivers`.
+ */
 const chosenNames = (kind: SearchedKind, ids: readonly string[], nameOf: (id: string) => string) =>
   ids.length === 0 ? alertsTexts.chosen[kind].all : <Name>{ids.map(nameOf).join(", ")}</Name>;
 
@@ -215,8 +218,9 @@ function RuleForm({ answer, tag, close, reload }: FormContext<{ rule: Rule }>) {
 }
 
 /**
- * Form field of an alert rule in which the user chooses items of one kind, such as destinations. If
- * none is chosen, the rule applies to all items of the kind.
+ * Form field for a list of items in an alert rule: the sources, destinations or transformations
+ * that the rule watches, or the receivers that it notifies. An empty list stands for all items of
+ * the kind.
  */
 function ChosenItems(props: {
   kind: SearchedKind;
@@ -275,7 +279,10 @@ const labels: Record<string, string> = {
 
 const valuesOf = ({ rule }: { rule: Rule }) => formValues(rule, labels);
 
-/** Returns the number in a field, or null for a blank field: the server then uses its default. */
+/**
+ * Converts the text of a number field to a number. Returns null for a blank field, so that the
+ * server uses its default.
+ */
 const numberOf = (text: string) => (text === "" ? null : Number(text));
 
 const textOf = (value: number | undefined) => (value === undefined ? "" : String(value));

@@ -47,8 +47,8 @@ function AlertList() {
 }
 
 /**
- * Loads a page of alerts. If the workspace has no alerts, also loads whether alerts have a
- * receiver, unless the user lacks the permission to see receivers.
+ * Loads a page of alerts. `lacksReceiver` is true if the workspace has neither alerts nor receivers
+ * of alerts. It is always false if the user lacks the permission to see receivers.
  */
 async function loadAlerts(page: number) {
   const answer = await client.call("GET /v2/alerts", { query: { page } });
@@ -85,8 +85,8 @@ const columns: Column<Alert>[] = [
 ];
 
 /**
- * Returns the link to the screen that shows what an alert is about, such as a destination.
- * Undefined if the session lacks the permission for that screen.
+ * Returns the link to the screen of an alert's subject, such as a destination. For the server, this
+ * is the system screen, or undefined if the session lacks the permission for it.
  */
 function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });

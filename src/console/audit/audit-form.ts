@@ -4,8 +4,8 @@ import { client } from "../data/session.ts";
 import { usePages } from "../data/use-pages.ts";
 
 /**
- * Values by which the audit log can be filtered: kinds of items, such as `source`, and single
- * actions, such as `transformation.publish`.
+ * Values of the audit log's action filter. A kind of item, such as `source`, matches all actions on
+ * such items. A single action, such as `transformation.publish`, matches only itself.
  */
 export const auditActions = [
   "source",

@@ -48,8 +48,8 @@ export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: ()
 }
 
 /**
- * Shows who caused an audit entry: a member or API token, by its name at that time. If neither
- * caused the entry, shows that the server or an unknown caller did.
+ * Shows the member or API token that caused an audit entry, by its name at that time. For an entry
+ * without either, shows that the server or an unknown caller caused it.
  */
 export function ActorName({ entry }: { entry: Pick<AuditEntry, "actor" | "requests"> }) {
   const { memberName, tokenName, tokenId } = entry.actor;

@@ -12,8 +12,8 @@ export type Revision = Omit<
   "codeVersion"
 > & { importName?: string };
 /**
- * A transformation or library, with the fields of its published revision. If it was never
- * published, the fields are those of its newest revision.
+ * A transformation or library with the fields of one of its revisions: the published one or, if
+ * none was ever published or the request asks for it, the newest one.
  */
 export type CodeItem = Revision &
   Pick<Transformation, "destinations" | "warnings" | "publishedVersionId">;
@@ -32,14 +32,14 @@ interface CodeChange extends Omit<CodeInput, "name"> {
 }
 
 /**
- * Labels and requests for one kind of code: transformations or libraries. The same screens edit and
- * publish both kinds.
+ * Labels and API requests for one kind of code: transformations or libraries. With these, the same
+ * screens edit and publish both kinds.
  */
 export type CodeKindInfo = ReturnType<typeof codeKind>;
 
 /**
- * Returns a revision with line feeds as line ends in its code, as in the editor. Without this, code
- * with Windows line ends would differ from the editor's text and count as unsaved.
+ * Returns a revision with the line ends of its code converted to line feeds, which the editor uses.
+ * Otherwise, code with Windows line ends would differ from the editor's text and count as unsaved.
  */
 export const withLineFeeds = <Code extends Pick<Revision, "code">>(revision: Code): Code => ({
   ...revision,
@@ -156,27 +156,36 @@ export const languageName = (language: Language) =>
 export interface CodeContext {
   kind: CodeKindInfo;
   /**
-   * The revision whose code the editor shows first: the newest one or, after a rollback, the
-   * published one.
+   * The revision with which the editor starts: the published one after a rollback, otherwise the
+   * newest one.
    */
   newest: Revision;
-  /** Id of the revision that was saved last. After a rollback, `newest` has another id. */
+  /**
+   * Id of the revision that was saved last. It differs from the id of `newest` only after a
+   * rollback.
+   */
   newestVersionId: string;
   /**
    * ETag of the transformation or library as the page shows it. A request that changes the code
    * sends this ETag as If-Match, so that it does not overwrite other users' changes.
    */
   tag: string | undefined;
-  /** The published revision. Undefined if no revision was ever published. */
+  /**
+   * The published revision. Undefined if none was ever published, or if the transformation or
+   * library was deleted.
+   */
   published: CodeItem | undefined;
-  /** Whether the transformation or library was deleted. Its revisions can still be read. */
+  /**
+   * Whether the transformation or library was deleted. Its revisions can still be read. Publishing
+   * one restores it.
+   */
   isDeleted: boolean;
   /**
    * Loads the newest and the published revision again. Called after code was saved or published,
    * and after a destination was linked.
    */
   reload: () => Promise<void>;
-  /** Number, counted from 1, of the line that the editor shows first. */
+  /** Number, counted from 1, of the line to which the editor moves the cursor at first. */
   line?: number | undefined;
   /** Whether the page opens with a new test case for the latest sample event. */
   isNewTestCase?: boolean;

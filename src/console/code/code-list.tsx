@@ -48,9 +48,9 @@ async function loadCode(kind: CodeKindInfo, query: ListQuery): Promise<ListPage<
 }
 
 /**
- * Lists the suspended revisions: those that the server does not run for a while, because their
- * latest events all failed. Resolves with `[]` for libraries, and without the permission
- * `events:read`.
+ * Lists the suspended revisions. The server does not run a suspended revision for a while, because
+ * all its latest events failed. Resolves with `[]` for libraries, which are never suspended, and if
+ * the session lacks the permission `events:read`.
  */
 export async function listSuspensions(kind: CodeKindInfo) {
   if (kind === libraries || missingPermission("events:read") !== undefined) return [];

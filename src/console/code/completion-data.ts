@@ -6,8 +6,8 @@ import { type CompletionData, exportsOf } from "../editor/completion.ts";
 import { parseEvents, type TestRunReport } from "../testing/run-report.ts";
 
 /**
- * Returns the events whose fields code completion offers: the user's test events in `text`, if this
- * is valid JSON, and the events in the report of the last test run.
+ * Returns the events whose fields code completion offers: the user's test events in `text`, unless
+ * they are invalid, and the events in the report of the last test run.
  */
 export function knownEvents(text: string, report: TestRunReport | undefined): unknown[] {
   const runEvents = report?.results.map(({ event }) => event) ?? [];
@@ -19,7 +19,7 @@ export function knownEvents(text: string, report: TestRunReport | undefined): un
 }
 
 /**
- * Returns the data from which code completion makes its offers: events with fields, names of
+ * Returns the data for code completion: `events`, an event with all standard fields, names of
  * credentials, and published libraries with their exports.
  */
 export function useCompletionData(

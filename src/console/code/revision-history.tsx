@@ -28,7 +28,10 @@ interface RevisionPair {
   after: string;
 }
 
-/** Number of revisions that the list shows at first. Each click on its button adds as many. */
+/**
+ * Number of revisions that the list shows at first. Each click on the button `Load older` adds as
+ * many.
+ */
 const PAGE_REVISIONS = 100;
 
 /**
@@ -185,9 +188,9 @@ function effectOf(revision: Revision, live: string | undefined): string {
 }
 
 /**
- * Returns the id of the revision to compare with the revision `after`: the live revision. If
- * `after` is live itself, or no revision is live, returns the id of the next older revision. If
- * there is none, returns `after`.
+ * Returns the id of the revision with which to compare the revision `after`: the live revision or,
+ * if `after` is live or no revision is live, the next older one. If there is no older revision
+ * either, returns `after`.
  */
 function comparisonBase(revisions: readonly Revision[], after: string, live: string | undefined) {
   if (live !== undefined && live !== after) return live;

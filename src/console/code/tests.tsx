@@ -176,9 +176,9 @@ const emptyTexts: Record<EventOrigin, string> = {
 type AddEvent = (event: unknown) => void;
 
 /**
- * By origin of test events, such as the live tail, a function that loads events and calls `add`
- * with each. If a failed load is repeated while its earlier events are still in the list, `isNew`
- * is false: the function then adds only newer events.
+ * Functions that load test events, by their origin, such as the live tail. A function calls `add`
+ * with each event. `isNew` is false if a failed load is repeated while its earlier events are still
+ * in the list: the function then adds only newer events.
  */
 const loadEvents: Record<
   EventOrigin,

@@ -33,8 +33,8 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
   /** Import name of the edited library; undefined for a transformation. */
   const libraryName = kind === libraries ? newest.importName : undefined;
   /**
-   * The line to show, counted from 1: in the library with the import name `library`, or, if this is
-   * undefined, in the transformation.
+   * Line to which an editor moves the cursor, counted from 1. It is in the library with the import
+   * name `library` or, if `library` is undefined, in the transformation.
    */
   const [position, setPosition] = useState<{ line: number; library: string | undefined }>();
   const showLineOf = (library: string | undefined) => (at: number) =>
@@ -76,7 +76,10 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     codeFormat,
     events,
     setEvents,
-    /** The user's reason for the change, which becomes the note of the next revision. */
+    /**
+     * The user's reason for the change. The next save or publication sends it as the note, and
+     * clears it.
+     */
     note,
     setNote,
     trial,
@@ -89,7 +92,10 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     baseVersionId,
     setBaseVersionId,
     discardChanges: () => setCode(newest.code),
-    /** Returns whether the user has edited the code since the component was rendered. */
+    /**
+     * Returns whether the user has edited the code since the render that created this function,
+     * such as during a request.
+     */
     isEditedSince: () => latestCode.current !== code,
     discardStoredText: () => discardText(storageName),
   };
@@ -97,7 +103,10 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
 
 type EditorTexts = ReturnType<typeof useEditorTexts>;
 
-/** Actions that run, save and publish the texts. Only one action runs at a time. */
+/**
+ * Actions that run, save and publish the edited texts. `run`, `save` and `requestPublish` do
+ * nothing while one of them is in progress.
+ */
 function useEditorActions(
   context: CodeContext,
   texts: EditorTexts,
@@ -167,8 +176,9 @@ function useEditorActions(
       } else showToast(codeTexts.noChanges);
     },
     /**
-     * Runs the code on the test events, and opens the publish dialog if no event fails. If another
-     * user has saved a revision since the edit began, opens the merge dialog instead.
+     * Runs the code on the test events and the test cases, and opens the publish dialog if none
+     * fails. If another user has saved a revision since the edit began, opens the merge dialog
+     * instead.
      */
     requestPublish: () =>
       runExclusively("run", async () => {

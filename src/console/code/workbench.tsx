@@ -54,8 +54,8 @@ export function Workbench(context: CodeContext) {
     [report, libraryName, formatErrors],
   );
   /**
-   * The part of the workbench that a narrow screen shows: the code, or one of the parts beside it.
-   * A wide screen shows the code and the part in `side`.
+   * View that a narrow screen shows: the code, the tests or the result. A wide screen shows the
+   * code and, beside it, the view in `side`.
    */
   const [view, setView] = useState<"code" | Side>(context.isNewTestCase ? "tests" : "code");
   const side = useRef<Side>("tests");

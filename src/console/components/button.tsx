@@ -26,7 +26,7 @@ export interface ButtonProps {
    * them.
    */
   needs?: Permission | readonly Permission[] | undefined;
-  /** The reason why the button is disabled. Undefined for an enabled button. */
+  /** Reason why the button is disabled, for its tooltip. Undefined leaves the button enabled. */
   disabledReason?: string | undefined;
   /**
    * Called on a click. If it returns a promise, the button is busy until the promise settles. If
@@ -77,8 +77,8 @@ export function Button(props: ButtonProps) {
 }
 
 /**
- * Link that looks like a button. If the session lacks the permissions in `needs`, a disabled button
- * takes its place.
+ * Link that looks like a button. If the session lacks one of the permissions in `needs`, a disabled
+ * button takes its place.
  */
 export function LinkButton(
   props: Pick<ButtonProps, "children" | "icon" | "kind" | "compact" | "needs"> & { href: string },
@@ -99,7 +99,10 @@ function whyDisabled({ needs, disabledReason }: Pick<ButtonProps, "needs" | "dis
   return permission === undefined ? disabledReason : commonTexts.requires(permission);
 }
 
-/** Switch that turns an item on or off, such as a destination. It needs `workspace:admin`. */
+/**
+ * Switch that turns an item on or off, such as a destination. It is disabled without the permission
+ * `workspace:admin`.
+ */
 export function Switch(props: {
   children: ComponentChildren;
   on: boolean;
@@ -174,7 +177,7 @@ export function CopyableCode({ value, name }: { value: string; name: string }) {
   );
 }
 
-/** Button that pauses what a screen reads again and again, and resumes it. */
+/** Button that pauses and resumes the updates of a screen, such as those of the live tail. */
 export function PauseButton(props: { isPaused: boolean; onPause: (isPaused: boolean) => void }) {
   const { isPaused, onPause } = props;
   return (

@@ -19,20 +19,29 @@ interface ChartProps {
   /** Times of the values, in seconds since the epoch. Undefined while they are loading. */
   times: readonly number[] | undefined;
   series: readonly ChartSeries[];
-  /** Converts a value to the text that the axis and the summary for screen readers show. */
+  /**
+   * Converts a value to its text on the value axis, in the legend and in the summary for screen
+   * readers.
+   */
   format: (value: number) => string;
   /**
-   * Differences that two neighbouring labels of the value axis may have. Each must be so large that
-   * `format` gives the two labels different texts.
+   * Step sizes of the value axis: the differences that neighbouring labels may have. Each must be
+   * so large that `format` gives the two labels different texts.
    */
   steps?: readonly number[];
 }
 
 const HEIGHT = 180;
-/** From this length of the time axis in seconds on, its labels are days instead of times of day. */
+/**
+ * Minimum length of a time axis, in seconds, for labels with days. The labels of a shorter axis are
+ * times of day.
+ */
 const DAYS_AXIS_SECONDS_MIN = 172_800;
 
-/** Returns a time axis's labels: hours and minutes, or days from `DAYS_AXIS_SECONDS_MIN` on. */
+/**
+ * Returns the labels of a time axis: days if it spans at least `DAYS_AXIS_SECONDS_MIN`, otherwise
+ * hours and minutes.
+ */
 function timeLabels({ scales }: uPlot, times: readonly number[]): string[] {
   const { min = 0, max = 0 } = scales.x ?? {};
   const isLong = (max ?? 0) - (min ?? 0) >= DAYS_AXIS_SECONDS_MIN;
@@ -40,8 +49,8 @@ function timeLabels({ scales }: uPlot, times: readonly number[]): string[] {
 }
 
 /**
- * Differences that two neighbouring labels of the value axis may have, unless the caller passes
- * others: whole numbers, because labels with smaller differences may have equal texts.
+ * Default step sizes of the value axis: 1, 2 and 5 times each power of ten. With steps below 1,
+ * neighbouring labels could have equal texts.
  */
 const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => 10 ** power).flatMap((it) => [
   it,
@@ -177,8 +186,9 @@ function optionsOf(
 }
 
 /**
- * Returns the colour that a CSS value such as `light-dark(…)` gives in the current theme. A canvas
- * does not support `light-dark()`, so the computed style of an element resolves it.
+ * Resolves a CSS value such as `light-dark(…)` to a colour in the current theme. A canvas does not
+ * support `light-dark()`, so the function reads the computed style of an element that has this
+ * colour.
  */
 function resolveColour(value: string): string {
   const probe = document.createElement("i");

@@ -2,8 +2,8 @@ import type { ComponentChildren } from "preact";
 import { CopyButton } from "./button.tsx";
 
 /**
- * Shows a text in monospace, with a button that copies the text. If `children` are given, they are
- * shown instead: the same text with markup.
+ * Shows a text in monospace, with a button that copies the text. `children`, if present, is the
+ * same text with markup, and is shown in its place.
  */
 export function CodeBlock(props: {
   text: string;
@@ -31,8 +31,8 @@ const HIGHLIGHTED_CHARS_MAX = 20_000;
 const jsonTokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 
 /**
- * Shows a value as indented JSON with syntax highlighting. `marked` has the numbers, counted from
- * 0, of lines to emphasize.
+ * Shows a value as indented JSON with syntax highlighting, and emphasizes the lines whose numbers,
+ * counted from 0, are in `marked`.
  */
 export function JsonBlock(props: { value: unknown; name: string; marked?: ReadonlySet<number> }) {
   const { value, name, marked } = props;
@@ -45,7 +45,10 @@ export function JsonBlock(props: { value: unknown; name: string; marked?: Readon
   );
 }
 
-/** Highlights a JSON text line by line. No token of indented JSON spans several lines. */
+/**
+ * Highlights a JSON text line by line, so that whole lines can be marked. No token of indented JSON
+ * spans several lines.
+ */
 function highlightLines(text: string, marked: ReadonlySet<number>) {
   return text.split("\n").map((line, number) => {
     const shown = highlightJson(number === 0 ? line : `\n${line}`);

@@ -84,9 +84,9 @@ interface ConfirmationRequest {
    */
   danger?: boolean;
   /**
-   * Called when the user confirms. The dialog stays open until the promise settles. If the promise
-   * rejects, the dialog shows the error and stays open. `onConfirm` may call `confirmAction` to ask
-   * for a further confirmation.
+   * Called when the user confirms. The dialog closes once the promise resolves. If the promise
+   * rejects, the dialog shows the error and stays open. `onConfirm` may call `confirmAction`, whose
+   * dialog then takes the place of this one.
    */
   onConfirm: () => Promise<unknown>;
 }
@@ -127,11 +127,11 @@ const { deletions } = commonTexts;
  * without text, such as in a table row.
  */
 export function DeleteButton(props: {
-  /** Key of the button's label in the texts `deletions`. The default is `delete`. */
+  /** Key of the button's texts in `deletions`. The default is `delete`. */
   verb?: keyof typeof deletions;
   /**
-   * Word for the kind of item, such as `credential`. The button that confirms shows it after the
-   * label.
+   * Word for the kind of item, such as `credential`. The confirming button shows it after the
+   * label, as in `Delete credential`.
    */
   noun: string;
   /** Name of the item to delete. */
@@ -187,7 +187,10 @@ export function ConfirmationHost() {
   );
 }
 
-/** Dialog with a button to confirm an action. If `onConfirm` rejects, it shows the error. */
+/**
+ * Dialog with a button that calls `onConfirm`. If `onConfirm` rejects, the dialog shows the error.
+ * The caller closes the dialog.
+ */
 export function ConfirmDialog(
   props: Parameters<typeof Dialog>[0] & {
     /** Label of the button that confirms the action. */
@@ -213,8 +216,8 @@ export function ConfirmDialog(
 }
 
 /**
- * Shows the toasts, either in a dialog or, without `dialog`, in the page. If dialogs are open, only
- * the topmost one shows them.
+ * Shows the toasts, in a dialog or, without `dialog`, in the page. They appear once: in the topmost
+ * open dialog, or in the page if no dialog is open.
  */
 export function ToastList({ dialog }: { dialog?: object }) {
   const shown = openDialogs.value.at(-1) === dialog ? toasts.value : [];

@@ -179,8 +179,8 @@ export function Tabs(props: {
 }
 
 /**
- * Returns attributes for a link to a screen. They tell the user that the screen needs the
- * permission `missing`. Without `missing`, there are none.
+ * Returns attributes for a link to a screen that needs the permission `missing`, which the session
+ * lacks. They tell the user about it. Without `missing`, there are none.
  */
 export function requirementOf(missing: Permission | undefined) {
   if (missing === undefined) return {};

@@ -39,17 +39,20 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   title: string;
   singular: string;
   icon: IconName;
-  /** Permission without which the button for a new item is disabled. */
+  /** Permission to create an item. Without it, the button for a new item is disabled. */
   createPermission: Permission;
   load: (query: ListQuery) => Promise<ListPage<Item>>;
   /**
-   * Values that also decide which items are listed, such as the value of a filter. When one of them
-   * changes, the list is loaded again.
+   * Values besides the search text that decide which items are listed, such as the value of a
+   * filter. When one of them changes, the first page is loaded.
    */
   inputs?: readonly unknown[];
   /** Milliseconds between two loads of the list. If absent, it is not polled. */
   pollMs?: number;
-  /** Whether a click on a column's title sorts the list, on the server. The default is true. */
+  /**
+   * Whether the user can sort the list with a click on a column's title. The server sorts it. The
+   * default is true.
+   */
   isSortable?: boolean;
   /** Controls next to the search field, such as a filter. */
   filters?: ComponentChildren;
@@ -113,8 +116,9 @@ export function useLatest<T>(value: T | undefined): T | undefined {
 }
 
 /**
- * Returns the properties of a `ListScreen` that say how it loads its items: with `load` or, if the
- * session lacks the permission `events:read`, with `loadPlain`. `loadPlain` cannot sort the items.
+ * Returns the properties of a `ListScreen` for loading and sorting its items. It loads them with
+ * `load` or, if the session lacks the permission `events:read`, with `loadPlain`, which cannot sort
+ * them.
  */
 export function permittedLoad<Item>(
   load: (query: ListQuery) => Promise<ListPage<Item>>,

@@ -29,8 +29,8 @@ interface SelectProps {
 type NameFieldProps = SelectProps & Pick<FieldProps, "hint" | "path" | "isList">;
 
 /**
- * Further properties of a field that selects an item by its name: `names` is the search that finds
- * the names, and `without` has the ids of items that cannot be selected.
+ * Properties of a field that selects an item by its name. `names` is the state of the search for
+ * names. `without` has the ids of items that the field does not offer.
  */
 interface Searched {
   names: NameSearch;
@@ -49,8 +49,8 @@ export function NameField(props: NameFieldProps & { kind: SearchedKind }) {
 }
 
 /**
- * Form field like `NameField`, but with a search that the caller passes. So the caller can also use
- * the names that were found.
+ * Form field like `NameField`, except that the caller passes the search in `names`, and so can also
+ * use the names that it found.
  */
 export function SearchedNameField(props: NameFieldProps & Searched) {
   return (
@@ -76,7 +76,10 @@ function NameSelect(props: ControlProps) {
   return <Select value={value} options={options} onChange={onChange} attributes={attributes} />;
 }
 
-/** Row of the list: an item, the option for no item, or (`more`) a row that loads more items. */
+/**
+ * Row in the list of choices: an item, the option for no item (with an empty id), or, with `more`,
+ * a row that loads more items.
+ */
 type Row = Named & { more?: true };
 
 /** Field in which the user types part of a name, and selects an item that the server finds. */

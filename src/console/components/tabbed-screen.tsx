@@ -4,8 +4,9 @@ import { hrefTo } from "../router.ts";
 import { PermissionRequired, ScreenHeader, Tabs } from "./layout.tsx";
 
 /**
- * Screen with tabs that have routes of their own, such as `settings/members`. The first tab has an
- * empty name, and the route of the screen. The other tabs need the permission `workspace:admin`.
+ * Screen with tabs. The first tab has an empty name, and the route of the screen itself. Each other
+ * tab has a route with its name, such as `settings/members`, and needs the permission
+ * `workspace:admin`.
  */
 export function TabbedScreen(props: {
   screen: string;

@@ -16,8 +16,8 @@ export interface Column<Row> {
    */
   kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
   /**
-   * Value that `sort` in the table's `order` has while this column sorts the table, such as `name`.
-   * Absent if this column cannot sort the table.
+   * Name of the column in the `sort` of the table's `order`, such as `name`. Absent if the rows
+   * cannot be sorted by this column.
    */
   sort?: string | undefined;
 }
@@ -46,7 +46,10 @@ export const column = {
   wideNumber: columnOf({ kind: "number" }),
 };
 
-/** Order of the rows: the `sort` of a column, such as `name`, or `-name` for its reverse. */
+/**
+ * Order of a table's rows. `sort` is the `sort` of a column, such as `name`, or `-name` for its
+ * reverse, or empty for the default order.
+ */
 interface TableOrder {
   sort: string;
   onSort: (sort: string) => void;
@@ -60,7 +63,10 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[] | undefined;
   keyOf: (row: Row) => string;
-  /** Current order of the rows. If present, a click on a column's title changes it. */
+  /**
+   * Current order of the rows, with a callback that changes it. Absent if the user cannot sort the
+   * table.
+   */
   order?: TableOrder | undefined;
   /** Shown in place of the table when it has no rows. Absent if the table always has rows. */
   empty?: EmptyText;

@@ -17,7 +17,10 @@ const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: date.day, month: d
 
 const TICK_MS = 10_000;
 const MINUTE_MS = 60_000;
-/** Maximum age in milliseconds of a time shown as an age. An older time is shown as a date. */
+/**
+ * Maximum age, in milliseconds, of a time that is shown as its age, such as `5 min ago`. An older
+ * time is shown as a date.
+ */
 const RELATIVE_MS_MAX = 7 * 86_400_000;
 /** The current time, for computing ages. It is updated every `TICK_MS`. */
 const now = signal(Date.now());
@@ -43,8 +46,8 @@ export function Since({ at }: { at: string | number }) {
 }
 
 /**
- * Shows the age of a time of which only the minute is known, such as `5 min ago`, or `less than 1
- * min ago` instead of seconds. `at` is the start of the minute.
+ * Shows the age of a time that is known only to the minute, such as `5 min ago`. An age below a
+ * minute is shown as `less than 1 min ago`. `at` is the start of the minute.
  */
 export function MinuteTime({ at }: { at: string }) {
   const time = new Date(at);
@@ -77,7 +80,9 @@ export const formatDay = (at: number) => dayAndMonth.format(at);
 /** Formats a time with its date, on a 24-hour clock. */
 export const formatTime = (at: string | number) => dateAndTime.format(new Date(at));
 
-/** Returns the milliseconds since a time. The calling component is updated every `TICK_MS`. */
+/**
+ * Returns the milliseconds since a time. The calling component is rendered again every `TICK_MS`.
+ */
 const ageOf = (time: Date) => Math.max(now.value, Date.now() - TICK_MS) - time.getTime();
 
 /**

@@ -6,7 +6,10 @@ interface Toast {
 }
 
 export const toasts = signal<readonly Toast[]>([]);
-/** Open dialogs. The last is topmost, and shows the toasts, since elements behind it are inert. */
+/**
+ * Open dialogs, with the topmost one last. The topmost dialog shows the toasts, because elements
+ * behind it are inert.
+ */
 export const openDialogs = signal<readonly object[]>([]);
 const TOASTS_MAX = 4;
 const SHOWN_MS = 5_000;

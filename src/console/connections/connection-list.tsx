@@ -19,9 +19,9 @@ import { sourceTexts } from "../texts/sources.ts";
 import { tailTexts } from "../texts/tail.ts";
 
 /**
- * Texts and field names of the list of connections, by the kind of item on whose page the list is.
- * `ownKey` is the connection's field for the page's item, `otherKey` the field for the connected
- * item, and `other` the kind of the connected item.
+ * Texts and field names of the list of connections on the page of a source or a destination.
+ * `ownKey` is the field of a connection with the id of the page's item. `otherKey` is the field
+ * with the id of the connected item, whose kind is `other`.
  */
 const sides = {
   source: {
@@ -120,8 +120,9 @@ function ConnectionRow(props: {
   const params = { id: connection.id };
 
   /**
-   * Changes the connection with `send`. If another user has changed the connection since it was
-   * loaded, does not call `send`, but loads the connection again and throws.
+   * Calls `send` to change the connection, then loads the list again. If another user has changed
+   * the connection since the list was loaded, loads the list again and throws, without calling
+   * `send`.
    */
   async function change(send: (ifMatch: string | undefined) => Promise<unknown>): Promise<void> {
     const { answer, tag } = await client.callTagged("GET /v2/connections/{id}", { params });
@@ -177,13 +178,13 @@ function ConnectionRow(props: {
 function ConnectForm(props: {
   label: string;
   /**
-   * Search of the destinations to which the page's source can be connected, or of the sources to
-   * which the page's destination can be connected.
+   * Search for the items to connect: destinations on the page of a source, and sources on the page
+   * of a destination.
    */
   names: NameSearch;
   /** Ids of the connected sources or destinations that the current page of the list shows. */
   connected: ReadonlySet<string>;
-  /** Number of all sources or destinations that are already connected. */
+  /** Number of connected sources or destinations on all pages of the list. */
   total: number;
   /** Connects the page's item to the source or destination that the user selected. */
   connect: (id: string) => Promise<void>;

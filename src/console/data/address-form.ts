@@ -15,7 +15,10 @@ interface LocalTimeRange {
   to: string;
 }
 
-/** Returns the query parameters `from` and `to` for an API request. Leaves out an empty one. */
+/**
+ * Returns the query parameters `from` and `to` for an API request, converted to UTC. Leaves out an
+ * empty or invalid time.
+ */
 export function timeParameters({ from, to }: LocalTimeRange): { from?: string; to?: string } {
   return { ...timeParameter("from", from), ...timeParameter("to", to) };
 }

@@ -4,8 +4,8 @@ interface ListPage {
 }
 
 /**
- * Maximum number of pages that `allPages` loads. If a list is longer, `total` is larger than the
- * number of loaded items.
+ * Maximum number of pages that `allPages` loads. If the list has more pages, the `total` in its
+ * result is larger than the number of items there.
  */
 const PAGES_MAX = 10;
 

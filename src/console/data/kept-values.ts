@@ -43,8 +43,8 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     edit: (values: Values) => keep({ base: shown.base, tag: shown.tag, values }),
     discard: () => keep(undefined),
     /**
-     * Drops the unsaved values after the server has stored them as `saved`. Values that the user
-     * has typed since the component was rendered stay unsaved.
+     * Drops the unsaved values after the server has stored `saved`. If the user has typed more
+     * since the component was rendered, keeps these values as an edit of `saved`.
      */
     settle(saved: Values) {
       const latest = keptValues.get(key);

@@ -4,7 +4,7 @@
  */
 export class PartNotLoaded extends TypeError {}
 
-/** Loads the code of a part of the console. Rejects with `PartNotLoaded`. */
+/** Loads the code of a part of the console. Rejects with `PartNotLoaded` if `load` fails. */
 export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load();

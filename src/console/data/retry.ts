@@ -10,7 +10,10 @@ const RETRY_MS_MAX = 60_000;
  * Thrown if a request for a change gets no answer. The server may or may not have made the change.
  */
 export class OutcomeUnknown extends TypeError {
-  /** `isRepeatable` says whether a second request would change nothing more than the first. */
+  /**
+   * `isRepeatable` says whether the request can safely be sent again: a second one would change
+   * nothing more than the first.
+   */
   constructor(readonly isRepeatable: boolean) {
     super();
   }
@@ -31,7 +34,10 @@ export function retryDelayMs(error: unknown): number {
   return Math.min(Math.max(seconds * 1_000, RETRY_MS), RETRY_MS_MAX);
 }
 
-/** Whether the server has asked, with `error`, for a longer pause than `RETRY_MS`. */
+/**
+ * Whether `error` is temporary, and the server has asked with it for a longer pause than
+ * `RETRY_MS`.
+ */
 export function asksToWait(error: unknown): boolean {
   return mayPass(error) && retryDelayMs(error) > RETRY_MS;
 }

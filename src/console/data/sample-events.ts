@@ -38,7 +38,10 @@ export function clearSampleEvents(): void {
   sessionStorage.removeItem(STORAGE_KEY);
 }
 
-/** Writes the newest sample events, as far as `STORED_CHARS_MAX` allows, to session storage. */
+/**
+ * Writes the sample events to session storage, newest first, as long as their JSON has at most
+ * `STORED_CHARS_MAX` characters.
+ */
 function saveSampleEvents(): void {
   let chars = 2;
   const { workspaceId, events } = stored.value;

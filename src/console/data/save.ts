@@ -37,11 +37,11 @@ export class SaveConflict extends Error {
 }
 
 /**
- * Merges the values of this user (`yours`) with those that the server has stored (`theirs`). `base`
- * are the values from before both changes. If only one side has changed a field, its value is
- * taken. If both have, the user's value is taken, and the field is a conflict unless both values
- * are equal. A secret that the user has changed is always a conflict, because `theirs` does not
- * show whether it was changed too.
+ * Merges a form's values field by field. `base` has the values before both changes, `yours` those
+ * of this user, and `theirs` those that the server has stored. A field that only one side has
+ * changed gets the value of this side. A field that both sides have changed gets this user's value,
+ * and is a conflict unless the two values are equal. A secret that this user has changed is always
+ * a conflict, because `theirs` does not show whether it was changed too.
  */
 export function mergeValues(
   base: Values,

@@ -25,8 +25,8 @@ const REQUEST_MS_MAX = 180_000;
 
 const SESSION_PATH = "/v2/session";
 /**
- * Matches the paths whose POST requests change nothing on the server: sign-in, test runs, and tests
- * of destinations and receivers.
+ * Matches the paths whose POST requests change nothing on the server, so that they can always be
+ * sent again: sign-in, test runs, and tests of destinations and receivers.
  */
 const WITHOUT_CHANGE = /^\/v2\/(session|run|.*\/test)$/;
 
@@ -51,10 +51,7 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
   return await fetchSignedIn(url, init);
 }
 
-/**
- * Resolves once `ended` is not the current session: after another session has begun, or after a
- * sign-out.
- */
+/** Resolves once another session has taken the place of `ended`, or the user has signed out. */
 async function endOf(ended: ConsoleSession): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const stop = session.subscribe((current) => {
@@ -91,7 +88,10 @@ export function missingPermission(...needed: (Permission | undefined)[]): Permis
   return needed.find((permission) => permission !== undefined && !granted.includes(permission));
 }
 
-/** Returns undefined if the session has one of the permissions, otherwise the first of them. */
+/**
+ * Returns undefined if the session has at least one of the permissions, otherwise the first of
+ * them.
+ */
 export function missingOneOf(needed: readonly Permission[] = []): Permission | undefined {
   const granted = session.value?.permissions ?? [];
   return needed.some((permission) => granted.includes(permission)) ? undefined : needed[0];
@@ -131,7 +131,10 @@ function begin(begun: ConsoleSession): void {
   otherTabs.postMessage({ owner: ownerOf(begun), tokenId: begun.token.id });
 }
 
-/** Ends the session in this page: deletes it, and all that the user has typed. */
+/**
+ * Ends the session in this page. Deletes the session, the sample events and the unsaved values of
+ * forms. Unsaved code stays in local storage.
+ */
 function end(): void {
   for (const forget of onSignOut) forget();
   clearSampleEvents();
@@ -140,9 +143,9 @@ function end(): void {
 }
 
 /**
- * Channel between the tabs of this browser that show the console. They have the same session
- * cookie, so a sign-in or sign-out in one tab takes effect in all. The message of a sign-out is
- * null.
+ * Channel between this browser's tabs with the console. They share the session cookie, so a sign-in
+ * or sign-out in one tab takes effect in all. A sign-in sends the owner and the token id of the
+ * session, and a sign-out sends null.
  */
 const otherTabs = new BroadcastChannel("pixelmill.session");
 otherTabs.onmessage = ({ data: begun }) => {
@@ -162,7 +165,10 @@ export function rememberScreen(): void {
   sessionStorage.setItem(SCREEN_KEY, location.hash);
 }
 
-/** Opens the screen that `rememberScreen` stored before a sign-in at the identity provider. */
+/**
+ * Opens the screen that `rememberScreen` stored before a sign-in at the identity provider, unless
+ * the address names a screen.
+ */
 function openRememberedScreen(): void {
   const screen = sessionStorage.getItem(SCREEN_KEY);
   sessionStorage.removeItem(SCREEN_KEY);

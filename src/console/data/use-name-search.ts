@@ -28,8 +28,8 @@ const PAGE_ITEMS = 50;
 const PAUSE_MS = 150;
 
 /**
- * Component state for a search of items by name. The server searches all items of the kind and
- * returns them in pages.
+ * Component state for a search of items by name. The server searches all items of the kind, and
+ * returns the matching ones in pages.
  */
 export function useNameSearch(kind: SearchedKind) {
   const [text, setText] = useState("");
@@ -76,7 +76,10 @@ export function useNameSearch(kind: SearchedKind) {
     /** Number of all items of the kind. Undefined until the first answer. */
     all,
     error: state.error,
-    /** Returns the name of the item with this id, even if the search did not find the item. */
+    /**
+     * Returns the name of the item with this id, even if the search did not find the item. Returns
+     * the id while the name is not loaded.
+     */
     nameOf: (id: string) => seen.current.get(id) ?? (kind === "receiver" ? id : lookup[kind](id)),
     search: setText,
     loadMore: () => void load(state.pages + 1),

@@ -6,8 +6,8 @@ import { client, missingOneOf, session } from "./session.ts";
 export type NamedKind = "source" | "destination" | "transformation";
 
 /**
- * For each kind of item, a function that returns an item's name by its id. It returns the id as
- * long as the name is not loaded.
+ * Functions that return an item's name by its id, one for each kind of item. A function returns the
+ * id until the name is loaded.
  */
 export type NameLookup = Record<NamedKind, (id: string) => string>;
 
@@ -32,13 +32,16 @@ const waiting: Record<NamedKind, Set<string>> = {
   transformation: new Set(),
 };
 
-/** The latest load of the first page of source names and the first page of destination names. */
+/**
+ * Latest load of the first page of source names and the first page of destination names. Undefined
+ * after a failure.
+ */
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
 
 /**
- * Returns functions that look up names. They return the id until the name is loaded. The first
- * pages of source and destination names are loaded in advance, and other names after a screen has
- * looked them up, in as few requests as possible.
+ * Returns functions that look up names. A function returns the id until the name is loaded. The
+ * first pages of source and destination names are loaded in advance. Another name is requested
+ * after a component has looked it up, together with as many others as possible.
  */
 export function useNames(): NameLookup {
   const known = names.value;

@@ -12,8 +12,9 @@ interface LoadState<T> {
 
 /**
  * Component state for something loaded from the server: its latest value and the error of the last
- * load. It calls `load` when `inputs` change, after a temporary failure, and every `everyMs`
- * milliseconds while the page is visible and no load is in progress.
+ * load. Calls `load` when `inputs` change, and again after a temporary failure. With `everyMs`,
+ * also calls it every `everyMs` milliseconds, except while the page is hidden, a load is in
+ * progress, or the server has asked for a longer pause.
  */
 export function useResource<T>(
   load: () => Promise<T>,
@@ -27,8 +28,8 @@ export function useResource<T>(
   /** Number of loads in progress. */
   const loading = useRef(0);
   /**
-   * `begun` counts the loads that have begun. `shown` is the number of the load whose result is
-   * shown: the first load has the number 1.
+   * Loads are numbered from 1. `begun` is the number of the latest load, and `shown` that of the
+   * load whose result is shown. Both are 0 at first.
    */
   const order = useRef({ begun: 0, shown: 0 });
   /** Whether polling pauses, because the server has asked for a longer pause between requests. */
@@ -38,8 +39,9 @@ export function useResource<T>(
     const request = latest.current;
     const number = ++order.current.begun;
     /**
-     * Returns whether to show the result of this load, and if so, notes that it is shown. It is not
-     * shown if `inputs` have changed since, or if the result of a later load is shown already.
+     * Returns whether to show the result of this load. If so, also records in `order` that it is
+     * shown. The result is discarded if `inputs` have changed since the load began, or if the
+     * result of a later load is already shown.
      */
     const takesPlace = () => {
       if (latest.current.key !== request.key || number < order.current.shown) return false;
@@ -87,7 +89,9 @@ export function useResource<T>(
   };
 }
 
-/** Component state for the answer to a GET request, like `useResource`. */
+/**
+ * Component state for the answer to the API request `key` with `input`, loaded as by `useResource`.
+ */
 export function useAnswer<Key extends ClientKey>(
   key: Key,
   input?: InputOf<Key>[0],

@@ -13,9 +13,9 @@ import { deadLetterTexts } from "../texts/dead-letters.ts";
 
 /**
  * Dead letters (events that were given up) to replay or purge together: selected ones, or all that
- * match a filter. With a filter, the request says how many the user has confirmed (`count`) and the
- * time of the list (`before`). The server then leaves out later dead letters, and refuses the
- * request if more than `count` match.
+ * match a filter. With a filter, the request has the number that the user has confirmed (`count`)
+ * and the time of the list (`before`). The server leaves out dead letters that were added after
+ * `before`, and refuses the request if more than `count` others match.
  */
 export interface BulkTarget {
   selection:
@@ -23,8 +23,8 @@ export interface BulkTarget {
     | {
         filter: { destinationId?: string; groupId?: string; groupIds?: string[] };
         /**
-         * Time at which the server read the list, which its answer gives as `asOf`. The action
-         * leaves out dead letters that were added after this time.
+         * Time at which the server read the list that the user has confirmed: the `asOf` of its
+         * answer. The action leaves out dead letters that were added after this time.
          */
         before: string;
       };
@@ -36,8 +36,8 @@ export interface BulkTarget {
 type BulkAction = "replay" | "purge";
 
 /**
- * Maximum number of dead letters (events that were given up) that match a filter and are replayed
- * or purged within the request. For more of them, the request starts a job on the server.
+ * Maximum number of dead letters (events that were given up) that a request with a filter replays
+ * or purges before it is answered. For a larger number, the request starts a job on the server.
  */
 const REQUEST_LETTERS_MAX = 500;
 /** Maximum number of destinations, and also of failure reasons, that a confirmation names. */
@@ -46,12 +46,15 @@ const NAMED_MAX = 5;
 /** Buttons that replay or purge dead letters (events that were given up) after a confirmation. */
 export function BulkActions(props: {
   target: BulkTarget;
-  /** Words for the dead letters in the buttons' labels, after `Replay` or `Purge`. */
+  /**
+   * Description of the dead letters in the buttons' labels, such as `12 selected` after `Replay` or
+   * `Purge`.
+   */
   description: string;
   reload: () => Promise<void>;
   /**
-   * Loads the list again. Resolves with the dead letters that the buttons would now affect, or with
-   * undefined if there are none.
+   * Loads the list again after the server has refused an action. Resolves with the dead letters to
+   * confirm instead, or with undefined to show the server's error.
    */
   loadTarget: () => Promise<BulkTarget | undefined>;
 }) {
@@ -127,8 +130,8 @@ function FirstOf({ texts }: { texts: readonly string[] }) {
 }
 
 /**
- * Replays or purges dead letters. Resolves with true if the server has begun a job that does this,
- * and with false if it is done.
+ * Replays or purges dead letters. Resolves with true if the server has begun a job for this, and
+ * with false if the action is complete.
  */
 async function send(action: BulkAction, { selection, count }: BulkTarget): Promise<boolean> {
   if ("ids" in selection) {

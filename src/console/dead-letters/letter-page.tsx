@@ -157,7 +157,10 @@ const columns: Column<FailedAttempt>[] = [
   column.plain(commonTexts.reason, ({ reason }) => <ClampedText text={reason} />),
 ];
 
-/** Lists the first and the last failed attempts to deliver the event, with their reasons. */
+/**
+ * Lists the stored failed attempts to deliver the event, which are the first and the last ones,
+ * with their reasons.
+ */
 function AttemptList({ letter }: { letter: DeadLetter }) {
   const { attempts, failedAttempts = [] } = letter;
   if (failedAttempts.length === 0) return null;

@@ -11,8 +11,8 @@ interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "sto
   /** Properties of the field for the ids of the consents that the destination needs. */
   consents: Pick<Parameters<typeof TextAreaField>[0], "value" | "onInput" | "path">;
   /**
-   * Number of times that the user has discarded changes. When it grows, a field also drops typed
-   * text that is invalid and therefore not among the form's values.
+   * Number of times that the user has discarded changes. Invalid text in a field is not among the
+   * form's values, so a field drops such text itself when this number grows.
    */
   discards?: number;
 }
@@ -53,8 +53,8 @@ export function ConfigFields(props: ConfigFieldsProps) {
 }
 
 /**
- * Text area with a destination's settings as JSON. It omits the settings in `secrets`, which have
- * fields of their own.
+ * Text area with a destination's settings as JSON. It omits the settings in `secrets`, because each
+ * of these has its own field.
  */
 function JsonField(
   props: Pick<ConfigFieldsProps, "values" | "onChange"> & {

@@ -55,7 +55,10 @@ export function ConnectionTest(props: {
 
 type ConnectionTestReport = AnswerOf<"POST /v2/destinations/{id}/test">;
 
-/** Shows a connection test's steps with their durations. A failed step is the last one. */
+/**
+ * Shows the steps of a connection test with their durations. A test ends with the first step that
+ * fails.
+ */
 function TestSteps({ report }: { report: ConnectionTestReport }) {
   const list = useRef<HTMLOListElement>(null);
   useEffect(() => list.current?.scrollIntoView({ block: "nearest" }), [report]);
@@ -76,13 +79,14 @@ function TestSteps({ report }: { report: ConnectionTestReport }) {
 }
 
 /**
- * Component state for testing the settings in a form without saving them. `trial` is the form's
- * button for it. `result` shows the steps of the last test, until the settings change.
+ * Component state for testing the settings in a form without saving them. `trial` has the label and
+ * action of the form's test button. `result` shows the steps of the last test, until the settings
+ * change.
  */
 export function useSettingsTest(settings: {
   type: string;
   config: Record<string, unknown>;
-  /** Id of the stored destination whose secrets the test uses where a secret field is blank. */
+  /** Id of the stored destination whose secrets the test uses in place of blank secret fields. */
   destinationId?: string;
 }) {
   const [latest, setLatest] = useState<{ tested: string; report: ConnectionTestReport }>();

@@ -71,7 +71,10 @@ const columns: Column<Row>[] = [
   ),
 ];
 
-/** Returns the row of a destination for a session without the permission `events:read`. */
+/**
+ * Returns the row of a destination without figures, for a session that lacks the permission
+ * `events:read`.
+ */
 function rowWithoutFigures(of: Destination): Row {
   const { deliveredBy, enabled, transformation } = of;
   const known = deliveredBy === "pixelmill" ? "unknown" : "external";
@@ -82,7 +85,10 @@ function rowWithoutFigures(of: Destination): Row {
   };
 }
 
-/** Screen that lists the destinations of the workspace, the most urgent first. */
+/**
+ * Screen that lists the destinations of the workspace. With the permission `events:read`, the most
+ * urgent ones come first by default.
+ */
 export function DestinationList({ state }: { state: string }) {
   return (
     <ListScreen

@@ -94,8 +94,8 @@ const ownLabels: Record<string, string> = {
 };
 
 /**
- * Prefix of the config's keys among the keys of the form's values. The name and the consents, which
- * are not in the config, have no prefix.
+ * Prefix of the keys of config values among the form's values. It keeps them apart from the name
+ * and the consents, which are not in the config.
  */
 const CONFIG = "config.";
 const configKey = (key: string) => key.slice(CONFIG.length);

@@ -41,9 +41,15 @@ export async function loadStatus(id: string) {
 
 interface HealthProps {
   id: string;
-  /** The destination with its settings. Undefined while it is not loaded, or may not be read. */
+  /**
+   * The destination with its settings. Undefined until it is loaded, and if the session may not
+   * read it.
+   */
   destination: Destination | undefined;
-  /** State of the destination. Undefined while it is not loaded, or may not be read. */
+  /**
+   * State and latest failed delivery of the destination. Undefined until they are loaded, and if
+   * the session may not read them.
+   */
   status: Awaited<ReturnType<typeof loadStatus>> | undefined;
   error: unknown;
   reload: () => Promise<void>;
@@ -120,7 +126,10 @@ function figuresOf(state: DestinationRow | undefined) {
   ] as const;
 }
 
-/** Facts about a destination. A session that may not read its settings sees fewer. */
+/**
+ * Facts about a destination: those from its settings or, if the session may not read them, its
+ * transformation and sources.
+ */
 function Facts(props: HealthProps & { known: Destination | DestinationRow }) {
   const { id, known, destination, status, reload } = props;
   const { transformationId, transformationName } = status?.destination ?? {};

@@ -22,8 +22,8 @@ import {
 } from "./destination-types.ts";
 
 /**
- * Screen with the form that creates a destination. The form begins with the settings of the
- * destination with the id `copyOf`, if any.
+ * Screen with the form that creates a destination. If `copyOf` is the id of a destination, the form
+ * begins with the settings of that destination.
  */
 export function NewDestination({ copyOf }: { copyOf: string | undefined }) {
   const resource = useResource(async () => {

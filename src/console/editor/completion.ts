@@ -12,8 +12,8 @@ export interface CompletionData {
 }
 
 /**
- * Matches, before the cursor, a path to a field whose name the user is typing, such as
- * `event.properties.na` or `event["properties"]["na`.
+ * Matches a path to a field at the end of the text before the cursor, such as `event.properties.na`
+ * or `event["properties"]["na`. The last name in the path may be incomplete.
  */
 const PATH =
   /([A-Za-z_$][\w$]*|\bmetadata\([^()]*\))((?:\??\.[A-Za-z_$][\w$]*|\??\.?\[\s*(?:"[^"]*"|'[^']*'|\d+)\s*\]|\.get\(\s*(?:"[^"]*"|'[^']*')\s*(?:,[^()]*)?\))*)(\??\.|\??\.?\[\s*["']|\.get\(\s*["'])([\w$ -]*)$/;
@@ -55,7 +55,10 @@ export function completionSource(data: () => CompletionData) {
   };
 }
 
-/** Offers names of credentials after `getCredential("`, and of libraries after `from "`. */
+/**
+ * Offers names of credentials after `getCredential("`, and names of libraries after `from "` or, in
+ * Python, after `from` or `import`.
+ */
 function completeQuotedName({ before, pos, data }: CompletionInput): CompletionResult | null {
   const credential = /\bgetCredential\(\s*["']([\w]*)$/.exec(before);
   if (credential) return completionResult(pos, credential[1]!, data.credentials, "credential");
@@ -68,7 +71,11 @@ function completeQuotedName({ before, pos, data }: CompletionInput): CompletionR
   return completionResult(pos, library[1]!, names, "library");
 }
 
-/** Offers a library's exports: in `import { … } from "lib"` or, in Python, after `lib.`. */
+/**
+ * Offers exports of libraries. In `import { … }`, these are the exports of the library after
+ * `from`, or of all libraries without `from`. In Python, they are those of an imported library
+ * `lib` after `lib.`.
+ */
 function completeExport(input: CompletionInput): CompletionResult | null {
   const { code, line, before, pos, data } = input;
   const named = /\bimport\s*\{[^}]*?([\w$]*)$/.exec(before);
@@ -108,8 +115,8 @@ function completeField({ code, before, pos, data }: CompletionInput): Completion
 }
 
 /**
- * Whether the variable `root` holds the event. This is so for a variable with the name `event`, and
- * for the first parameter of `transformEvent`.
+ * Whether the variable `root` holds the event: its name is `event`, or it is the first parameter of
+ * `transformEvent`.
  */
 function isEvent(root: string, code: string): boolean {
   if (root === "event") return true;

@@ -46,9 +46,10 @@ export function languageExtensions(language: EditorLanguage) {
 }
 
 /**
- * Creates an editor in a shadow root. There CodeMirror uses constructed style sheets, which the
- * page's content security policy allows. Tab indents the line. Escape followed by Tab moves the
- * focus out of the editor. Shortcuts call the functions that `latest` has when they are pressed.
+ * Creates an editor in a shadow root, because only there CodeMirror uses constructed style sheets,
+ * which the page's content security policy allows. Tab indents the line. Escape followed by Tab
+ * moves the focus out of the editor. A shortcut calls the function that `latest` has at this
+ * moment.
  */
 export function createEditor(
   root: ShadowRoot,

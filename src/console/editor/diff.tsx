@@ -18,8 +18,8 @@ const SIDE_BY_SIDE_PX = 640;
 
 /**
  * Shows the differences of two texts, side by side if there is enough width, otherwise in one
- * column. With `onChange`, the user can edit the text `after`, and each difference has a button
- * that copies the part of `before` into `after`.
+ * column. With `onChange`, the user can edit the text `after`. Each difference then has a button
+ * that replaces this part of `after` by that of `before`.
  */
 export function Diff(props: {
   before: DiffSide;
@@ -107,7 +107,10 @@ const copyArrows = { revertControls: "a-to-b", renderRevertControl: takeButton }
 /** Minimum width and height of a button that is tapped with a finger, in CSS pixels. */
 const TARGET_PX = 24;
 
-/** Creates the button at a difference that copies the other text's part to the edited text. */
+/**
+ * Creates the button at a difference that copies this part of the text `before` to the edited text
+ * `after`.
+ */
 function takeButton(): HTMLElement {
   const button = document.createElement("button");
   button.type = "button";

@@ -2,10 +2,10 @@ import { Chunk } from "@codemirror/merge";
 import { Text } from "@codemirror/state";
 
 /**
- * Merges two texts that were both made from `base`: the user's (`yours`) and another user's
- * (`theirs`). A line that only one of them has changed is taken from that text. Where both have
- * changed the same or adjacent lines differently, the user's lines are taken. `overlaps` counts
- * these places.
+ * Merges two edited versions of the text `base`: the user's (`yours`) and another user's
+ * (`theirs`). A line that only one version has changed is taken from that version. Where both have
+ * changed the same or adjacent lines differently, the user's lines are taken. `overlaps` is the
+ * number of these places.
  */
 export function mergeTexts(
   base: string,
@@ -52,8 +52,8 @@ function chunksOf(a: string, b: string): Chunk[] {
 }
 
 /**
- * Returns what the text `side` has in place of the region `from` to `to` of the original text.
- * `chunks` are the changes in this region; without any, returns undefined.
+ * Returns the text that `side` has in place of the characters `from` to `to` of the original text.
+ * `chunks` are the changes of `side` in this region. Returns undefined if there are none.
  */
 function regionOf(side: string, chunks: Chunk[], from: number, to: number): string | undefined {
   const [first, last] = [chunks[0], chunks.at(-1)];

@@ -6,14 +6,14 @@ type Column =
   | ("p50Ms" | "p99Ms" | "lagSeconds");
 
 /**
- * The server must have recorded metrics for at least this share of a point's interval. Otherwise
- * the chart has a gap there.
+ * Minimum share of a point's interval for which the server must have recorded metrics. With less,
+ * the chart has a gap at this point.
  */
 const RECORDED_SHARE_MIN = 0.1;
 
 /**
- * Distances in seconds that two neighbouring labels of an axis with durations may have: parts of a
- * minute, hour or day, or whole days.
+ * Step sizes, in seconds, of a value axis with durations: round numbers of seconds, minutes, hours
+ * or days. A step is the difference between two neighbouring labels.
  */
 export const SECONDS_STEPS = [
   ...[1, 2, 5, 10, 20, 30],
@@ -28,9 +28,9 @@ export function pointTimes({ from, stepSeconds, recordedSeconds }: Metrics): num
 }
 
 /**
- * Returns the events per minute at each point of a chart, or null for a gap. The rate is computed
- * for the time in which the server recorded metrics. This time is shorter than the point's interval
- * for the last point, and after a restart.
+ * Returns the events per minute at each point of a chart, or null for a gap. A rate is the number
+ * of events divided by the time in which the server recorded metrics. This time is shorter than the
+ * point's interval for the last point, and after a restart.
  */
 export function perMinute(metrics: Metrics, column: Column): (number | null)[] {
   const { recordedSeconds, stepSeconds } = metrics;

@@ -20,8 +20,8 @@ const GAP_WIDTH = 104;
 
 /**
  * Graph of the flow of events: from sources through transformations to destinations. Each node
- * shows its event rate. An edge is thicker if its rate is higher, and shows its rate under the
- * pointer.
+ * shows its event rate. An edge is wider for a higher rate. Under the pointer, it shows its rate
+ * or, if events fail, the rate of the failures.
  */
 export function FlowGraphView({ overview }: { overview: Overview }) {
   const { sources, transformations, destinations, edges } = useMemo(
@@ -180,8 +180,8 @@ function classOf({ isOff, isDown, rate: perSecond }: FlowEdge): string {
 }
 
 /**
- * Returns the width of an edge, in pixels. A rate ten times as high gives about one pixel more, up
- * to a limit.
+ * Returns the width of an edge, in pixels. It grows by about one pixel when the rate grows tenfold,
+ * up to a limit.
  */
 function strokeOf({ rate: perSecond }: FlowEdge) {
   return { "stroke-width": 1.5 + Math.min(4, Math.log10(1 + perSecond)) };

@@ -39,7 +39,10 @@ export function buildFlowGraph(overview: Overview) {
         one.name.localeCompare(other.name),
     )
     .slice(0, ROWS_MAX);
-  /** Ids of the nodes of the middle column: the destinations' transformations, in their order. */
+  /**
+   * Ids of the nodes in the middle column: the transformations of `destinations`, in the order of
+   * these destinations.
+   */
   const ids = [...new Set(destinations.map((it) => it.transformationId ?? PASS_THROUGH))];
   const transformationRow = ({ transformationId = PASS_THROUGH }: DestinationOverview) =>
     ids.indexOf(transformationId);

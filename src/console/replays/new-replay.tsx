@@ -9,7 +9,10 @@ import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { replayTexts } from "../texts/replays.ts";
 
-/** Form fields for conditions that events must meet, by the condition's name in the API request. */
+/**
+ * Form fields for the conditions that events must meet to be replayed. `name` is the condition's
+ * name in the API request.
+ */
 const conditionFields = [
   { name: "event", label: commonTexts.event, hint: replayTexts.eventHint },
   { name: "userId", label: commonTexts.userId },
@@ -18,8 +21,9 @@ const conditionFields = [
 ] as const;
 
 /**
- * Form fields that query parameters of the same name in the page's address can fill in. Links from
- * the event search and from a destination's page have such parameters.
+ * Names of the form fields that take their initial values from query parameters of the same names
+ * in the page's address. Links from the event search and from a destination's page have such
+ * parameters.
  */
 const prefilled = [
   ...(["destinationId", "sourceId", "from", "to"] as const),

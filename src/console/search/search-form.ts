@@ -18,8 +18,9 @@ export const searchFields = [
 ] as const;
 
 /**
- * Values of the search form. An empty value does not filter. `outcome` is the one that events must
- * have at a destination, or `refused`: refused at ingestion.
+ * Values of the search form. An empty value does not filter. `outcome` is an outcome that events
+ * must have at one of their destinations. The value `refused` finds events that were refused at
+ * ingestion.
  */
 export type SearchForm = ReturnType<typeof readSearchForm>;
 
@@ -71,7 +72,10 @@ export const outcomeOptions = [
 type SearchAnswer = AnswerOf<"GET /v2/events/search">;
 export type FoundEvent = SearchAnswer["events"][number];
 
-/** Starts a search when the form's values change. `loadOlder` adds older events to the result. */
+/**
+ * Component state for the event search. It searches when the form's values change. `loadOlder` adds
+ * older events to the result.
+ */
 export const useSearch = (form: SearchForm) =>
   usePages(
     form,

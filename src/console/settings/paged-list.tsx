@@ -30,7 +30,7 @@ export const editColumn = <Item extends { name: string }>(edit: (item: Item) => 
 
 /**
  * List of items in pages, with a button for a new item, and a button in each row that deletes its
- * item. A dialog has the form for a new item or for the one to edit.
+ * item. The form for a new item, or for an item to edit, is in a dialog.
  */
 export function PagedList<
   Item extends { id: string; name: string },
@@ -46,7 +46,10 @@ export function PagedList<
   Form: ComponentType<FormContext<Answer>>;
   /** Loads an item and its ETag for the form that edits it. Absent if items cannot be edited. */
   retrieve?: (params: { id: string }) => Promise<{ answer: Answer; tag: string | undefined }>;
-  /** Texts of the button that deletes an item, as `DeleteButton` has them. */
+  /**
+   * Key of the texts of the button that deletes an item, as in `DeleteButton`. The default is
+   * `delete`.
+   */
   verb?: Parameters<typeof DeleteButton>[0]["verb"];
   noun: string;
   consequence: (item: Item) => string;
@@ -133,8 +136,8 @@ function LoadedForm<Answer>(
 }
 
 /**
- * Returns the values that the form for a stored item shows: those with a label in `labels`. A value
- * that the item lacks is null.
+ * Returns the values of a stored item for its form: one for each key in `labels`. A value that the
+ * item lacks is null.
  */
 export const formValues = (item: object, labels: Record<string, string>): Values =>
   Object.fromEntries(Object.keys(labels).map((key) => [key, (item as Values)[key] ?? null]));

@@ -121,7 +121,7 @@ const RESULTS_MAX = 40;
 
 /** Entries for the items that the latest search on the server has found. */
 const found = signal<readonly PaletteEntry[]>([]);
-/** Number of searches on the server. An answer counts only if no later search has begun. */
+/** Number of the latest search on the server. The answer to an earlier search is ignored. */
 let searches = 0;
 // The next user to sign in may not see what this user has found.
 effect(() => {
@@ -161,8 +161,8 @@ function actionEntries(): PaletteEntry[] {
 }
 
 /**
- * Searches the items of all kinds by name on the server. From then on, `searchPalette` also returns
- * the items found. An empty text finds the first items of each kind.
+ * Searches the items of all kinds by name on the server. `searchPalette` also returns the items
+ * found, until another search takes their place. An empty text finds the first items of each kind.
  */
 export async function searchServer(text: string): Promise<void> {
   const number = ++searches;
@@ -228,8 +228,8 @@ export function ShortcutList() {
 
 /**
  * Registers the keyboard shortcuts of all screens: `Cmd/Ctrl+K` opens the palette (a dialog to find
- * screens and items), `/` focuses the screen's search field, and `?` lists the shortcuts. Returns a
- * function that removes them.
+ * screens and items), `/` focuses the screen's search field or, without one, opens the palette, and
+ * `?` lists the shortcuts. Returns a function that removes them.
  */
 export function listenForShortcuts(): () => void {
   const onKey = (event: KeyboardEvent) => {

@@ -9,7 +9,7 @@ import { shellTexts } from "../texts/shell.ts";
 type Readiness = Pick<AnswerOf<"GET /ready">, "ready" | "checks">;
 
 const POLL_MS = 10_000;
-/** Minimum milliseconds between two reads of `/ready` that failed requests have caused. */
+/** Minimum milliseconds between two reads of `/ready` that are caused by failed requests. */
 const READ_MS_MIN = 2_000;
 /**
  * Screens that show the server's problems themselves, by the first segment of their routes.
@@ -18,9 +18,9 @@ const READ_MS_MIN = 2_000;
 const showThemselves = new Set(["", "system"]);
 
 /**
- * Notice that says why the server accepts or delivers no events. It is on all screens but those in
- * `showThemselves`, and hidden while the server is ready or does not answer. It reads `/ready`
- * every `POLL_MS`, and at once after a failed request.
+ * Notice that says why the server accepts or delivers no events. It is on all screens except those
+ * in `showThemselves`. It is hidden while the server is ready or does not answer. It reads `/ready`
+ * every `POLL_MS`. It also does so after a failed request, but then at most once per `READ_MS_MIN`.
  */
 export function ServerTrouble() {
   const { value, reload } = useResource(readReadiness, [], POLL_MS);
@@ -49,8 +49,8 @@ export function ServerTrouble() {
 }
 
 /**
- * Reads `/ready`, whose status is 200 or 503, and resolves with its checks. Resolves with undefined
- * if there is no answer, or one without checks.
+ * Reads `/ready`, whose status is 200 or 503, and resolves with the checks in its answer. Resolves
+ * with undefined if there is no answer, or if the answer has no checks.
  */
 async function readReadiness(): Promise<Readiness | undefined> {
   try {

@@ -35,7 +35,10 @@ export function Screen({ subpath: [id] }: ScreenProps) {
   return <SourcePage key={id} id={id} />;
 }
 
-/** Returns the properties of a source's `ScreenHeader`. While it loads, `source` is undefined. */
+/**
+ * Returns the properties of the `ScreenHeader` for a source. `source` is undefined while it is
+ * loading.
+ */
 const headerOf = (source: Pick<Source, "name" | "enabled"> | undefined) => ({
   title: isolated(source?.name ?? commonTexts.source),
   parent: { href: hrefTo("sources"), text: commonTexts.sources },

@@ -151,9 +151,9 @@ const isResponse = (value: unknown): value is ReceiverResponse =>
   typeof value === "object" && value !== null;
 
 /**
- * Follows the live tail (stream of new events) of a source until `signal` aborts. Calls `onOpen`
- * once the tail is open, and `onMessage` for each message about an event with the anonymous id
- * `visitor`.
+ * Follows the live tail (stream of new events) of a source until `signal` aborts or the tail ends.
+ * Calls `onOpen` once the tail is open, and `onMessage` for each message about an event with the
+ * anonymous id `visitor`. Never rejects.
  */
 async function followVisitor(
   { sourceId, visitor, signal }: { sourceId: string; visitor: string; signal: AbortSignal },

@@ -167,7 +167,10 @@ function Nodes() {
   );
 }
 
-/** Returns the nodes of a cluster, each with its partitions and their pending events. */
+/**
+ * Returns the nodes of a cluster, each with its partitions and the number of pending events in
+ * them.
+ */
 function nodeRowsOf({ node, nodes, partitions }: AnswerOf<"GET /v2/cluster">) {
   return nodes.map((it) => {
     const owned = partitions.filter((partition) => partition.node === it.id);

@@ -15,21 +15,24 @@ export interface TailEvent {
   at: string;
   /** Time of the tail's first message about the event. Events are sorted by this time. */
   firstAt: string;
-  /** Event as the server received it. Undefined until the tail's `received` message arrives. */
+  /**
+   * Event as the server received it. Undefined until the tail's `received` message arrives, or if
+   * the server does not have the event in memory.
+   */
   received?: unknown;
   /** Reason why the event was refused at ingestion. Absent if the event was accepted. */
   refused?: string;
   outcomes: readonly DestinationOutcome[];
   /**
-   * Whether `outcomes` is complete up to now. If not, it has only the outcomes that messages of the
-   * live tail have reported.
+   * Whether `outcomes` is complete up to now, as in a list of recent events. If not, it has only
+   * the outcomes that messages of the live tail have reported.
    */
   hasAllOutcomes: boolean;
 }
 
 /**
- * Returns the key of an event in the buffer. It is more than the messageId, because several events
- * may have the same messageId.
+ * Returns the key of an event in the buffer: its source, its time and its messageId. The messageId
+ * alone is not enough, because several events may have the same one.
  */
 export const tailEventKey = ({
   sourceId,
@@ -47,7 +50,10 @@ const SEARCHED_CHARS_MAX = 20_000;
  */
 export class EventBuffer {
   #events = new Map<string, TailEvent>();
-  /** Number of all events that were added, those that have left the buffer included. */
+  /**
+   * Number of events that were added since the buffer was created, including those that have left
+   * it.
+   */
   added = 0;
 
   add({ name, data }: FollowedMessage): void {
@@ -122,8 +128,8 @@ export class EventBuffer {
 const searchedTexts = new WeakMap<TailEvent, string>();
 
 /**
- * Returns the text that the text filter searches: an event's JSON in lower case, at most
- * `SEARCHED_CHARS_MAX` characters.
+ * Returns the text that the text filter searches: the JSON of an event and its outcomes, in lower
+ * case, cut to `SEARCHED_CHARS_MAX` characters.
  */
 export function searchedText(event: TailEvent): string {
   const cached = searchedTexts.get(event);
@@ -161,11 +167,11 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 }
 
 /**
- * Merges two lists of outcomes of one event, and removes duplicates. An outcome without a time
- * (`at`) comes from stored data. An outcome with a time comes from the server's memory, which
- * usually knows more, and replaces those without a time at the same destination. A stored dead
- * letter is replaced only by a dead letter with a time. The result is sorted by destination, so
- * that all events have the same order.
+ * Merges two lists of outcomes of one event, and removes duplicates. Outcomes with a time (`at`)
+ * come from the server's memory, and those without one from stored data. The memory usually knows
+ * more. So an outcome with a time replaces those without one at the same destination. An exception
+ * is a stored dead letter, which only a dead letter with a time replaces. The result is sorted by
+ * destination, so that all events have the same order.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

@@ -15,8 +15,8 @@ export function changesOf(received: unknown, event: unknown): EventChanges {
 
   /**
    * Adds the differences between `before` and `after` to `lines` and `removed`. `line` is the
-   * number of the first line of the JSON of `after`. Returns the number of the line after this
-   * JSON.
+   * number of the line at which the JSON of `after` begins. Returns the number of the line after
+   * its end.
    */
   function compare(before: unknown, after: unknown, line: number, path: string): number {
     const members = membersOf(after);

@@ -21,9 +21,9 @@ const ROWS_FIRST = 5;
 type Outcome = (typeof outcomeOptions)[number]["value"];
 
 /**
- * Panel with the latest events of a source or destination and their outcomes. While the pointer is
- * over the rows, they are not updated, so that none moves. Without permission to read events, there
- * is no panel.
+ * Panel with the latest events of a source or destination and their outcomes. While the pointer or
+ * the keyboard focus is in the table, or a dialog shows an event, the rows are not updated, so that
+ * none moves. Without the permission `events:read`, there is no panel.
  */
 export function RecentEvents({ of }: { of: { sourceId: string } | { destinationId: string } }) {
   if (missingPermission("events:read") !== undefined) return null;

@@ -104,8 +104,8 @@ export function Screen({ query }: ScreenProps) {
 }
 
 /**
- * Returns the event that the dialog shows, in its latest state, even after newer events have
- * displaced it from the buffer.
+ * Returns the event that the dialog shows: its latest state in the buffer or, after newer events
+ * have displaced it there, its last known state.
  */
 function useOpenEvent(key: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
   const [event, setEvent] = useState<TailEvent>();
@@ -119,7 +119,7 @@ function useOpenEvent(key: string | undefined, { buffer, tick }: TailState): Tai
 /** The events that the screen shows while the tail is paused. New events go only to the buffer. */
 interface FrozenEvents {
   events: readonly TailEvent[];
-  /** Value of the buffer's `added` when the pause began. */
+  /** Value of the buffer's `added` when the pause began, to count the new events since then. */
   added: number;
 }
 
@@ -135,8 +135,8 @@ function useFrozen(buffer: EventBuffer, isFrozen: boolean): FrozenEvents | undef
 }
 
 /**
- * Whether an event is of the source and destination in `filter`. While the tail is paused, events
- * of an earlier filter may still be shown.
+ * Whether an event is of the source and has an outcome at the destination in `filter`. An absent id
+ * matches every event. A paused tail may still have events of an earlier filter.
  */
 function isOf(event: TailEvent, filter: { sourceId?: string; destinationId?: string }): boolean {
   const { sourceId = event.sourceId, destinationId } = filter;
@@ -155,7 +155,7 @@ function hasOutcome({ outcomes, hasAllOutcomes }: TailEvent, wanted: string): bo
 function TailStateBadge(props: {
   tail: TailState;
   frozen: FrozenEvents | undefined;
-  /** Whether the button paused the tail. Otherwise the pointer over the rows did. */
+  /** Whether the button paused the tail, rather than the pointer or the focus in the table. */
   isPaused: boolean;
 }) {
   const { tail, frozen, isPaused } = props;

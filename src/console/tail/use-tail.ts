@@ -32,9 +32,10 @@ const newCounters = () => ({
 type TailCounters = ReturnType<typeof newCounters>;
 
 /**
- * Component state that follows the live tail (stream of new events). First it fills the buffer with
- * the recent events in the server's memory. After the stream has ended, it connects again and adds
- * the events missed in between. When `filter` changes, it empties the buffer.
+ * Component state that follows the live tail (stream of new events). Whenever the tail opens, it
+ * also adds the recent events in the server's memory to the buffer. After the tail has ended, it
+ * connects again, and so gets the events missed in between. When `filter` changes, it empties the
+ * buffer.
  */
 export function useTail(filter: TailFilter) {
   const counters = useRef<TailCounters>(null);
@@ -46,11 +47,16 @@ export function useTail(filter: TailFilter) {
     tick: 0,
     /** Events per second. An event counts once, even if the tail has several messages about it. */
     perSecond: 0,
-    /** Number of messages that the server skipped as the browser or the network was too slow. */
+    /**
+     * Number of messages that the server skipped because the browser or the network was too slow.
+     */
     missed: 0,
   });
   const [state, setState] = useState<"connecting" | "open" | "ended">("connecting");
-  /** Error with which the live tail ended. Undefined while it is open. */
+  /**
+   * Error with which the live tail last ended, until the tail is open again. Undefined if it ended
+   * without an error.
+   */
   const [error, setError] = useState<unknown>();
   const key = JSON.stringify(filter);
 

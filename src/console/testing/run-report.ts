@@ -42,8 +42,8 @@ const toSuite = ({ id, name, input, expectedOutput }: TestCase) => ({
 });
 
 /**
- * Parses the user's test events: JSON with one event, or an array of events. Blank text has none.
- * Throws for any other text.
+ * Parses the user's test events: JSON with one event, or with an array of events. Returns an empty
+ * array for blank text, and throws for any other text.
  */
 export function parseEvents(text: string): Events {
   if (text.trim() === "") return [];

@@ -10,7 +10,10 @@ import { codeTexts, testCaseTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 import { type EventResult, outcomeOf, type TestRunReport, withoutPrefix } from "./run-report.ts";
 
-/** Shows the outputs, log lines and error of a run, for each event. */
+/**
+ * Shows the result of a test run: the outputs, log lines and error of the selected event, and the
+ * results of test cases.
+ */
 export function RunResults(props: {
   report: TestRunReport | undefined;
   error: unknown;
@@ -165,7 +168,10 @@ const badges = {
   error: { text: testCaseTexts.error, tone: "bad" },
 } as const;
 
-/** Shows the results of test cases. The first failed one is selected, with its differences. */
+/**
+ * Shows the results of test cases, and the differences of the selected one. This is the first
+ * failed one until the user selects another.
+ */
 export function SuiteResults({ results }: { results: readonly SuiteResult[] }) {
   const [chosen, setChosen] = useState<string>();
   const failed = results.find(({ status }) => status !== "pass");

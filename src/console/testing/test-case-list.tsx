@@ -100,8 +100,8 @@ function TestCaseForm(props: {
   });
 
   /**
-   * Calls `use` with the input events that the form has. Shows an error if they are invalid or
-   * none, or if `use` rejects.
+   * Calls `use` with the input events of the form. Shows an error if the events are invalid, if
+   * there are none, or if `use` rejects.
    */
   async function withInput(use: (events: JsonObject[]) => Promise<unknown>) {
     try {
@@ -200,7 +200,10 @@ const labels: Record<string, string> = {
   expectedOutput: testCaseTexts.expectedSide,
 };
 
-/** Parses the expected outputs: JSON with an array of objects. Returns undefined for blank text. */
+/**
+ * Parses the expected outputs: JSON with an array of objects. Returns undefined for blank text, and
+ * throws for any other text.
+ */
 function parseOutputs(text: string): JsonObject[] | undefined {
   if (text.trim() === "") return undefined;
   if (!text.trim().startsWith("[")) throw new Error(testCaseTexts.expectedAnArray);

@@ -28,8 +28,8 @@ export function useTestCases(id: string | undefined) {
     error,
     reload,
     /**
-     * Stores a test case. With `caseId`, it replaces the stored test case with this id, if its ETag
-     * is still `ifMatch`.
+     * Stores a new test case. With `caseId`, replaces the stored test case with this id instead, if
+     * its ETag is still `ifMatch`.
      */
     async save(body: TestCaseInput, caseId?: string, ifMatch?: string) {
       const key = "PUT /v2/transformations/{id}/test-cases/{caseId}";

@@ -62,8 +62,8 @@ export const commonTexts = {
   partNotLoaded:
     "This part of the console could not be loaded. If the server has been upgraded, load the page again.",
   /**
-   * Message after a request for a change got no answer. `isRepeatable` says whether a second
-   * request would change nothing more than the first.
+   * Message after a request for a change got no answer. `isRepeatable` says whether the request can
+   * safely be sent again: a second one would change nothing more than the first.
    */
   outcomeUnknown: (isRepeatable: boolean) =>
     isRepeatable
@@ -131,7 +131,9 @@ export const commonTexts = {
   pageTitle: (screen: string) => `${screen} · pixelmill`,
   requires: (permission: string) => `Requires ${permission}`,
   copy: (name: string) => `Copy ${isolated(name)}`,
-  /** Adds to an error message after how many seconds the request may be sent again. */
+  /**
+   * Returns an error message with the number of seconds after which the request may be sent again.
+   */
   waitSeconds: (message: string, seconds: number) => `${message} (wait ${seconds} s)`,
   optional: "(optional)",
   defaultOption: (value: unknown) => (value === undefined ? "Default" : `Default (${value})`),
@@ -142,7 +144,10 @@ export const commonTexts = {
   newItem: (noun: string) => `New ${noun}`,
   searchIn: (title: string) => `Search ${title.toLowerCase()}`,
   noneYet: (noun: string) => `No ${noun} yet`,
-  /** Last row of a list of names. It says how many more there are, and loads them. */
+  /**
+   * Text of the last row in a list of names. The row loads more of the `count` names that are not
+   * shown yet.
+   */
   moreNames: (count: number) => `${formatCount(count)} more: show, or enter a part of the name`,
   noResultsFor: (text: string) => `No results for “${text}”`,
   noNameFound: (text: string) => ({

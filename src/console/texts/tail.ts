@@ -61,8 +61,8 @@ export const tailTexts = {
       ? isolated(destination)
       : `${isolated(destination)} ${outcomeNames[outcome].toLowerCase()}`,
   /**
-   * Explanation of each outcome, shown for an event if the server knows neither what it delivered
-   * nor a reason.
+   * Explanations of the outcomes. One is shown for an event if the server knows neither what it
+   * delivered nor a reason for the outcome.
    */
   explanations: {
     delivered: "Delivered. The event is too long to be kept in memory.",
@@ -94,7 +94,10 @@ export const tailTexts = {
     text: "Events appear here when they arrive. Older ones may be in the event search.",
   },
   noRecentMatches: "No recent event has this outcome",
-  /** Says back to which time event logs were searched, and links to a search of older events. */
+  /**
+   * Says back to which time (`time`) the event logs were searched. `search` is a link to a search
+   * for older events.
+   */
   readBackTo: (time: ComponentChildren, search: ComponentChildren) => [
     "Searched back to ",
     time,

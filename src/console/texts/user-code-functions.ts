@@ -1,7 +1,7 @@
 /** A function that user code exports, or one that it may call without an import. */
 export interface UserCodeFunction {
   name: string;
-  /** By language, how the function is written. A language that does not have it is absent. */
+  /** Signature of the function in each language. A language that lacks the function is absent. */
   signatures: Partial<Record<"javascript" | "python", string>>;
   /** Meaning of the function, in Markdown without links. */
   meaning: string;

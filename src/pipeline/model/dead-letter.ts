@@ -39,8 +39,9 @@ export interface DeadLetter {
 /** A receiver's answer, as a dead letter shows it. */
 export interface LetterResponse extends ShownAnswer {
   /**
-   * Whether the headers and the text are those of another letter's response, because this letter's
-   * is not stored. The other letter is of the same group, with the same status and code.
+   * Whether the headers and the text come from the stored response of another dead letter, because
+   * this letter's own response is not stored. Both letters are in the same group and have the same
+   * status and error code.
    */
   isSample?: true;
 }
@@ -50,7 +51,10 @@ export interface StoredLetter extends Omit<DeadLetter, "event" | "response" | "g
   /** HTTP status of the receiver's response to the last attempt; `code` is its error code. */
   status?: number;
   code?: string;
-  /** Id of the receiver's response, if it has headers or a text besides status and error code. */
+  /**
+   * Id under which the ledger stores the receiver's response. Absent when the response has no
+   * headers and no text, only a status and an error code, and when there is no response.
+   */
   responseId?: string;
   /** JSON text of the event as it entered the stage that failed. */
   text: string;
@@ -64,8 +68,8 @@ export interface StoredLetter extends Omit<DeadLetter, "event" | "response" | "g
 }
 
 /**
- * A dead letter that is about to be stored, with the receiver's response. The ledger stores only a
- * few responses for each group of letters, apart from the letters.
+ * A dead letter to be stored, together with the receiver's response. The ledger stores responses in
+ * a table of their own, and only a few for each group of letters.
  */
 export interface NewLetter extends StoredLetter {
   response?: ShownAnswer;
@@ -107,16 +111,17 @@ export interface LetterFilter {
 }
 
 /**
- * Limits of a scan of dead letters in the order of their ids. It reads letters with ids above
- * `after` and below `before`, and returns at most `count` that match.
+ * Limits of a scan of dead letters in ascending order of ids. The scan reads letters with ids above
+ * `after` and below `before`. It ends when it has found `count` letters that match its filter.
  */
 export interface LetterScan {
   after: string;
   before: string;
   count: number;
   /**
-   * The present time in milliseconds since the epoch. If given, the scan also returns letters whose
-   * ids have a later time, even above `before`, because they are from a clock that was ahead.
+   * Current time in milliseconds since the epoch. If given, the scan also reads letters above
+   * `before` whose id has a time in the future: they were created while the clock was ahead.
+   * Absent: `before` applies to all letters.
    */
   now?: number;
 }
@@ -124,8 +129,8 @@ export interface LetterScan {
 export interface LetterScanResult {
   ids: string[];
   /**
-   * `seen` is the number of dead letters that the scan read. `reached` is the id of the last one,
-   * after which the next scan continues; undefined when no letters are left to read.
+   * Number of dead letters that the scan read. `reached` is the id of the last letter that it read:
+   * pass it as `after` to continue the scan. `reached` is undefined when no letters are left.
    */
   seen: number;
   reached: string | undefined;
@@ -138,8 +143,8 @@ export interface LetterScanResult {
 export interface LetterGroup extends LetterOwner, Pick<StoredLetter, "stage" | "status" | "code"> {
   id: string;
   /**
-   * Reason of the group's first letter. Numbers, ids, quoted values and times in the reasons of its
-   * other letters may differ.
+   * Reason of the group's first letter. The reasons of the other letters are the same, except for
+   * numbers, ids, quoted values and times.
    */
   reason: string;
   count: number;

@@ -15,9 +15,9 @@ export interface InputEvent {
   readonly type: string;
   readonly event: BuiltEvent;
   /**
-   * Ends of the other event logs when this event was received. Records below these ends must be
-   * delivered before this event, so that a user's events stay in order even if different processes
-   * received them. Undefined when there are no other logs.
+   * End of each other event log at the time when this event was received. The records before these
+   * ends are delivered before this event. This keeps the events of a user in order even if several
+   * processes received them. Undefined when there are no other logs.
    */
   readonly after?: readonly LogEnd[] | undefined;
 }
@@ -50,10 +50,10 @@ export function parseFromNode(event: unknown): unknown {
 }
 
 /**
- * Parses an event that user code made, to show it to users who may read events. Removes the members
- * named in `overrideMembers` from the event and from each object below its `integrations`. Code
- * sets such members to override the request that delivers the event. Their values may be
- * credentials, such as a header `Authorization`.
+ * Parses the JSON of an event that user code returned, to show it to users who may read events.
+ * Removes the members named in `overrideMembers` from the event and from each object in its
+ * `integrations`. Such members override parts of the delivery request, so their values may be
+ * credentials, such as an `Authorization` header.
  */
 export function shownOutput(
   json: Uint8Array | string,
@@ -73,8 +73,9 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
 
 /**
- * Returns the key that identifies an event. A messageId alone does not, because SDKs choose it: one
- * source may send it twice, or two sources may send the same one.
+ * Returns a key that identifies an event: its source id, time of receipt and messageId. The
+ * messageId alone is not unique, because SDKs choose it: a source may send it twice, and two
+ * sources may send the same one.
  */
 export function eventKey({
   sourceId,

@@ -5,9 +5,9 @@ import type { InputEvent } from "./input-event.ts";
 import type { Routes } from "./routes.ts";
 
 /**
- * Where an event in delivery comes from: a log record that was read for a connection or for a
- * replay job, or a requeued dead letter. It decides which progress is stored when the event has its
- * final outcome: that of the log or of the dead letter.
+ * Origin of an event in delivery: a log record read for a connection, a log record read for a
+ * replay job, or a requeued dead letter. The origin decides which progress is stored when the event
+ * gets its final outcome: the read position in the log, or the state of the dead letter.
  */
 export type Origin =
   | { log: string; sequence: number; connectionId: string }
@@ -97,13 +97,15 @@ export interface OutputCounts {
   attempts: number;
   /** Number of attempts that failed with an error for which a retry may succeed. */
   failedAttempts: number;
-  /** Number of delivered outputs that never failed in a request without other outputs. */
+  /**
+   * Number of outputs that were delivered and never failed in a request that held only one output.
+   */
   taken: number;
-  /** Number of outputs that failed at least once in a request without other outputs. */
+  /** Number of outputs that failed at least once in a request that held only one output. */
   failed: number;
   /**
-   * Number of outputs without a final outcome that have failed in a request without other outputs,
-   * or that wait behind an output of the same user that has.
+   * Number of outputs that wait for a retry: outputs that failed in a request that held only one
+   * output, and outputs that wait behind such an output of the same user.
    */
   waiting: number;
   waitingBytes: number;
@@ -124,7 +126,10 @@ export interface Output {
    */
   input: InputEvent;
   bytes: Uint8Array;
-  /** The user code that made the output; undefined when the event is sent unchanged. */
+  /**
+   * The user code that ran over the event; undefined when no code ran. The code made the output,
+   * unless it dropped the event or failed.
+   */
   live: LiveProgram | undefined;
   byCode: boolean;
   attempts: number;
@@ -134,44 +139,54 @@ export interface Output {
    */
   failedAttempts: FailedAttempt[] | undefined;
   /**
-   * Time on the clock `elapsed()` at which the first attempt to deliver the output failed, or at
-   * which the output began to wait behind another output of the same user whose attempts fail.
-   * Undefined until then.
+   * Time on the clock `elapsed()` since which the output cannot be delivered: its first attempt
+   * failed then, or it began to wait behind an output of the same user whose attempts fail.
+   * Undefined before that.
    */
   failingSince: number | undefined;
   /** Index of the group in `UserGroups` that has all outputs of the same user; -1 until queued. */
   userGroup: number;
-  /** Failures of the output in requests without other outputs; undefined before the first one. */
+  /**
+   * Counts of the output's failures in requests that held only this output. Undefined before the
+   * first such failure.
+   */
   failedAlone: FailuresAlone | undefined;
 }
 
 /**
- * Counts of an output's failures in requests without other outputs. They show whether the output is
- * the cause.
+ * Counts of an output's failures in requests that held only this output. They are compared with the
+ * success of other outputs, to decide whether the output or the destination causes the failures.
  */
 export interface FailuresAlone {
   total: number;
   /**
-   * Number of failures that the event may have caused. The other failures were caused by the
-   * destination.
+   * Number of failures that the event may have caused. The remaining failures in `total` were
+   * caused by the destination.
    */
   ofEvent: number;
   /**
-   * Number of failures in `ofEvent` while the destination probably accepted other outputs: the
-   * first one, and each later one if another output was delivered since the failure before it.
+   * Number of failures in `ofEvent` during which the destination probably accepted other outputs.
+   * The first failure counts, and each later one if another output was delivered since the output's
+   * previous failure.
    */
   ofEventAmongTaken: number;
   /**
    * Number of failures in `ofEvent` while no output of another user was tried or waited for a
-   * retry. Nothing shows whether the destination was down then, so they no longer count once one is
-   * tried or waits.
+   * retry. In this situation, nothing shows whether the destination is down. The number returns to
+   * 0 at the first failure after another user's output was tried, or while one waits for a retry.
    */
   ofEventAlone: number;
-  /** Number of all failures while the destination probably accepted other outputs. */
+  /**
+   * Number of failures during which the destination probably accepted other outputs, whether the
+   * event or the destination may have caused them.
+   */
   amongTaken: number;
   /** Whether the last failure counts in `amongTaken`. */
   wasAmongTaken: boolean;
-  /** The counts of the destination's outputs and attempts at the first failure. */
+  /**
+   * The destination's `OutputCounts` at the output's first failure. Their later increase shows how
+   * other outputs fared in the meantime.
+   */
   readonly countsAtFirst: Readonly<OutputCounts>;
   /** Values of `OutputCounts.taken` and `OutputCounts.attempts` at the time of the last failure. */
   takenAtLast: number;
@@ -198,8 +213,9 @@ export type EventOutcome =
   | { kind: "delivered" }
   | { kind: "dropped" }
   /**
-   * The event is not sent, because its connection, destination or replay is gone, or because
-   * another requeued dead letter of the same original event is processed instead.
+   * The event is not sent. Either its connection, destination or replay is gone, or it is a
+   * requeued dead letter and another dead letter of the same received event is processed in its
+   * place.
    */
   | { kind: "discarded" }
   | ({

@@ -2,11 +2,11 @@ import type { Positions } from "../../log/positions.ts";
 
 /** A read position in one log, as the ledger (the store of delivery progress) holds it. */
 export interface CursorRecord {
-  /** Sequence number of the first record that was not read yet. */
+  /** Sequence number from which the next records will be read; all records below it were read. */
   next: number;
   /**
-   * Ascending sequence numbers below `next` of records that were taken for delivery and have no
-   * final outcome yet.
+   * Sequence numbers, in ascending order, of records below `next` that were taken for delivery and
+   * have no final outcome yet. After a restart, these records are read again.
    */
   pending: number[];
 }
@@ -19,23 +19,28 @@ export interface CursorRecord {
 export interface DeliveryIntent {
   name: string;
   /**
-   * Log → exclusive upper bound of the delivery's records. All records with lower sequence numbers
-   * that have no final outcome yet belong to the delivery.
+   * Log → sequence number before which the delivery's records end. The delivery includes all
+   * records below it that have no final outcome yet.
    */
   ends: Positions;
-  /** Highest id of the requeued dead letters in the delivery. Absent when the delivery has none. */
+  /**
+   * Highest id of the requeued dead letters in the delivery. The delivery includes all letters that
+   * were requeued for the destination and have this id or a lower one. Absent when it has no
+   * letters.
+   */
   letter?: string;
   /**
-   * Replay job id → log → exclusive upper bound of the delivery's replayed records. All records of
-   * the job with lower sequence numbers that have no final outcome yet belong to the delivery.
+   * Replay job id → log → sequence number before which the delivery's records of this job end. The
+   * delivery includes all of the job's records below it that have no final outcome yet.
    */
   replays?: Readonly<Record<string, Positions>>;
 }
 
 /**
- * How long all attempts of a lane have failed, and why. It is stored so that it survives a restart.
- * It is empty while the receiver (the destination's server) accepts events. It has durations
- * instead of start times, because the clock of the next process may differ.
+ * Duration and cause of a failure of all attempts of a lane. It is stored, so that the duration
+ * continues to count after a restart. It has durations instead of start times, because the clock of
+ * the next process may differ. It has no fields while the receiver (the destination's server)
+ * accepts events.
  */
 export interface FailureRecord {
   /**
@@ -63,10 +68,10 @@ export interface LaneRecord extends FailureRecord {
   sealed?: DeliveryIntent;
   logs: Record<string, CursorRecord>;
   /**
-   * Connection id → start of the latest live period (a time in which the connection delivers) that
-   * the lane knows, as a position in each log. A period that begins before the lane's read position
-   * is entered only when the lane has read the older records. Until then, a restart reads these
-   * records again.
+   * Connection id → start of the connection's latest live period (a time in which it delivers), as
+   * a position in each log. If a period begins before the lane's read position, the lane first
+   * reads the older records. The period is stored only after that, so that a restart in the
+   * meantime reads these records again.
    */
   known: Record<string, Positions>;
 }
@@ -81,10 +86,10 @@ export function isFailing(record: LaneRecord | undefined): boolean {
 }
 
 /**
- * Whether the ledger's record of a lane, `stored`, still agrees with the lane's current state.
- * Positions, live periods and interrupted delivery must be equal, and either both or neither must
- * have a refusal. If `stored` has an outage, it must still last. The stored length of the outage
- * may be wrong by less than `outageStepMs`.
+ * Whether the stored record of a lane, `stored`, is still good enough, so that the lane's current
+ * state need not be stored. The positions, the live periods and the name of the batched delivery in
+ * progress must be equal. A refusal must be in both or in neither. The lengths of the outage must
+ * differ by less than `outageStepMs`, and an outage that has ended must not be in `stored`.
  */
 export function isStored(
   stored: LaneRecord | undefined,

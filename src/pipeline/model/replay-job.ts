@@ -12,26 +12,29 @@ export interface EventFilter extends ContentFilter {
   userId?: string;
   anonymousId?: string;
   /**
-   * The messageIds of the events to replay. A messageId that pixelmill made (a lower-case UUID) is
-   * also found in upper case.
+   * MessageIds of the events to replay. Each one also matches in lower case, so that an upper-case
+   * UUID finds the messageId that pixelmill made, which is in lower case.
    */
   messageIds?: readonly string[];
 }
 
-/** Counts of the events or dead letters that a replay job has sent again, by outcome. */
+/** Numbers of events or dead letters that a replay job has processed, by outcome. */
 export interface JobCounts {
-  /** Number of events of which at least one output reached the destination. */
+  /**
+   * Number of events with at least one output that was delivered to the destination, and without an
+   * output that became a dead letter.
+   */
   delivered: number;
   /** Number of events for which user code returned no event. */
   dropped: number;
   /**
-   * Number of events that became dead letters, including events that had already been dead letters
-   * before the job.
+   * Number of events that became dead letters. An event that was a dead letter before the job and
+   * fails again counts too.
    */
   failed: number;
   /**
-   * Number of events that were given up while in progress, because the job was cancelled or the
-   * destination removed.
+   * Number of events that were taken for delivery but got no other outcome, because the job was
+   * cancelled or the destination was removed.
    */
   discarded: number;
   /** Number of dead letters requeued for delivery, or deleted by a job of kind `purge`. */
@@ -77,34 +80,39 @@ export interface EventJob extends JobBase {
   kind: "events";
   destinationId: string;
   /**
-   * Id of the source that the API request for the job named. Absent when the request named none:
-   * the job then replays all sources connected to the destination.
+   * Id of the source to replay, from the API request that created the job. Absent when the request
+   * named no source: the job then replays all sources that were connected to the destination at
+   * that time.
    */
   sourceId?: string;
   sources: readonly string[];
   /**
-   * The job replays events received from `from` (inclusive) to `to` (exclusive). Both are in
-   * milliseconds since the epoch.
+   * Start of the job's time range in milliseconds since the epoch. The job replays events with a
+   * time of receipt from `from` (inclusive) to `to` (exclusive).
    */
   from: number;
   to: number;
   filter?: EventFilter;
   /**
-   * Log → first sequence number of the replayed range. `ends` holds the sequence numbers before
-   * which the range ends.
+   * Log → first sequence number of the range to read. `ends` has the sequence numbers at which the
+   * range ends (exclusive).
    */
   starts: Positions;
   ends: Positions;
-  /** Log → position up to which the job has read, and the taken events without a final outcome. */
+  /**
+   * Log → position up to which the job has read, and sequence numbers of the events that were taken
+   * for delivery and have no final outcome yet.
+   */
   logs: Record<string, CursorRecord>;
   /**
-   * Time in milliseconds since the epoch at which the last event that the job has read was
-   * received. Absent before the first event.
+   * Time of receipt, in milliseconds since the epoch, of the last event that was taken for
+   * delivery. Absent until then.
    */
   reachedAt?: number;
   /**
-   * Time in milliseconds since the epoch before which events may be missing, because they were
-   * already deleted from the log when the job reached them. Absent when none were deleted.
+   * Time in milliseconds since the epoch. Events of the range that were received before this time
+   * may be missing from the replay, because the log no longer had them. Absent when the log had all
+   * events of the range.
    */
   missingBefore?: number;
 }
@@ -117,17 +125,25 @@ export interface LetterJob extends JobBase {
   filter: LetterFilter;
   /** Whether the job's dead letters were selected by their ids, not by a filter. */
   isSelection?: true;
-  /** Id of the destination of all letters of the job; absent when they have several. */
+  /**
+   * Id of the destination that all of the job's letters have. Absent when the letters have several
+   * destinations, or when the job's filter names neither a destination nor a group.
+   */
   destinationId?: string | undefined;
-  /** Reason why delivery of all the job's letters was given up; absent when they have several. */
+  /**
+   * Reason for which all of the job's letters became dead letters. Absent when the letters have
+   * several reasons, or when the job's filter names no group.
+   */
   reason?: string | undefined;
   /**
-   * When all the job's letters had been requeued or deleted, in ms since the epoch; else absent.
+   * Time in milliseconds since the epoch at which the last of the job's letters was requeued or
+   * deleted. Absent until then.
    */
   movedAt?: number;
   /**
-   * Id of the last dead letter that was scanned. The scan ends before the id `before`; letters
-   * created after the job have higher ids.
+   * Id of the dead letter that the job scanned last; the next scan continues after it. The job
+   * scans letters with ids below `before`, and so no letter that is created after the job. Letters
+   * whose ids have a future time, because a clock was ahead, are scanned in any case.
    */
   after: string;
   before: string;
@@ -162,8 +178,8 @@ export interface JobProgress
 }
 
 /**
- * Returns the destination and the reason that all of the letters or jobs have; undefined for each
- * that differs.
+ * Returns the `destinationId` that all elements of `all` have, and the `reason` that all have. A
+ * value that differs between elements is undefined.
  */
 export function commonScope(all: readonly Pick<LetterJob, "destinationId" | "reason">[]) {
   const common = (key: "destinationId" | "reason") =>

@@ -39,9 +39,9 @@ export function coversSome(connection: Connection, log: string, from: number, to
 }
 
 /**
- * Returns the sequence number from which the connection delivers records of a log: the earliest
- * start of its live periods. If `known` is given, live periods that began at these positions or
- * earlier are left out. Returns Infinity when no live period is left.
+ * Returns the first sequence number of a log that the connection delivers: the earliest start of
+ * its live periods. With `known`, considers only live periods that began later than the positions
+ * `known`. Returns Infinity when there is no such period.
  */
 export function firstCovered(connection: Connection, log: string, known?: Positions): number {
   const windows = [connection, ...(connection.earlier ?? [])];
@@ -51,25 +51,24 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
 
 /**
  * Returns the start of a connection's latest live period (time in which it delivers); undefined
- * when the connection was never live. Ignores the last period if it ended where it began, because
- * another period may begin at the same positions.
+ * when the connection was never live. An empty last period, which ended where it began, is ignored:
+ * the next period may begin at the same positions and could not be distinguished from it.
  */
 export function latestStart({ from, until, earlier = [] }: Connection): Positions | undefined {
   return until === undefined || isAfter(until, from) ? from : earlier.at(-1)?.from;
 }
 
 /**
- * Whether `positions` are later than `known`. Each holds the ends of all logs at one moment. Ends
- * only grow: if one end in `positions` is higher than in `known`, `positions` are later.
+ * Whether `positions` were taken later than `known`. Both hold the ends of all logs at one moment.
+ * Because ends only grow, one end that is higher in `positions` proves it.
  */
 function isAfter(positions: Positions, known: Positions): boolean {
   return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));
 }
 
 /**
- * The decision about an event: deliver it (`send`), neither deliver it nor count it as delivered,
- * dropped or failed (`discard`), or make it a dead letter without an attempt to deliver it
- * (`refused`).
+ * Decision about an event. `send`: deliver it. `refused`: make it a dead letter without an attempt
+ * to deliver it. `discard`: do not deliver it, and do not count it as delivered, dropped or failed.
  */
 export type RouteDecision =
   | { kind: "send" }
@@ -82,8 +81,8 @@ const destinationDisabled: RouteDecision = { kind: "refused", reason: "Destinati
 const connectionDisabled: RouteDecision = { kind: "refused", reason: "Connection is disabled" };
 
 /**
- * Decides whether a log record is delivered, given the current connections and the id of the
- * connection for which it was read.
+ * Decides whether a log record is delivered under the current connections. The lane has read the
+ * record for the connection `taken.connectionId`, which may have changed or ended since then.
  */
 export function decideRoute(
   { destination, bySource }: Routes,
@@ -107,8 +106,8 @@ export function decideReplay({ destination }: Routes): RouteDecision {
 }
 
 /**
- * Returns the sequence number of the first record that a lane (the delivery to one destination)
- * with the connections `connections` reads from a log.
+ * Returns the sequence number at which a lane (the delivery to one destination) begins to read a
+ * log when it has the connections `connections` and no stored position.
  */
 export function firstToRead(
   log: string,

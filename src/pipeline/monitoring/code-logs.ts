@@ -49,11 +49,11 @@ interface WorkspaceLines {
 }
 
 /**
- * Holds in memory the latest lines that the published code of each workspace wrote with `log(...)`
- * on this node. If a transformation writes more than `CODE_LOG_LINES_PER_SECOND_MAX`, the process
- * that runs its code does not return the lines beyond this number. The lines and the bytes of each
- * workspace are limited. When all workspaces together have too many bytes, the workspace that
- * logged longest ago loses its lines.
+ * Holds in memory the latest lines that published code wrote with `log(...)` on this node, by
+ * workspace. The number and the bytes of a workspace's lines are limited; the oldest lines are
+ * dropped first. If all workspaces together exceed a limit, the workspace that logged longest ago
+ * loses all its lines. A transformation can write `CODE_LOG_LINES_PER_SECOND_MAX` lines per second;
+ * further lines are dropped in the process that runs its code.
  */
 export class CodeLogs {
   readonly #byWorkspace = new Map<string, WorkspaceLines>();
@@ -69,15 +69,18 @@ export class CodeLogs {
   }
 
   /**
-   * Returns how many lines a transformation may write now, and how many characters they may have in
-   * total.
+   * Returns how many lines the rate limit allows a transformation to write at present, and the
+   * maximum number of characters of these lines together.
    */
   room(transformationId: string): { lines: number; chars: number } {
     const lines = this.#rates.available(transformationId);
     return { lines, chars: lines * GUEST_LOG_CHARS_MAX };
   }
 
-  /** Adds the log lines of a batch. `messageIdOf` maps an event's index in the batch to its id. */
+  /**
+   * Adds the log lines of one batch of events. `messageIdOf` returns the messageId of the event
+   * with the given index in the batch.
+   */
   add(
     live: LiveProgram,
     destinationId: string,

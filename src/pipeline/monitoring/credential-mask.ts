@@ -7,14 +7,15 @@ import { GUEST_LOG_CHARS_MAX } from "../../settings/limits.ts";
 type Credentials = LiveProgram["credentials"];
 
 /**
- * Minimum number of characters of a credential that is masked. Shorter ones would occur in too many
- * texts by chance. Forms are found by as many of their first characters.
+ * Minimum length in characters of a credential that is masked. Shorter credentials would occur in
+ * many texts by chance. The same number of characters at the start of a form is hashed, to find the
+ * form in a text.
  */
 const START_CHARS = 4;
 /**
- * Maximum number of characters that the search compares per character of a text, and how many
- * characters more every text counts. Without a limit, many credentials that begin alike would cost
- * the server seconds.
+ * Maximum number of characters that the search compares per character of the text. `CHARS_MORE` is
+ * first added to the length of the text, so that short texts have a margin. Without a maximum, many
+ * credentials with equal beginnings would block the server for seconds.
  */
 const COMPARED_PER_CHAR = 16;
 const CHARS_MORE = 256;
@@ -28,16 +29,22 @@ export function credentialMask(credentials: Credentials): CredentialMask {
 }
 
 /**
- * Masks a workspace's credentials in what its user code has printed: as they are, and as in JSON,
- * URLs and base64. They are masked because some API tokens may read log lines and dead letters but
- * not credentials. Unlike `SecretMask`, masks only whole credentials, because code prints much that
- * resembles a part of one, such as `https://`.
+ * Replaces a workspace's credentials in text that its user code has printed, in plain form and as
+ * encoded in JSON, URLs and base64. This protects the credentials from API tokens that may read log
+ * lines and dead letters but not credentials. Unlike `SecretMask`, it replaces only whole
+ * credentials, because parts such as `https://` are frequent in printed text.
  */
 class CredentialMask {
-  /** Forms of the credentials by the hash of their first characters, the longest first. */
+  /**
+   * Hash of the first characters → forms of the credentials (plain or encoded) that begin with
+   * them, the longest first.
+   */
   readonly #forms = new Map<number, string[]>();
 
-  /** Returns the message of an error with credentials masked. Its end may have been cut. */
+  /**
+   * Returns an error message with the credentials masked. Also masks the beginning of a credential
+   * at the end of the message, because the message may have been cut off there.
+   */
   readonly error = remembered(1, (message: string) => this.#masked(message, true));
 
   constructor(credentials: Credentials) {
@@ -56,8 +63,9 @@ class CredentialMask {
   }
 
   /**
-   * Masks the credentials in a text, which may end within one if `isCut` is true. If the search
-   * would take too long, masks all that has not been searched.
+   * Masks the credentials in a text. If `isCut` is true, the text may have been cut off within a
+   * credential: its beginning at the end of the text is then masked too. When the search exceeds
+   * its limit (see `COMPARED_PER_CHAR`), masks all of the text that was not searched.
    */
   #masked(text: string, isCut: boolean): string {
     let comparable = COMPARED_PER_CHAR * (text.length + CHARS_MORE);

@@ -30,9 +30,9 @@ interface HealthLoggerParts {
 export class HealthLogger {
   #toldAt = Number.NEGATIVE_INFINITY;
   /**
-   * The current outage; undefined while there is none. It begins when its first failure is logged,
-   * and ends with the next attempt that the destination answers, by accepting or refusing the
-   * events. `since` is its beginning by `clock.elapsed`, in milliseconds.
+   * The current outage; undefined while there is none. An outage begins with the first failure that
+   * is logged. It ends with the next attempt to which the destination answers, whether it accepts
+   * or refuses the events. `since` is its start in milliseconds on the clock `clock.elapsed`.
    */
   #outage: { since: number; attempts: number; isDown: boolean } | undefined;
   #letters = { transform: 0, deliver: 0 };

@@ -26,16 +26,17 @@ export interface FigureSources {
 }
 
 /**
- * Returns the functions that read this node's counts and lags, which are stored as figures
- * (statistics) of destinations, sources and so on.
+ * Returns functions that read this node's event counts (`minute`) and lags (`lag`). Their results
+ * are stored as figures (statistics) of destinations, sources, connections, workspaces and
+ * transformations.
  */
 export function pipelineFigures(sources: FigureSources, lanes: () => Iterable<LaneGauges>) {
   const slicer = new TimeSlicer();
   return {
     minute: (at: number) => minuteFigures(sources, at),
     /**
-     * Resolves with a row for each series whose events wait for delivery. The rows hold only this
-     * lag.
+     * Resolves with a row for each series that has events waiting for delivery. The only values in
+     * a row are the number of these events and the age of the oldest one.
      */
     async lag() {
       const rows = new Map<Series, FigureRow>();

@@ -1,8 +1,9 @@
 import type { FailureCause } from "../model/attempt.ts";
 
 /**
- * Labels of the metrics about a lane (the delivery to one destination). All parts of the lane share
- * this object, so that a renamed destination shows its new name everywhere.
+ * Labels of the metrics about a lane (the delivery to one destination). All code that reports
+ * metrics of the lane shares this object. When the destination is renamed, `name` is changed in
+ * place, so that all metrics have the new name.
  */
 export interface LaneLabels {
   destination: string;

@@ -33,21 +33,23 @@ interface LaneMinute {
 }
 
 /**
- * Milliseconds without events after which counters may be deleted to make room for others. All of
- * their counts are then older than the minutes that a `CounterRing` keeps.
+ * Milliseconds without events after which a source's or a destination's counters may be deleted to
+ * make room for others. By then, all counts are older than the minutes that a `CounterRing` keeps.
  */
 const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 
 /**
- * Whether counters have had no events for `IDLE_MS`. Also true when their last event lies more than
- * `IDLE_MS` in the future, because the clock was set back.
+ * Whether counters with the last event at `lastAt` are idle: they had no event for `IDLE_MS`. A
+ * time more than `IDLE_MS` in the future also counts as idle, because it means that the clock was
+ * set back.
  */
 const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
 
 /**
- * A destination counts as recovered when, at the failure rate of the last minute, this number of
- * the outputs that it has accepted since its last failure would have failed. At 3, a destination
- * that still fails is taken for recovered about once in e³ = 20 times.
+ * Threshold at which a destination with failed events counts as recovered. The number of outputs
+ * that it has accepted since its last failure, times the failure rate of the last minute, is the
+ * number of failures to expect among them. When this number reaches the threshold, the destination
+ * has recovered. At 3, this is wrong about once in e³ = 20 times.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;
@@ -69,9 +71,9 @@ interface SourceCounters {
 }
 
 /**
- * Recent activity of one lane, which delivers one destination's events: counts per minute, from
- * which figures are stored, and current rates of each connection. Its memory is allocated at the
- * first event, and only while `LaneHistories` has room.
+ * Recent activity of one lane, which delivers one destination's events: counts per minute, which
+ * are stored as figures, and the current rates of each connection. Memory is allocated at the first
+ * event or attempt, if `LaneHistories` has room for it.
  */
 class LaneHistory {
   #minutes: CounterRing | undefined;
@@ -143,8 +145,8 @@ class LaneHistory {
   }
 
   /**
-   * Returns whether some events still fail: an event failed in the last minute, and the destination
-   * does not count as recovered since (see `EXPECTED_FAILURES`).
+   * Whether some events still fail: an output became a dead letter in the last minute, and the
+   * destination does not count as recovered since then (see `EXPECTED_FAILURES`).
    */
   isRejecting(now: number): boolean {
     let delivered = 0;
@@ -201,9 +203,9 @@ class LaneHistory {
 }
 
 /**
- * Recent activity of all destinations, by destination id. The memory is bounded: when there is no
- * room for the counters of another destination or connection, counters that had no events for
- * `IDLE_MS` are deleted.
+ * Recent activity of the lanes, by destination id. The numbers of destinations and connections with
+ * counters are limited. At a limit, counters that had no events for `IDLE_MS` are deleted; if there
+ * are none, new destinations and connections are not counted.
  */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();
@@ -259,8 +261,8 @@ export class LaneHistories {
   }
 
   /**
-   * Deletes the counters that had no events for `IDLE_MS`. Does so at most once a minute, because a
-   * sweep frees nothing while all destinations are busy.
+   * Deletes counters that had no events for `IDLE_MS`. Runs at most once a minute, because each run
+   * visits all counters and frees nothing while all destinations are busy.
    */
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;

@@ -12,10 +12,10 @@ export interface LaneStatus {
   /** Whether delivery waits for a free sandbox process to run the destination's user code. */
   isWaiting: boolean;
   /**
-   * The current failure or refusal; absent while attempts succeed. `since` is the time of the first
-   * failed attempt in milliseconds since the Unix epoch. `isDown` is true when the destination's
-   * server has not answered for at least `DOWN_MS_MIN`; it is false while the server answers and
-   * refuses every event.
+   * The current failure or refusal; absent while the destination accepts events. `since` is the
+   * time of the first attempt that failed or was refused, in milliseconds since the Unix epoch.
+   * `isDown` is true when the destination's server has not answered for at least `DOWN_MS_MIN`. It
+   * is always false for a refusal, when the server answers and refuses every event.
    */
   failure?: { since: number; reason: string; isDown: boolean };
   /**

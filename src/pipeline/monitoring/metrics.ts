@@ -36,8 +36,8 @@ interface GaugeSources {
 }
 
 /**
- * Current state of all lanes (deliveries to destinations) that have the same metric labels. Lags
- * are combined, `lagEvents` as a sum and `lagSeconds` as the maximum.
+ * Combined state of all lanes (deliveries to destinations) with equal metric labels. `lagEvents` is
+ * the sum of the lanes' values, `lagSeconds` is their maximum.
  */
 interface LaneTotal {
   /**
@@ -52,9 +52,9 @@ interface LaneTotal {
 }
 
 /**
- * Creates a function that combines the state of all lanes with equal metric labels. Because there
- * may be thousands of lanes, the function lets other work run in between, and concurrent calls
- * share one result.
+ * Creates a function that combines the states of lanes with equal metric labels, one `LaneTotal`
+ * for each label set. There may be thousands of lanes. Therefore the function works in slices, lets
+ * other work run in between, and gives concurrent callers the same result.
  */
 export function createLaneTotals(
   lanes: () => Iterable<LaneGauges>,

@@ -7,10 +7,11 @@ const TENANT_LABELS = ["workspace", "destination", "name", "transformation", "ve
 type Labels = Record<string, string>;
 
 /**
- * Decides which metrics have labels that identify tenants (workspaces, destinations, user code).
- * When `areShown` is false, no metric has them: `/metrics` then shows no names, and its size does
- * not grow with the number of destinations. When it is true, up to `METRICS_DESTINATIONS_MAX`
- * destinations have such labels. The metrics of the destinations without labels are summed.
+ * Decides whether the metrics of a tenant (workspace, destination, user code) have labels that
+ * identify it. If `areShown` is false, no metric has such labels: `/metrics` then shows no names,
+ * and its size does not depend on the number of destinations. If `areShown` is true, the first
+ * `METRICS_DESTINATIONS_MAX` destinations get labels, and the metrics of all further destinations
+ * are summed.
  */
 export class TenantLabels {
   readonly #destinations = new Set<string>();
@@ -37,8 +38,8 @@ export class TenantLabels {
   }
 
   /**
-   * Returns a counter that callers increment with tenant labels. It removes these labels when
-   * `/metrics` must not show them.
+   * Wraps a counter, so that callers can always pass tenant labels. The wrapper removes these
+   * labels if `/metrics` must not show them.
    */
   counter(counter: Counter) {
     return {

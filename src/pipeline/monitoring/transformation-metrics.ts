@@ -39,7 +39,8 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
     }),
   );
   /**
-   * Labels of the last revision that ran, by transformation id. The least recently run is first.
+   * Transformation id → labels of its revision that ran last. The map is ordered by the last run,
+   * the oldest first.
    */
   const current = new Map<string, Labels>();
 
@@ -49,8 +50,9 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
   }
 
   /**
-   * Returns the labels of a revision's metrics. Deletes the metrics of another revision of the same
-   * transformation.
+   * Returns the labels for the metrics of a revision. If another revision of the transformation ran
+   * before, deletes its metrics. Also deletes those of the least recently run transformation when
+   * there are more than `TRANSFORMATIONS_MAX`.
    */
   function show({ workspaceId, transformation }: LiveProgram): Labels {
     const { id, versionId } = transformation;

@@ -3,39 +3,39 @@ import type { CursorRecord } from "../model/lane-record.ts";
 import { SequenceCounts } from "./sequence-counts.ts";
 
 /**
- * The read position of a lane in one log. A lane delivers one destination's events. It takes
- * records in order, but may deliver their events in any order. The stored cursor has the position
- * `next` and the sequence numbers below it whose records have no final outcome. After a restart,
- * only these records are read again.
+ * The read position in one log of a lane, which delivers one destination's events. The lane takes
+ * records in order, but their events may get their final outcomes in any order. The stored form is
+ * therefore the position `next` plus the sequence numbers below it without a final outcome. After a
+ * restart, the lane reads only these records and the records from `next` on.
  */
 export class Cursor {
   /**
-   * Sequence number of the next record to read. It is below `#next`, the first record that was
-   * never read, in two cases only: while older records are read for a new connection, and while
-   * records without a final outcome are read again after a restart.
+   * Sequence number of the next record to read. Normally equals `#next`, the first record that was
+   * never read. Is lower while the lane reads older records for a new connection, and after a
+   * restart, while it reads records without a final outcome again.
    */
   position: number;
   #next: number;
   /**
    * Sequence numbers of the records that the lane has taken and that have no final outcome yet. A
-   * number occurs twice when another connection has replaced the record's connection and the lane
-   * has taken the record again for it.
+   * sequence number occurs twice when the record's connection was replaced by another one and the
+   * lane has taken the record again for the new connection.
    */
   readonly #pending = new SequenceCounts();
   /**
-   * Sequence numbers that the stored cursor lists as records without a final outcome. After a
-   * restart, the lane takes these records again, and removes each number when it has taken or
-   * passed the record.
+   * Sequence numbers that still have to be read again after a restart, because the stored cursor
+   * lists them as records without a final outcome. A number is removed when the lane has taken the
+   * record or has passed its position.
    */
   readonly #recovered: Set<number>;
   /**
-   * Connection id → first sequence number to take for the connection. Has only new connections that
-   * need records which the lane has already read.
+   * Connection id → first sequence number to take for this connection. Has only new connections
+   * that also deliver records which the lane has already passed.
    */
   readonly #backfills = new Map<string, number>();
   /**
-   * Lowest sequence number that a restart from the stored cursor would read. The log must keep the
-   * records from this one on.
+   * Lowest sequence number that the lane would read after a restart from the stored cursor. The log
+   * must not delete this record or later ones.
    */
   durableLow: number;
 
@@ -51,8 +51,8 @@ export class Cursor {
   }
 
   /**
-   * Whether all records that were read have a final outcome, and no older records remain to be
-   * read.
+   * Whether all records that were read have a final outcome, and no older record remains to be read
+   * for a new connection or after a restart.
    */
   get isSettled(): boolean {
     return this.low === this.#next;
@@ -64,8 +64,9 @@ export class Cursor {
   }
 
   /**
-   * Moves the read position back to `start`, to take older records for one connection only. Does
-   * nothing when no record from `start` on was read.
+   * Moves the read position back to `start`, so that the lane takes the older records from there on
+   * for the new connection `connectionId`, and for no other. Does nothing when the lane has not
+   * read any record from `start` on.
    */
   backfill(connectionId: string, start: number): void {
     if (start >= this.#next) return;
@@ -87,7 +88,10 @@ export class Cursor {
     this.#backfills.delete(connectionId);
   }
 
-  /** Whether the record at `sequence` must still be taken for a connection. */
+  /**
+   * Whether the record at `sequence` must still be taken for a connection: it was never read, it
+   * must be read again after a restart, or the connection is new and needs older records.
+   */
   wants(sequence: number, connectionId: string): boolean {
     if (sequence >= this.#next || this.#recovered.has(sequence)) return true;
     return sequence >= (this.#backfills.get(connectionId) ?? this.#next);
@@ -103,7 +107,7 @@ export class Cursor {
     assert(wasPending, "A record settles once for each time it was taken");
   }
 
-  /** Moves the cursor to `position` after all records below it were read. */
+  /** Moves the read position to `position`. The caller has read all records below it. */
   advanceTo(position: number): void {
     assert(position >= this.position, "A cursor ascends");
     this.position = position;

@@ -1,6 +1,7 @@
 /**
- * Holds for each log of a partition the furthest record found that a newer version of pixelmill
- * wrote. Deliveries stop at such a record: this version cannot read it, and must not skip it.
+ * Holds for each log of a partition the position of the last record found there that a newer
+ * version of pixelmill wrote. Deliveries stop before such a record: this version cannot read it,
+ * and must not skip it.
  */
 export class HeldRecords {
   readonly #furthest = new Map<string, number>();
@@ -10,9 +11,9 @@ export class HeldRecords {
   }
 
   /**
-   * Returns the logs in which a delivery may have stopped at a record that a newer pixelmill wrote.
-   * `lowOf` returns the lowest position in a log that some delivery has not passed; undefined when
-   * there are no deliveries.
+   * Returns the logs in which a delivery may be waiting at a record that a newer pixelmill wrote.
+   * `lowOf` returns a log's lowest position that a delivery still needs, or undefined when the log
+   * has no deliveries.
    */
   logsAbove(lowOf: (log: string) => number | undefined): string[] {
     return [...this.#furthest].flatMap(([log, sequence]) =>

@@ -6,15 +6,16 @@ import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /**
- * Builds events from log records and keeps the latest ones, because the deliveries to several
- * destinations use the same events. `KEPT_EVENTS_BYTES_MAX` limits the bytes of events and records
- * together, because either can be hundreds of times larger than the other.
+ * Builds events from log records, and keeps the latest events in memory, because several
+ * destinations usually need the same event. `KEPT_EVENTS_BYTES_MAX` limits the bytes of the kept
+ * events and of their records together. Both count, because either can be hundreds of times larger
+ * than the other.
  */
 export class EventCache {
   /**
-   * Inputs whose events are kept, in two generations: `#young` has the newer ones, `#old` the older
-   * ones. When `#young` is full, the inputs in `#old` drop their events and `#young` becomes
-   * `#old`.
+   * The inputs that have a kept event, in two generations. `#young` has the newer ones, `#old` the
+   * older ones. When `#young` reaches half the limit, the inputs in `#old` drop their events,
+   * `#young` becomes `#old`, and an empty `#young` begins.
    */
   #young: RecordInput[] = [];
   #old: RecordInput[] = [];
@@ -23,8 +24,9 @@ export class EventCache {
   constructor(private readonly eventOf: (record: EventRecord) => BuiltEvent) {}
 
   /**
-   * Builds the event of a record, which `input` then keeps. When all kept events take too much
-   * memory, this cache makes the inputs with the oldest ones drop theirs.
+   * Builds the event of a record, which `input` then keeps until this cache makes it drop the
+   * event. That happens to the inputs with the oldest events when all kept events take too much
+   * memory.
    */
   build(record: EventRecord, input: RecordInput): BuiltEvent {
     const event = this.eventOf(record);

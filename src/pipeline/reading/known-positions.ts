@@ -5,10 +5,10 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 
 /**
- * Returns for each log the highest position that a lane (the delivery to a destination), a
- * connection, a replay job or the search for repeated events refers to. A damaged or restored log
- * may end below this position. New records must then be numbered from this position on, because
- * lanes would skip lower numbers as already read.
+ * Returns for each log the highest position to which a stored state refers: that of a lane (the
+ * delivery to a destination), a connection, a replay job, or the search for repeated events. If a
+ * damaged or restored log ends before this position, new records must get sequence numbers from
+ * this position on. Lanes would take lower numbers for records that they have already read.
  */
 export function knownPositions(
   live: Live,

@@ -8,16 +8,17 @@ import { LivePeriods } from "./live-periods.ts";
 import { firstAtOrAfter, type LogChunk, type LogSet } from "./shared-reader.ts";
 
 /**
- * Reads the logs for one lane, the delivery to one destination, with a read position (cursor) in
- * each log. Takes each record of its connections exactly once.
+ * Reads the logs for one lane, the delivery to one destination. It has a read position (cursor) in
+ * each log. It takes each record of the lane's connections once, but skips records that repeat an
+ * earlier one and records that cannot be read.
  */
 export class LaneReader {
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
   readonly #periods: LivePeriods;
-  /** Log → chunk of records taken only in part, kept so that the next batch need not read it. */
+  /** Log → chunk taken only in part, kept so that the next `take` need not read it again. */
   readonly #chunks = new Map<string, LogChunk>();
-  /** The batched delivery that a crash interrupted. While defined, only its events are taken. */
+  /** Batched delivery that a crash interrupted. While it is set, only its events are taken. */
   recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;
@@ -25,11 +26,14 @@ export class LaneReader {
   #isIdle = false;
   /**
    * Log → time of receipt of its next record. Has only logs whose next record was written by a
-   * newer version of pixelmill: the lane stops before this record and skips nothing.
+   * newer version of pixelmill: the lane stops before this record and skips no announced ones.
    */
   readonly held = new Map<string, number>();
 
-  /** Until `endRecovery`, only events of `repeated` (an interrupted delivery) are taken. */
+  /**
+   * Continues from the stored state `record`. Until `endRecovery` is called, only the events of
+   * `repeated`, the delivery that a crash interrupted, are taken.
+   */
   constructor(
     private readonly logs: LogSet,
     routes: Routes,
@@ -50,7 +54,7 @@ export class LaneReader {
     this.recovering = undefined;
   }
 
-  /** Applies changed connections. Moves a cursor back if a new live period begins before it. */
+  /** Applies changed connections. A live period that begins earlier moves the position back. */
   setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
@@ -68,17 +72,18 @@ export class LaneReader {
     }
   }
 
-  /** Notes that the logs may hold new records of connected sources. */
+  /** Tells the reader that the logs may have new records of connected sources, to be read. */
   wake(): void {
     this.#skipAnnounced();
     this.#isIdle = false;
   }
 
   /**
-   * Takes up to `count` events. Each call begins at the log after the one at which the last call
-   * ended. An event is taken only after the lane has read the other logs up to the ends that they
-   * had when the event was received. Therefore a user's events stay in order, whichever process
-   * received them. Returns an empty list when no event can be taken.
+   * Takes up to `count` events, and about `bytesMax` bytes, from one log after another; the next
+   * call begins with the following log. An event is taken only after the lane has read each other
+   * log up to the end that it had when the event was received. This keeps a user's events in order
+   * even if several processes received them. Returns an empty list when no event can be taken at
+   * present.
    */
   async take(count: number, bytesMax: number): Promise<LaneEvent[]> {
     this.wake();
@@ -130,8 +135,8 @@ export class LaneReader {
   }
 
   /**
-   * Whether all events that the lane took are settled, and no records of its sources remain to be
-   * read. A log counts as read when a newer pixelmill wrote the record at which the lane stops.
+   * Whether all events that the lane took have final outcomes, and no record of its sources is
+   * left. A log in which the lane waits at a record of a newer pixelmill counts as read.
    */
   get isSettled(): boolean {
     const isRead = (log: string) => this.held.has(log) || this.#isAhead(log);
@@ -156,8 +161,8 @@ export class LaneReader {
   }
 
   /**
-   * Notes that the read positions are durable. `lows` has for each log the sequence number below
-   * which records may be trimmed.
+   * Records that the read positions are on disk. `lows` has for each log the position that was
+   * stored: records below it may be deleted from the log.
    */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) this.#cursors.get(log)?.committed(low);
@@ -182,7 +187,7 @@ export class LaneReader {
     return lags.reduce((sum, lag) => sum + lag, 0);
   }
 
-  /** Moves an idle lane past new records of sources that are not connected to it. */
+  /** Moves an idle lane past announced records: none is of a source that is connected to it. */
   #skipAnnounced(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {
@@ -199,8 +204,8 @@ export class LaneReader {
   }
 
   /**
-   * Takes events from a log. In the result, `isHeld` tells whether the log's next record must wait
-   * for records of other logs, or for the end of a recovery.
+   * Takes events from one log. `isHeld` in the result tells whether the log's next record has to
+   * wait until other logs were read further, or until the recovery has ended.
    */
   async #takeFrom(
     log: string,
@@ -257,7 +262,9 @@ export class LaneReader {
     return { events, isHeld };
   }
 
-  /** Whether a record must wait until the lane has read other logs up to the ends in `after`. */
+  /**
+   * Whether a record waits until the lane has read each log in `after` up to the end given there.
+   */
   #waits(after: readonly LogEnd[] = []): boolean {
     return after.some(({ log, sequence }) => {
       const end = Math.min(sequence, this.logs.end(String(log)));
@@ -265,13 +272,13 @@ export class LaneReader {
     });
   }
 
-  /** Whether the record at `sequence` repeats an earlier record that the connection delivers. */
+  /** Whether the record repeats one (with its messageId) that the connection delivers. */
   #isRepeated(connection: Connection, log: string, sequence: number): boolean {
     const previous = this.logs.previousOf(log, sequence);
     return previous !== undefined && covers(connection, previous.log, previous.sequence);
   }
 
-  /** Returns the partly taken chunk of a log if it contains the record at `sequence`. */
+  /** Returns the kept chunk of a log (see `#chunks`) if it contains the record at `sequence`. */
   #taken(log: string, sequence: number): LogChunk | undefined {
     const chunk = this.#chunks.get(log);
     return chunk && chunk.from <= sequence && sequence < chunk.next ? chunk : undefined;

@@ -4,20 +4,23 @@ import type { LaneRecord } from "../model/lane-record.ts";
 import { latestStart } from "../model/routes.ts";
 
 /**
- * The current live period of each connection: the positions in the logs from which the connection
- * delivers. A new live period may begin before the lane's read position. The lane then reads older
- * records first, and `record` returns the new period only after it has read them.
+ * The current live period of each connection, as the log positions from which it delivers. When a
+ * new period begins before the lane's read position, the lane first reads the older records. Until
+ * it has read them, `record` returns the connection's previous period.
  */
 export class LivePeriods {
   /** Connection id → positions in the logs at which its current live period begins. */
   readonly #known: Map<string, Positions>;
   /**
-   * Connection id → start of its previous live period, for each connection whose new live period
-   * began before the lane's read position. `record` returns this start until the lane has read the
-   * older records. A restart in the meantime therefore reads them again.
+   * Connection id → start of the previous live period. Has connections whose new period began
+   * before the lane's read position. While the lane reads the older records, `record` returns this
+   * start, so that a restart reads them again.
    */
   readonly #before = new Map<string, Positions | undefined>();
-  /** Whether the lane still reads records before its read position, for the given connection. */
+  /**
+   * Whether the lane still reads older records, before its normal read position, for the given
+   * connection.
+   */
   readonly #isLate: (connectionId: string) => boolean;
 
   constructor(known: LaneRecord["known"], isLate: (connectionId: string) => boolean) {
@@ -26,9 +29,9 @@ export class LivePeriods {
   }
 
   /**
-   * Applies the current connections. In the result, `begun` has the connections with a new live
-   * period (time in which they deliver), each with the start of its previous period as `known`;
-   * `ended` has the ids of the connections that no longer exist.
+   * Applies the current connections and returns the changes. `begun` has the connections with a new
+   * live period (time in which they deliver); `known` is the start of the period that was known
+   * before. `ended` has the ids of known connections that `connections` does not contain.
    */
   update(connections: ReadonlyMap<string, Connection>) {
     const begun: { connection: Connection; known: Positions | undefined }[] = [];

@@ -17,10 +17,11 @@ export interface LogPlace {
 }
 
 /**
- * The read positions of a lane (the delivery to one destination) that has settled all events it
- * took and has nothing to read. Because most destinations are idle, it needs only a tenth of a
- * `LaneReader`'s memory. It skips all records that are announced while it rests, because they
- * belong to sources that are not connected to the lane.
+ * The read positions of a resting lane: a lane (the delivery to one destination) that has settled
+ * all events it took and has nothing to read. Most destinations are idle, and a `RestingReader`
+ * takes only a tenth of the memory of a `LaneReader`. It skips all records up to the announced end
+ * of each log, because a record of a connected source would have woken the lane before it was
+ * announced.
  */
 export class RestingReader {
   /** Log → sequence number of the next record to read. */
@@ -28,13 +29,14 @@ export class RestingReader {
   /** Log → lowest sequence number that would be read after a restart. */
   readonly #durable: Record<string, number> = {};
   /**
-   * Whether a record that the lane has not passed may be of a source that is connected to the lane.
-   * While this is true, the lane skips no announced records.
+   * Whether some records that the lane has not passed may belong to a connected source, because
+   * their sources were not checked yet. While this is true, the lane skips no announced records.
    */
   isBehind = false;
   /**
-   * Log → time of receipt of the log's next record. Has only logs in which the lane stops, because
-   * a newer version of pixelmill wrote the next record. Undefined when there are no such logs.
+   * Log → time of receipt of the log's next record. Has only logs in which a newer version of
+   * pixelmill wrote the next record, so that the lane waits there. Undefined when there are no such
+   * logs.
    */
   #held: Map<string, number> | undefined;
   /**
@@ -189,8 +191,9 @@ export class RestingReader {
 
   /**
    * Approximate time of receipt, in milliseconds since the epoch, of the oldest record that the
-   * lane has not passed. Undefined while the lane has not passed any record, and when it is neither
-   * behind nor stopped at a record that a newer pixelmill wrote.
+   * lane has not passed. If a record of a newer pixelmill stops the lane, that record's time.
+   * Otherwise, if the lane is behind, the time of the last record that it passed. Undefined in all
+   * other cases.
    */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());
@@ -205,8 +208,8 @@ export class RestingReader {
   }
 
   /**
-   * Returns the next sequence number to read in a log. In a log that was added later, this is the
-   * first one that a connection of the lane delivers.
+   * Returns the next sequence number to read in a log. If the log was added after this reader was
+   * created, this is the first record that one of the lane's connections delivers.
    */
   #nextOf(log: string): number {
     this.#next[log] ??= firstToRead(log, this.connections, this.logs);

@@ -18,7 +18,10 @@ interface Block {
  */
 export class SequenceCounts {
   readonly #blocks = new Map<number, Block>();
-  /** The block that was used last, even when it is empty and not in `#blocks`. */
+  /**
+   * The block that was last used by `add` or `remove`. It is kept here even if it is empty, when
+   * `#blocks` does not contain it.
+   */
   #last: Block = { number: -1, counts: new Uint16Array(), size: 0 };
 
   add(sequence: number): void {

@@ -51,14 +51,15 @@ export interface SharedReaderParts {
 export type RepetitionSearch = Pick<Repetitions, "search" | "previousOf">;
 
 /**
- * The logs that the deliveries of one partition (the events of some users) read: a `SharedReader`
- * restricted to these logs.
+ * View of a `SharedReader` that has only some of the logs, such as those of one partition (the
+ * events of some users).
  */
 export type LogSet = ReturnType<SharedReader["subset"]>;
 
 /**
- * Reads the event logs for all lanes, which deliver to one destination each. Most lanes are at the
- * end of the logs, so they share each read, its decoded records and the events built from them.
+ * Reads the event logs for all lanes, each of which delivers to one destination. Most lanes are at
+ * the end of the logs and need the same records. They therefore share the reads, the decoded
+ * records and the events built from them.
  */
 export class SharedReader {
   readonly #events: EventCache;
@@ -73,10 +74,10 @@ export class SharedReader {
   }
 
   /**
-   * Returns a view that has only the logs of `readers` and shares the caches of this reader. With
-   * `repetitions`, a read resolves only after `repetitions` has searched the records read. With
-   * `held`, the view adds to `held` each record at which a read stops because a newer pixelmill
-   * wrote it.
+   * Returns a view that has only the logs of `readers` and shares the caches of this reader. If
+   * `repetitions` is given, a read resolves only after `repetitions` has searched its records for
+   * repeated events. If `held` is given, each record of a newer pixelmill at which a read stops is
+   * recorded there.
    */
   subset(
     readers: { keys(): Iterable<string> },
@@ -88,10 +89,10 @@ export class SharedReader {
     return {
       names: () => [...readers.keys()],
       /**
-       * Sets the announced end of a log. Call it when each lane (delivery to one destination) that
-       * must deliver a record below `sequence` was woken: lanes that are still idle then skip these
-       * records. `newerAt` is the time of receipt of the record at `sequence`, if a newer version
-       * of pixelmill wrote it. The announced end stays at such a record.
+       * Sets the announced end of a log to `sequence`. An idle lane (the delivery to one
+       * destination) skips all records below the announced end. The caller must therefore first
+       * wake each lane that has to deliver one of them. If a newer version of pixelmill wrote the
+       * record at `sequence`, `newerAt` is its time of receipt; the announced end then stays there.
        */
       setAnnouncedEnd: (log: string, sequence: number, newerAt?: number): void => {
         assert(sequence <= end(log), "An announced end is at or below the durable end of its log");
@@ -101,8 +102,8 @@ export class SharedReader {
       },
       announcedEnd: (log: string) => this.#announced.get(log) ?? 0,
       /**
-       * Returns the receipt time of the record at `announcedEnd(log)` if a newer pixelmill wrote
-       * it.
+       * Time of receipt of the record at `announcedEnd(log)` if a newer version of pixelmill wrote
+       * this record; otherwise undefined.
        */
       heldSince: (log: string) => this.#held.get(log),
       /** Sequence number of the oldest record that the log still holds; 0 for an unknown log. */
@@ -112,9 +113,10 @@ export class SharedReader {
       countBetween: (log: string, from: number, to: number) =>
         readerOf(log)?.countBetween(from, to) ?? 0,
       /**
-       * Returns the chunk that contains the record at `sequence`, or the next chunk if the log has
-       * no such record. Returns undefined at the end of the log. A chunk ends before a record that
-       * a newer pixelmill wrote. A read at this record returns a chunk whose `next` is `sequence`.
+       * Returns the chunk that contains the record at `sequence` or, if the log has no such record,
+       * the next existing record. Returns undefined at the end of the log. A chunk ends before a
+       * record of a newer pixelmill; a read at the position of such a record returns a chunk with
+       * this position as `next`.
        */
       read: async (log: string, sequence: number): Promise<LogChunk | undefined> => {
         const chunk = await this.#chunkAt(log, sequence);
@@ -134,7 +136,10 @@ export class SharedReader {
           return undefined;
         }
       },
-      /** Returns where the record's messageId occurred before, if `repetitions` has found it. */
+      /**
+       * Returns the position of an earlier record with the same messageId, as found by
+       * `repetitions`; undefined if there is none.
+       */
       previousOf: (log: string, sequence: number): Occurrence | undefined =>
         repetitions?.previousOf(log, sequence),
     };
@@ -206,8 +211,8 @@ export class SharedReader {
   }
 
   /**
-   * Counts and logs a record that cannot be decoded although its checksum is right, which only a
-   * bug causes. The record is not delivered.
+   * Counts and logs a record that cannot be decoded. Because its checksum was right, only a bug can
+   * be the cause. The record is not delivered.
    */
   #unreadable(log: string, sequence: number, error: unknown): void {
     this.parts.metrics.unreadable.inc({ log });

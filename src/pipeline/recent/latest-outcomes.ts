@@ -22,11 +22,15 @@ type FinalOutcome = Exclude<EventOutcome["kind"], "discarded">;
 interface KeptOutcome extends Pick<InputEvent, "sourceId" | "messageId" | "receivedAt"> {
   at: number;
   /**
-   * The event as user code made it for the destination, or as received if no code changed it, as
-   * JSON. Undefined when it was too long.
+   * JSON of the event as user code returned it for the destination, or of the received event if no
+   * code ran or it returned no event. Undefined when it or the received event is too long to be
+   * kept.
    */
   json: Uint8Array | undefined;
-  /** The event as received, as JSON; undefined when equal to `json` or too long to be kept. */
+  /**
+   * JSON of the event as received. Undefined when no user code ran, so that `json` is the same, or
+   * when one of the two is too long to be kept.
+   */
   received: Uint8Array | undefined;
   reason?: string;
   response?: ShownAnswer;
@@ -42,8 +46,8 @@ export interface LatestOutcome extends Omit<KeptOutcome, "json" | "received"> {
    */
   received?: string;
   /**
-   * JSON text of the event as user code made it for the destination, or as received if no code
-   * changed it. Absent when `received` is absent.
+   * JSON text of the event as user code returned it for the destination, or of the received event
+   * if no code ran or it returned no event. Absent in the same cases as `received`.
    */
   event?: string;
 }
@@ -52,7 +56,10 @@ export interface LatestOutcome extends Omit<KeptOutcome, "json" | "received"> {
 export interface RecentFilter {
   sourceId?: string;
   destinationId?: string;
-  /** An outcome that the event must have at one destination or more. */
+  /**
+   * Outcome that the event must have at one or more destinations. `list` also returns the event's
+   * outcomes at other destinations, unless `destinationId` is given.
+   */
   outcome?: string;
 }
 
@@ -62,9 +69,10 @@ interface ListedOutcome {
 }
 
 /**
- * Keeps the latest events of this node in memory, in one list for each outcome at each destination.
- * A list takes at most `RECENT_EVENTS_PER_SECOND_MAX` events per second and keeps
- * `RECENT_EVENTS_MAX`. The bytes are limited for each workspace and for all workspaces together.
+ * Keeps the latest events of this node in memory, in one list for each pair of destination and
+ * outcome. A list keeps `RECENT_EVENTS_MAX` events. It takes `RECENT_EVENTS_PER_SECOND_MAX` events
+ * per second, and up to `RECENT_EVENTS_MAX` at once after a pause. The bytes are limited for each
+ * workspace, and for all workspaces together.
  */
 export class LatestOutcomes {
   /** Workspace id → its lists, one for each outcome and destination. */
@@ -75,8 +83,9 @@ export class LatestOutcomes {
     private readonly live: Pick<Live, "destination">,
     clock: Pick<Clock, "elapsed">,
     /**
-     * Names of event members with which user code overrides the request that delivers the event.
-     * `list` leaves them out, because they may have credentials.
+     * Names of the event members with which user code overrides parts of the delivery request.
+     * `list` removes these members from events that user code returned, because their values may be
+     * credentials.
      */
     private readonly overrideMembers: readonly string[] = [],
   ) {
@@ -93,8 +102,8 @@ export class LatestOutcomes {
   }
 
   /**
-   * Adds events that have the same outcome at a destination. If the rate limit allows fewer events,
-   * adds only the last ones of them, or none.
+   * Adds events that got the same outcome at one destination. If the rate limit does not allow all
+   * of them, adds only the last ones that it allows, or none.
    */
   add(
     outputs: readonly Output[],
@@ -116,9 +125,9 @@ export class LatestOutcomes {
   }
 
   /**
-   * Finds the latest `eventsMax` events that have a matching outcome, and returns all outcomes of
-   * these events, the newest first. Stops at about `RECENT_ANSWER_BYTES_MAX` bytes. Leaves out
-   * outcomes at deleted destinations.
+   * Returns the latest `eventsMax` events that match `filter`, each with all of its outcomes at the
+   * destinations that the filter allows, newest first. Returns fewer outcomes if the answer would
+   * exceed about `RECENT_ANSWER_BYTES_MAX` bytes. Omits outcomes at deleted destinations.
    */
   list(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[] {
     const { sourceId, destinationId, outcome } = filter;

@@ -6,15 +6,17 @@ export interface Trimmable {
 }
 
 /**
- * Fraction of the limit to which all parts of a `SharedBytes` are trimmed, if trimming only the
- * changed part was not enough. The fraction is below 1, so that this is seldom necessary.
+ * Fraction of the limit to which all parts of a `SharedBytes` are trimmed together when trimming
+ * the changed part alone does not suffice. It is below 1, so that the next changes find free space
+ * and need no trimming of all parts.
  */
 const TRIMMED_FRACTION = 3 / 4;
 
 /**
- * Parts that share a limit on their total bytes. Each part may use what the other parts leave free.
- * When the limit is reached, each part keeps at most an equal share, so that a busy part cannot
- * displace the contents of a quiet one.
+ * Parts that share a limit on their total bytes. A part may use all bytes that the other parts
+ * leave free. When the total exceeds the limit, the part that grew is trimmed to an equal share of
+ * the limit, and if necessary all other parts too. A busy part therefore cannot displace the
+ * contents of a small one.
  */
 export class SharedBytes<Part extends Trimmable> implements Trimmable {
   readonly #parts = new Map<string, Part>();
@@ -29,9 +31,9 @@ export class SharedBytes<Part extends Trimmable> implements Trimmable {
   }
 
   /**
-   * Adds `part` under `key` if it is new, and calls `change`, which changes the bytes of this part.
-   * Then trims the parts until they have at most `bytesMax` bytes together. Removes parts without
-   * bytes.
+   * Calls `change`, which changes the bytes of `part`, and adds the part under `key` if it is new.
+   * If all parts then have more than `bytesMax` bytes together, trims them to at most this number.
+   * A part without bytes is removed.
    */
   change(key: string, part: Part, bytesMax: number, change: () => void): void {
     this.#parts.set(key, part);

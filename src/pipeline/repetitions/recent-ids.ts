@@ -1,6 +1,6 @@
 import { hashableText } from "../../json/hashable-text.ts";
 
-/** Position in the event logs of an event that has a given messageId. */
+/** Position in the event logs, and time of receipt, of an event with a certain messageId. */
 export interface Occurrence {
   /** Name of the log, and sequence number of the record there. */
   log: string;
@@ -9,22 +9,23 @@ export interface Occurrence {
   receivedAt: number;
 }
 
-/** Limit on the number of ids that all `RecentIds` with this budget keep together. */
+/** Limit on the total number of ids in all `RecentIds` objects that share this budget. */
 export interface IdBudget {
   readonly countMax: number;
-  /** Number of ids for which memory is allocated. */
+  /** Number of ids for which the `RecentIds` of this budget have allocated memory. */
   allocated: number;
 }
 
-/** Number of slots of a ring that holds its first id. */
+/** Number of slots that a ring has when its first id is added. */
 const CAPACITY_MIN = 1 << 8;
 /** Number of 32-bit words of an id's hash. Different ids practically never share a 128-bit hash. */
 const HASH_WORDS = 4;
 const NONE = -1;
 /**
- * A full ring that cannot grow drops its dead slots (whose id occurred again later) only if at most
- * this fraction of the slots is live. Writing a ring of 500,000 slots again takes 75 ms, so it must
- * free many slots.
+ * Maximum fraction of live slots at which a full ring that cannot grow is rewritten without its
+ * dead slots (those whose id occurred again later). Rewriting 500,000 slots takes 75 ms, and is
+ * worth it only if it frees many slots. Above this fraction, the ring forgets its oldest id
+ * instead.
  */
 const LIVE_FRACTION_MAX = 7 / 8;
 
@@ -34,14 +35,14 @@ const hashWords = new Int32Array(hash.buffer);
 const seeds = crypto.getRandomValues(new BigUint64Array(2));
 
 /**
- * The latest messageIds of one source, each with its last occurrence. An id takes 42 bytes in a
- * ring, which grows up to a limit; at the limit, each new id displaces the oldest one.
+ * The latest messageIds of one source, each with its last occurrence, in a ring of slots. An id
+ * takes 42 bytes. The ring grows up to a limit; from then on, each new id displaces the oldest one.
  */
 export class RecentIds {
   /** Names of the logs; `#logIndexes` has for each slot the index of its log in this list. */
   readonly #logs: string[] = [];
   #capacity = 0;
-  /** Slot of the oldest id in the ring. `#used` slots are in use, from this one on. */
+  /** Slot of the oldest id. It and the following `#used - 1` slots of the ring are in use. */
   #first = 0;
   #used = 0;
   /** Number of live slots: slots in use that have the last occurrence of their id. */
@@ -62,7 +63,10 @@ export class RecentIds {
     private readonly budget: IdBudget,
   ) {}
 
-  /** Records an occurrence of an id. Returns the previous one; undefined for an unknown id. */
+  /**
+   * Records `at` as the last occurrence of an id. Returns the occurrence before it; undefined if
+   * the id is not in the ring.
+   */
   note(id: string, at: Occurrence): Occurrence | undefined {
     const text = hashableText(id);
     hash[0] = Bun.hash.wyhash(text, seeds[0]);
@@ -150,9 +154,10 @@ export class RecentIds {
   }
 
   /**
-   * Makes room for a new id. Frees the slots that are not live, and doubles the number of slots
-   * when at least half of them are live. Returns false when a limit allows no more slots and more
-   * than `LIVE_FRACTION_MAX` of the slots are live.
+   * Makes room for a new id in a full ring. Doubles the number of slots if at least half of them
+   * are live and the limits allow it. In any case frees the dead slots, unless the ring cannot grow
+   * and more than `LIVE_FRACTION_MAX` of its slots are live. Returns false in this exceptional
+   * case: the caller must then forget the oldest id.
    */
   #makeRoom(): boolean {
     const isHalfLive = 2 * this.#live >= this.#capacity;

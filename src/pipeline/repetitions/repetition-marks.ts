@@ -2,22 +2,23 @@ import type { RepetitionLot } from "../ledger/repetition-table.ts";
 import type { Occurrence } from "./recent-ids.ts";
 
 /**
- * Returns the key of the ledger row that stores a lot (the repetitions that one search found in a
- * log): the log and the sequence number of the first repetition.
+ * Returns the key of the ledger row that stores a lot (successive repetitions found in one log):
+ * the name of the log, and the sequence number of the lot's first repetition.
  */
 export function keyOfLot({ log, rows }: RepetitionLot): [log: string, sequence: number] {
   return [log, rows[0]![0]];
 }
 
 /**
- * The stored repetitions of a partition: events whose messageId occurred before, each with the
- * position of the occurrence before it.
+ * The repetitions of a partition that are stored in the ledger. A repetition is an event whose
+ * messageId occurred before. It is stored with the position of the previous occurrence.
  */
 export class RepetitionMarks {
-  /** Log → sequence number of a repetition → the occurrence before it. */
+  /** Log → sequence number of a repetition → the previous occurrence of its messageId. */
   readonly #byLog = new Map<string, Map<number, Occurrence>>();
   /**
-   * The repetitions in lots, one for each row of the ledger, in the order in which they were found.
+   * The repetitions in the order in which they were found, grouped into lots. Each lot is one row
+   * of the ledger.
    */
   #lots: RepetitionLot[] = [];
   #count = 0;
@@ -36,17 +37,17 @@ export class RepetitionMarks {
   }
 
   /**
-   * Returns whether at least one lot (ledger row of repetitions) has only repetitions whose records
-   * were trimmed. `firstOf` returns the sequence number of the first record that a log still holds.
+   * Whether the log has already deleted all records of at least one lot (ledger row of
+   * repetitions). `firstOf` returns the first sequence number that a log still holds.
    */
   hasBefore(firstOf: (log: string) => number): boolean {
     return this.#lots.some((lot) => isBefore(lot, firstOf));
   }
 
   /**
-   * Returns the stored lots (ledger rows of repetitions) to remove when the lots `added` are added:
-   * lots whose records were trimmed from the log, and the oldest lots until at most `countMax`
-   * repetitions remain.
+   * Returns the stored lots (ledger rows of repetitions) that have to be removed when the lots
+   * `added` are stored. These are the lots whose records the log has deleted, and as many of the
+   * oldest lots as needed so that at most `countMax` repetitions remain.
    */
   surplus(
     added: readonly RepetitionLot[],

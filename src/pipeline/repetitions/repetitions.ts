@@ -22,15 +22,14 @@ export interface RepetitionsParts extends SearchStartParts {
 const SEARCH = "search";
 
 /**
- * Finds the repetitions in one partition: events whose messageId the same source has sent before,
- * within the `dedupSeconds` of its settings. A lane (the delivery to a destination) skips a
- * repetition if it delivers the earlier occurrence.
+ * Finds repetitions in the logs of one partition. A repetition is an event whose messageId the same
+ * source has already sent within its deduplication window (the setting `dedupSeconds`). A lane (the
+ * delivery to a destination) skips a repetition if it delivers the earlier occurrence.
  *
- * Each log is searched once, in order, ahead of all lanes. A repetition is stored in the ledger
- * before a lane can read its record, together with the positions that the search has reached.
- * Therefore all lanes, replays and nodes get the same result, also after a restart. When a limit
- * has made the search forget an id, the event counts as new: it is delivered twice rather than
- * lost.
+ * Each log is searched once, in order. A part of a log is searched, and its repetitions are stored
+ * in the ledger, before any lane can read it. All lanes, replays and nodes therefore treat an event
+ * in the same way, also after a restart. If a limit has made the search forget a messageId, the
+ * next event with it counts as new. It is then delivered twice, but never lost.
  */
 export class Repetitions {
   readonly #start: SearchStart;
@@ -39,19 +38,22 @@ export class Repetitions {
   readonly #windows = new Map<string, number>();
   #topology: number | undefined;
   readonly #ids = new Map<string, RecentIds>();
-  /** Log → position up to which it was searched. Has only logs whose search has begun. */
+  /** Log → position below which all records were searched. Has only logs whose search has begun. */
   readonly #searched = new Map<string, number>();
-  /** Log → end of the range of its new records that was last passed to `wake`. */
+  /** Log → end of its new records, as last passed to `wake`. */
   readonly #announced = new Map<string, number>();
   /** The repetitions that are stored in the ledger. */
   readonly #marks = new RepetitionMarks();
-  /** Repetitions that were found and are not in the ledger yet; each lot becomes one row of it. */
+  /**
+   * Repetitions that were found and are not yet stored in the ledger, in lots. Each lot will be one
+   * row of the ledger.
+   */
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
   /**
-   * Logs that are being searched. A record names the ends that other logs had when it arrived, and
-   * the search of its log first searches them up to these ends. It skips logs in this set, so that
-   * damaged records that name each other's logs do not cause an endless recursion.
+   * Names of the logs whose search is in progress. Before a record is searched, other logs are
+   * searched up to the ends that the record names; a log in this set is then skipped. Otherwise,
+   * damaged records that name each other's logs would cause an endless recursion.
    */
   readonly #active = new Set<string>();
   #storedPositions = "";
@@ -61,14 +63,17 @@ export class Repetitions {
     for (const lot of parts.ledger.repetitions.lots()) this.#marks.add(lot);
   }
 
-  /** Returns the occurrence that a record repeats; undefined when it is no known repetition. */
+  /**
+   * Returns the previous occurrence of a record's messageId if the record is a stored repetition;
+   * otherwise undefined.
+   */
   previousOf(log: string, sequence: number): Occurrence | undefined {
     return this.#marks.get(log, sequence);
   }
 
   /**
-   * Searches a log up to the end of a chunk that was read from it. Resolves when the repetitions
-   * that were found are stored; rejects when they cannot be stored.
+   * Searches a log up to the end of the chunk that was read from it. Resolves when the repetitions
+   * that the search found are stored in the ledger; rejects when they cannot be stored.
    */
   async search(
     log: string,
@@ -91,8 +96,9 @@ export class Repetitions {
   }
 
   /**
-   * Notes that a range of new records can be searched. Skips the range if none of its sources has
-   * deduplication. Without a range, the new records may be of any log and source.
+   * Notes new records. If the log was searched up to them and none of their sources has
+   * deduplication, marks them as searched, so that they need not be read for a search. Without a
+   * range, marks nothing, because the new records may be of any log and source.
    */
   wake(range?: DurableRange): void {
     if (range === undefined) {
@@ -117,8 +123,8 @@ export class Repetitions {
   }
 
   /**
-   * Stores the positions that the search has reached, so that a restart need not search much again.
-   * Forgets repetitions that are no longer in the logs.
+   * Stores the positions that the search has reached, so that a restart searches few records again.
+   * Deletes the stored repetitions whose records are no longer in the logs.
    */
   async checkpoint(): Promise<void> {
     if (this.#searched.size === 0) return;
@@ -130,9 +136,9 @@ export class Repetitions {
   }
 
   /**
-   * Returns the position from which the log must keep its records. A restart reads the records from
-   * there on again, to find the messageIds received within the longest deduplication window.
-   * Returns Infinity when no source has deduplication.
+   * Returns the first position of a log whose record the search still needs: after a restart, it
+   * reads the messageIds received within the longest deduplication window again. The log must keep
+   * its records from there on. Returns Infinity when no source has deduplication.
    */
   async neededFrom(log: string): Promise<number> {
     const { live, clock, readers } = this.parts;
@@ -169,8 +175,8 @@ export class Repetitions {
   }
 
   /**
-   * Searches a log up to `end`. If no search has begun yet, it may begin at `from`, a lane's
-   * position.
+   * Searches a log up to `end`. If the search of this log has not begun yet and no position is
+   * stored, it may begin as early as at `from`, the position of a lane.
    */
   async #searchTo(log: string, end: number, from?: number): Promise<void> {
     const reader = this.parts.readers.get(log);
@@ -202,8 +208,8 @@ export class Repetitions {
   }
 
   /**
-   * Searches other logs up to the ends that they had when an event arrived, because the records
-   * below these ends are older than the event.
+   * Searches each other log up to the end that it had when an event was received. The records
+   * before this end are older than the event, so the event may repeat one of them.
    */
   async #searchOthers({ after = [] }: SentEvent): Promise<void> {
     for (const { log, sequence } of after) {
@@ -239,8 +245,8 @@ export class Repetitions {
   }
 
   /**
-   * Returns the position where a log's search continues. The first call also reads the messageIds
-   * of the records before this position that are needed to recognize repetitions.
+   * Returns the position from which the search of a log continues. The first call for a log also
+   * reads the messageIds of those records before this position that later records may repeat.
    */
   async #begin(log: string, reader: LogReader, from?: number): Promise<number> {
     const searched = this.#searched.get(log);

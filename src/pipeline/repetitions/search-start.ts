@@ -16,8 +16,9 @@ export interface SearchStartParts {
 }
 
 /**
- * Finds where the search of a log for repeated events continues after a restart, and the earlier
- * position from which the search first reads messageIds.
+ * Finds two positions of a log at which the search for repeated events starts after a restart:
+ * where to search on for repetitions, and the earlier position from which to read messageIds
+ * beforehand.
  */
 export class SearchStart {
   #oldest: Promise<number> | undefined;
@@ -25,18 +26,19 @@ export class SearchStart {
   constructor(private readonly parts: SearchStartParts) {}
 
   /**
-   * Returns the earliest position at which a search of the log may begin. The log has at most
-   * `readBytesMax` bytes from there on, or only one part (such as a segment file).
+   * Returns the earliest position at which a search of the log may begin. From there to the end,
+   * the log has at most `readBytesMax` bytes, or consists of a single part (such as a segment file)
+   * that is larger.
    */
   firstOf(reader: LogReader): number {
     return Math.max(reader.first(), earliest(reader, this.parts.readBytesMax));
   }
 
   /**
-   * Returns the position at which a log's search continues after a restart: the stored position, if
-   * there is one. Otherwise the lowest of `from` (the position that a lane reads), the first record
-   * that some lane has not settled, and the start of the longest deduplication window. The result
-   * is at least `firstOf(reader)`.
+   * Returns the position at which the search of a log continues after a restart: the stored
+   * position. If none is stored, the lowest of three: `from` (the position of a lane), the first
+   * record without a final outcome in some lane, and the start of the longest deduplication window.
+   * The result is never below `firstOf(reader)`.
    */
   async firstUnsearched(log: string, reader: LogReader, from = reader.end()): Promise<number> {
     const stored = this.parts.ledger.repetitions.positions()[log];
@@ -46,10 +48,10 @@ export class SearchStart {
   }
 
   /**
-   * Returns the position from which the messageIds of a log must be read, so that this log can be
-   * searched from `unsearched` on, and the other logs from their first unsearched positions. The
-   * other logs matter because an unsearched record there may be older and may repeat an event of
-   * this log.
+   * Returns the position of a log from which its messageIds must be read before the search
+   * continues. These ids are needed for the search of this log from `unsearched` on. They are also
+   * needed for unsearched records of other logs, which may be older and may repeat an event of this
+   * log.
    */
   async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
     const { clock, timeOf } = this.parts;
@@ -63,7 +65,7 @@ export class SearchStart {
   }
 
   /**
-   * Returns the position of the first record that was received within the longest deduplication
+   * Returns the position of the first record that was received at most the longest deduplication
    * window before `time`.
    */
   async positionWithin(reader: LogReader, time: number): Promise<number> {
@@ -96,8 +98,9 @@ export class SearchStart {
 }
 
 /**
- * Returns the first position of the last parts of a log (such as segment files) that have at most
- * `bytesMax` bytes together. If even the last part has more, returns its first position.
+ * Returns the position from which a log has at most `bytesMax` bytes, at the beginning of a part
+ * (such as a segment file). If the last part alone has more bytes, returns the beginning of that
+ * part.
  */
 function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
   let bytes = 0;

@@ -17,9 +17,10 @@ export type SentEvent = Omit<LogInput, "type" | "event">;
 const member = memberSpans(["messageId"]);
 
 /**
- * Returns the event of an encoded record if it has a messageId that its client made: the client may
- * then send it again. Returns undefined for other events, for refused ones, for records that cannot
- * be decoded, and for sources for which `isWanted` returns false.
+ * Returns the event of an encoded record if the client made its messageId, because only such an
+ * event can be sent twice with the same messageId. Returns undefined for all other events, for
+ * refused events, for records that cannot be decoded, and for sources for which `isWanted` returns
+ * false.
  */
 export function sentEvent(
   sequence: number,
@@ -54,8 +55,8 @@ interface ReadEvents {
 const READ_BYTES = 256 << 10;
 
 /**
- * Reads from logs the events that are compared by messageId to find repeated events. `sentEvent`
- * decides which events these are.
+ * Reads the events that the search for repeated events compares by messageId: the events for which
+ * `sentEvent` returns a value.
  */
 export class SentEventReader {
   /** Log → events that were read last. A search often continues within them. */

@@ -19,19 +19,20 @@ const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
   job: EventJob;
-  /** Event logs that the replay reads. Only replays share their cache of decoded records. */
+  /** Event logs that the replay reads, with a cache of decoded records that all replays share. */
   logs: LogSet;
   clock: Clock;
   logger: Logger;
   destination: Destination;
-  /** Maximum number of this replay's events that are taken and have no final outcome yet. */
+  /** Maximum number of taken events of this replay that have no final outcome yet. */
   inFlightMax: number;
   /**
-   * Log positions after the events that were being sent when the server crashed; undefined when it
-   * did not crash during a delivery. The replay first sends the events below these positions again.
+   * Log → end (exclusive) of the replayed events whose delivery a crash of the server interrupted.
+   * The replay first sends the events before it that have no final outcome again. Undefined when no
+   * delivery was interrupted.
    */
   recovered: Positions | undefined;
-  /** Called when `take` may return events after it returned none. */
+  /** Called when `take`, which returned no events before, may return some. */
   onReady(): void;
   /** Called when the whole range was read. The job is done once its events have final outcomes. */
   onRead(): void;
@@ -40,17 +41,17 @@ export interface EventReplayParts {
 }
 
 /**
- * Replays a range of the event log to one destination. Reads events ahead, and releases them to the
- * delivery at the job's rate. Its read positions are stored together with the outcomes of the
- * events.
+ * Replays a range of the event log to one destination. Reads events ahead into a buffer, and lets
+ * the delivery take them at the job's rate. The read positions and the outcomes of the events are
+ * stored together, so that they agree after a crash.
  */
 export class EventReplay {
   readonly #range;
   readonly #reader: LaneReader;
   readonly #ready = new ReadyEvents();
   /**
-   * Notifies the reading loop when the read-ahead buffer has room, and `takeRecovered` when events
-   * were read or reading stopped.
+   * Wakes two waiting functions: `#readAhead` when the buffer has room for more events, and
+   * `takeRecovered` when events were read or reading has stopped.
    */
   readonly #changed = new Notifier();
   /** Notifies when the replay stops. */
@@ -66,7 +67,9 @@ export class EventReplay {
   #counts: JobCounts;
   #failures: JobFailure[];
   #reachedAt: number | undefined;
-  /** Progress that `progress` returned last, as JSON; it is not returned twice in a row. */
+  /**
+   * JSON of the changing values that `progress` returned last. It returns no values twice in a row.
+   */
   #lastProgress = "";
 
   constructor(private readonly parts: EventReplayParts) {
@@ -94,7 +97,7 @@ export class EventReplay {
     return this.#isEnded && this.#inFlight === 0;
   }
 
-  /** Whether `take` would return an event. Once the rate allows one, `onReady` is called. */
+  /** Whether `take` would return an event. `onReady` is called once the rate allows an event. */
   get isDue(): boolean {
     return this.#due() > 0;
   }
@@ -107,7 +110,7 @@ export class EventReplay {
     return events;
   }
 
-  /** Takes events whose delivery a crash interrupted; none when all were taken, or after `stop`. */
+  /** Takes events whose delivery a crash interrupted, once some were read; none after the last. */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const isReading = () => !this.#isRead && !this.#isStopped;
     while (this.#isRecovering && this.#ready.length === 0 && isReading())
@@ -115,7 +118,7 @@ export class EventReplay {
     return this.#isRecovering ? this.#shift(count, bytes) : [];
   }
 
-  /** Ends the recovery. Called when all events whose delivery a crash interrupted were taken. */
+  /** Ends the recovery after a crash. Call it when `takeRecovered` has returned all events. */
   endRecovery(): void {
     if (!this.#isRecovering) return;
     this.#isRecovering = false;
@@ -124,7 +127,7 @@ export class EventReplay {
     this.#startReading();
   }
 
-  /** Counts an event's outcome and moves the read position; the next `progress` returns both. */
+  /** Counts an event's outcome and moves the read position; `progress` then returns both. */
   settle(log: string, sequence: number, outcome: keyof JobCounts, letter?: NewLetter): void {
     this.#reader.settle(log, sequence);
     this.#counts[outcome] += 1;
@@ -132,7 +135,7 @@ export class EventReplay {
     this.#leaveFlight();
   }
 
-  /** Takes back an event that was not sent because the destination is disabled. */
+  /** Puts an event back that was taken, but not sent because the destination is disabled. */
   putBack(event: LaneEvent): void {
     this.#ready.putBack(event);
     this.#leaveFlight();
@@ -265,7 +268,10 @@ export class EventReplay {
     return count;
   }
 
-  /** The job's rate times this partition's share of the logs, in events per second. */
+  /**
+   * Events per second that this partition may send: the job's rate, times the fraction of the job's
+   * logs that belong to this partition.
+   */
   #eventsPerSecond(): number {
     const all = Math.max(1, Object.keys(this.parts.job.ends).length);
     return (this.parts.job.rate * Math.max(1, this.#range.names().length)) / all;

@@ -37,8 +37,8 @@ export class LaneReplays {
   }
 
   /**
-   * Starts the jobs that were created since the last call, and stops those that have ended. Returns
-   * whether it stopped a job. Events of a stopped job may still be in delivery.
+   * Starts the running jobs that are not started yet, and stops those that have ended. Returns
+   * whether a job has ended. Some events of an ended job may still be in delivery.
    */
   refreshJobs(): boolean {
     const running = this.#startJobs();
@@ -56,9 +56,7 @@ export class LaneReplays {
     return this.#replays.size === 0;
   }
 
-  /**
-   * Whether `take` would return events now. Replayed events wait while the destination is disabled.
-   */
+  /** Whether `take` would return an event. Always false while the destination is disabled. */
   get isDue(): boolean {
     return this.parts.destination().enabled && this.#replays.values().some((it) => it.isDue);
   }
@@ -81,22 +79,23 @@ export class LaneReplays {
   }
 
   /**
-   * Ends the recovery after a crash, when all events that were being sent at the crash were taken.
-   * Then the replays read the rest of their ranges.
+   * Ends the recovery after a crash: the replays then read on to the ends of their ranges. Call it
+   * when `takeRecovered` has returned all events.
    */
   endRecovery(): void {
     for (const replay of this.#replays.values()) replay.endRecovery();
   }
 
-  /** Whether a replay job still runs. Events of a job that has ended are not sent. */
+  /** Whether a replay job is running. The caller discards events of a job that has ended. */
   isRunning(id: string): boolean {
     return this.#replays.get(id)?.isRunning ?? false;
   }
 
   /**
-   * Settles a replayed event. Each of its outputs (the events that user code made of it) has an
-   * outcome; `outcome` is that of the last one. If an output was discarded while the job runs, the
-   * destination is disabled: the event then returns to its replay.
+   * Records the result of a replayed event when all of its outputs (the events that user code made
+   * of it) have an outcome. `outcome` is that of the last output. If an output was discarded
+   * although the job is running, the destination is disabled: the event is then put back into its
+   * replay and sent later.
    */
   settle(
     origin: { replayId: string; log: string; sequence: number },
@@ -128,8 +127,8 @@ export class LaneReplays {
   }
 
   /**
-   * Notes that `progress` is durable. `lows` is what `lows()` returned when the progress was
-   * collected.
+   * Records that `progress` is on disk, and removes the jobs that it completes. `lows` is the
+   * result of `lows()` at the time when `progress` was returned.
    */
   committed(progress: readonly JobProgress[], lows: ReturnType<LaneReplays["lows"]>): void {
     for (const { id, doneAt } of progress) {
@@ -141,8 +140,9 @@ export class LaneReplays {
   }
 
   /**
-   * Returns the position of the oldest record of a log that any replay of this destination would
-   * read again after a restart. Returns undefined when no replay would read a record of this log.
+   * Returns the lowest position of a log that a replay to this destination would read after a
+   * restart. The log must keep its records from there on. Returns undefined when no replay needs a
+   * record of this log.
    */
   durableLow(log: string): number | undefined {
     const lows = [...this.#replays.values()].map((replay) => replay.durableLow(log));

@@ -80,8 +80,8 @@ export class LetterJobRunner {
 
   /**
    * Requeues or deletes the next dead letters of a job. `last` has the destinations of the letters
-   * that the job requeued last: while too many letters wait for one of them, does nothing. Never
-   * rejects.
+   * that the job requeued in its previous steps: if too many letters wait for one of these
+   * destinations, does nothing but ask for a pause. Never rejects.
    */
   async #step(workspaceId: string, id: string, last: readonly string[]) {
     const { ledger, wake, clock, logger } = this.parts;

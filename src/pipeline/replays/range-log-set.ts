@@ -16,13 +16,14 @@ interface RangeLogSetParts {
 }
 
 /**
- * Returns the event logs as one replay reads them: limited to the replay's range and to the events
- * that match its filter. After each read, the replay pauses before the next one. The pause is as
- * long as the read took, times the share of the events that did not match. A replay that matches
- * few events of a long log therefore reads during about half of the time.
+ * Returns the event logs as one replay sees them: only the range of its job, and only the events
+ * that match its filter. To leave time for other work, a read is followed by a pause. The pause
+ * lasts as long as the read, times the fraction of events that did not match. A replay that finds
+ * few matching events therefore spends about half of the time reading.
  *
- * During recovery, reading ends at the log positions `recovered`: after the events that were being
- * sent at the crash. Undefined when there is nothing to recover.
+ * `recovered` has the log positions at which the events end whose delivery a crash interrupted.
+ * Reading stops at these positions until `endRecovery` is called. Undefined when there is nothing
+ * to recover.
  */
 export function createRangeLogSet(
   { job, logs, clock, stopping }: RangeLogSetParts,
@@ -45,8 +46,9 @@ export function createRangeLogSet(
   }
 
   /**
-   * Sets `missingBefore` when the log begins after the range's beginning, since the records in
-   * between may have been trimmed.
+   * Updates `missingBefore` after a read from the beginning of a log. If the oldest record of a
+   * trimmed log is later than the start of the range, the log may have lost earlier records of the
+   * range.
    */
   function noteMissing(log: string, { inputs }: LogChunk): void {
     const oldest = inputs[0]?.receivedAt;
@@ -77,13 +79,17 @@ export function createRangeLogSet(
     names,
     end,
     /**
-     * Does nothing: the end of the range is fixed when the replay begins, so new records do not
-     * matter.
+     * Does nothing. The end of a replay's range is fixed when its job is created, so new records do
+     * not concern the replay.
      */
     setAnnouncedEnd() {},
     heldSince: () => undefined,
     announcedEnd: () => 0,
-    /** Returns the record's earlier occurrence, if it is in the range of this replay too. */
+    /**
+     * Returns the previous occurrence of a record's messageId, but only if this occurrence is in
+     * the range of the replay too. Otherwise, the replay would skip the record without having sent
+     * the earlier one.
+     */
     previousOf(log: string, sequence: number): Occurrence | undefined {
       const previous = logs.previousOf(log, sequence);
       if (previous === undefined) return undefined;
@@ -111,13 +117,16 @@ export function createRangeLogSet(
       const newerAt = chunk.next < last ? chunk.newerAt : undefined;
       return { ...chunk, inputs, sources: found, next: Math.min(chunk.next, last), newerAt };
     },
-    /** Ends the recovery after a crash. Then the whole range is read. */
+    /**
+     * Ends the recovery after a crash: `read` then returns events up to the end of the replay's
+     * range.
+     */
     endRecovery() {
       bounds = undefined;
     },
     /**
-     * Whether the whole range can be read. Soon after a start this may be false, since logs may not
-     * know their ends yet.
+     * Whether this node's logs reach to the end of the range, so that the whole range can be read.
+     * This may be false shortly after a start, before the logs know their ends.
      */
     get isWhole(): boolean {
       return names().every((log) => logs.end(log) >= bound(log));

@@ -3,7 +3,10 @@ import { Fifo } from "../../concurrency/fifo.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 import { createLaneEvent, type LaneEvent } from "../model/lane-event.ts";
 
-/** Numbers of events and of their bytes at which the buffer of a replay is full. */
+/**
+ * Number of events at which the buffer of a replay is full. `READY_BYTES_MAX` is the number of
+ * their bytes at which it is full.
+ */
 const READY_EVENTS_MAX = 2 * TRANSFORM_BATCH_EVENTS;
 export const READY_BYTES_MAX = 1 << 20;
 
@@ -13,12 +16,12 @@ export const READY_BYTES_MAX = 1 << 20;
  */
 export class ReadyEvents {
   readonly #events = new Fifo<LaneEvent>();
-  /** Events that were taken and returned with `putBack`, in the order in which they were read. */
-  #returned: LaneEvent[] = [];
   /**
-   * Number of each event in the order in which events were read. It decides the place of an event
-   * that is put back.
+   * Events that were put back with `putBack`, in the order in which they were first read. They are
+   * taken before all others.
    */
+  #returned: LaneEvent[] = [];
+  /** Event → its number in the order of reading, by which `putBack` finds the place of an event. */
   readonly #numbers = new WeakMap<LaneEvent, number>();
   #pushed = 0;
   #bytes = 0;

@@ -29,8 +29,8 @@ interface LetterReplayRequest extends Pick<LetterJob, "kind" | "filter" | "start
   /** Letters per second; absent for the default rate. Ignored for a purge. */
   rate?: number;
   /**
-   * Time in milliseconds since the epoch: only letters that were created earlier are selected. The
-   * default is now.
+   * Time in milliseconds since the epoch. Only letters that were created before it are requeued or
+   * deleted. A later time than the current one has no effect. The default is the current time.
    */
   before?: number | undefined;
 }
@@ -56,9 +56,9 @@ interface ReplayJobsParts {
 /** Maximum number of sources in one replay. */
 const REPLAY_SOURCES_MAX = 1_000;
 /**
- * Largest step in milliseconds by which the wall clock may be set back without hiding events from
- * replays of a time range. After such a step, later records of a log have earlier times. Therefore
- * a replay reads from this much before its time range to this much after it.
+ * Largest step in milliseconds by which the wall clock may have been set back without making a
+ * replay miss events. After such a step, the times in a log do not ascend. Therefore a replay of a
+ * time range reads the log from this much before the range to this much after it.
  */
 const CLOCK_STEP_MS_MAX = 600_000;
 
@@ -118,8 +118,8 @@ export function createReplayJobs(parts: ReplayJobsParts) {
       return jobs.sort((one, other) => (one.id < other.id ? 1 : -1));
     },
     /**
-     * Ends a running job and returns it; undefined for an unknown id. Events that are being sent
-     * may still arrive.
+     * Cancels a job if it is still running, and returns it; undefined for an unknown id. Events
+     * that are being sent may still reach the destination.
      */
     async cancel(workspaceId: string, id: string) {
       for (const ledger of ledgers()) {
@@ -133,9 +133,10 @@ export function createReplayJobs(parts: ReplayJobsParts) {
 }
 
 /**
- * Starts the copies of a job in all ledgers, or in none. One ledger may refuse a job for which
- * another has room, because jobs end at different times in different ledgers. If a copy cannot be
- * stored, ends the copies that were stored.
+ * Stores and starts one copy of a job in each ledger, or in none. Throws before it stores a copy if
+ * one ledger refuses the job. Another ledger may accept the same job, because copies of earlier
+ * jobs end at different times. If a copy cannot be stored after that, ends all copies as failed and
+ * throws.
  */
 async function startAll(
   parts: Pick<ReplayJobsParts, "wake" | "clock">,
@@ -246,8 +247,8 @@ function sourcesOf(
 }
 
 /**
- * Returns for each log a range of positions that holds all records of a time range. The range may
- * also hold other records.
+ * Returns for each log a range of positions that contains all records with a time of receipt in the
+ * given time range. It may also contain other records.
  */
 async function positionRange(
   { readers, timeOf, logEnds }: ReplayJobsParts,
@@ -268,8 +269,8 @@ async function positionRange(
 
 /**
  * Returns the time before which events of a time range are missing, because a log was trimmed;
- * undefined when none is missing. The replay itself cannot find this out for a log that has no
- * records of the range, because it does not read this log.
+ * undefined when none is missing. A replay notices missing records only in logs that it reads. It
+ * does not read a log that has lost all records of the range; this function covers such logs too.
  */
 async function missingTime(
   { readers, timeOf }: ReplayJobsParts,

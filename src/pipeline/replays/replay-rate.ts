@@ -2,14 +2,14 @@ import type { Clock } from "../clock.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 
 /**
- * Capacity of the token bucket, as a time in milliseconds: after a pause, a replay releases at most
- * as many events at once as its rate allows in this time.
+ * Capacity of the token bucket, in milliseconds of the replay's rate: after a pause, a replay
+ * releases at once the events that its rate allows in this time, and no more.
  */
 const BURST_MS = 100;
 
 /**
- * Token bucket that limits a replay to its rate. It releases events in groups of about a batch's
- * size, because events that are released singly would each become a batch.
+ * Token bucket that limits a replay to its rate. It waits until it can release several events
+ * together, because each release becomes a batch, and small batches are costly.
  */
 export class ReplayRate {
   #tokens = 0;
@@ -20,8 +20,8 @@ export class ReplayRate {
   }
 
   /**
-   * Returns as `count` how many of the `waiting` events may be taken now. When `count` is 0,
-   * `waitMs` is the time in milliseconds until some events may be taken.
+   * Returns in `count` how many of the `waiting` events may be taken now. If `count` is 0, `waitMs`
+   * is the number of milliseconds after which to ask again, when some events may be taken.
    */
   due(waiting: number, eventsPerSecond: number): { count: number; waitMs: number } {
     const size = Math.max(1, (eventsPerSecond * BURST_MS) / 1_000);

@@ -5,8 +5,8 @@ import type { Metrics } from "../../observe/metrics.ts";
 import type { RetentionBounds } from "./retention.ts";
 
 /**
- * Registers metrics of the bytes of all event logs, the time of their oldest record, and the
- * retention bounds. Also returns a function that reads the bytes and the time.
+ * Registers metrics of the event logs: their bytes, the time of their oldest record, and the
+ * retention bounds. Also returns the function `keptEvents`, which reads the bytes and the time.
  */
 export function createRetentionMetrics(
   metrics: Metrics,

@@ -7,9 +7,10 @@ import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 
 /**
- * Limits up to which delivered events stay in the logs: `ageMsMax` on their age in milliseconds,
- * `bytesMax` on the bytes of all event logs together. 0 means no limit. When both are 0, an event
- * is deleted as soon as no destination needs it.
+ * Limits up to which the logs keep events after their delivery. `ageMsMax` limits the age of an
+ * event in milliseconds, `bytesMax` the bytes of all event logs together; 0 means that this limit
+ * does not exist. If both are 0, events are not kept: they are deleted once no destination needs
+ * them.
  */
 export interface RetentionBounds {
   ageMsMax: number;
@@ -22,14 +23,18 @@ export const noRetention: RetentionBounds = { ageMsMax: 0, bytesMax: 0 };
 export type Disk = ReturnType<typeof readDiskSpace>;
 
 /**
- * Free bytes that the disk should have, but at most the fraction `RETENTION_FREE_SHARE_MIN` of its
- * size. With less free space, even events within the retention bounds are deleted, the oldest
- * first, because on a full disk new pixels could not be written and would be lost.
+ * Free bytes that the disk should have, but not more than the fraction `RETENTION_FREE_SHARE_MIN`
+ * of its size. If less is free, the oldest delivered events are deleted although the retention
+ * bounds would keep them. Without this, new events could not be stored on a full disk and would be
+ * lost.
  */
 export const RETENTION_FREE_BYTES_MIN = 1 << 30;
 const RETENTION_FREE_SHARE_MIN = 0.1;
 
-/** Returns how many bytes to delete until the disk has the free space it should have, or 0. */
+/**
+ * Returns the number of bytes to delete until the disk has the required free space; 0 if it has
+ * enough.
+ */
 export function lackingBytes({ freeBytes, sizeBytes }: Disk): number {
   const least = Math.min(RETENTION_FREE_BYTES_MIN, sizeBytes * RETENTION_FREE_SHARE_MIN);
   return Math.max(0, least - freeBytes);
@@ -39,8 +44,8 @@ interface RetentionParts {
   bounds: RetentionBounds;
   readers: ReadonlyMap<string, LogReader>;
   /**
-   * All event logs. `bounds.bytesMax` is divided equally among them, so that the logs in `readers`
-   * may take only their shares. More logs may be added later. Absent when `readers` has all logs.
+   * All event logs; others may be added later. `bounds.bytesMax` is divided equally among them, and
+   * the logs in `readers` together may take only their shares. Absent when `readers` has all logs.
    */
   allReaders?: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
@@ -48,8 +53,8 @@ interface RetentionParts {
   /** Reads the space of the disk. Absent when the logs are on other machines' disks. */
   disk?: (() => Disk) | undefined;
   /**
-   * Called with the bytes of events that were deleted to free disk space, although the retention
-   * bounds would have kept them.
+   * Called after the decision to delete delivered events before the end of their retention, because
+   * the disk is nearly full. `bytes` is the size of these events.
    */
   onGivenUp?(bytes: number): void;
   logger: Logger;
@@ -71,19 +76,19 @@ interface Cut {
 /** Decides which log records are deleted after their delivery has ended at all destinations. */
 export class Retention {
   /**
-   * Log → first sequence number of a part (such as a segment file) → time of receipt of the first
-   * record in this part.
+   * Log → first sequence number of a part of the log (such as a segment file) → time of receipt of
+   * the first record in this part. A cache, so that each time is read only once.
    */
   readonly #times = new Map<string, Map<number, number>>();
 
   constructor(private readonly parts: RetentionParts) {}
 
   /**
-   * Returns for each log the position before which the caller may delete the log's records. It is
-   * at most the log's position in the parameter, since deliveries need the records after that. It
-   * gives up one part of a log (such as a segment file) after another, always the oldest part of
-   * all logs, while that part exceeds the age bound, the logs together exceed the size bound, or
-   * the disk is nearly full.
+   * Returns for each log the position before which its records may be deleted. It is at most the
+   * log's position in `below`, from which deliveries need the records. The positions advance by
+   * whole parts (such as segment files), each time past the oldest remaining part of all logs. They
+   * advance while this part exceeds the age bound, the logs together exceed the size bound, or the
+   * disk is nearly full. Without bounds, returns `below`.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { bounds, readers, allReaders = readers, onGivenUp, logger } = this.parts;
@@ -126,8 +131,8 @@ export class Retention {
   }
 
   /**
-   * Returns the log whose next part to delete (such as a segment file) is older than those of all
-   * other logs. Returns undefined when no log has a part that may be deleted.
+   * Returns the log that has the oldest part (such as a segment file) among the parts to delete
+   * next. Returns undefined when no log has a part that may be deleted.
    */
   async #oldest(cuts: readonly Cut[]): Promise<{ cut: Cut; ageMs: number } | undefined> {
     let oldest: { cut: Cut; ageMs: number } | undefined;
@@ -141,9 +146,9 @@ export class Retention {
   }
 
   /**
-   * Returns the age in milliseconds of the first record in the next part to delete (`cut.at`). If a
-   * wrong clock gave this record a future time, uses the first record of a later part. Returns 0
-   * when the part cannot be read.
+   * Returns the age in milliseconds of the log part that will be deleted next (`cut.at`): the age
+   * of its first record. If this record's time is in the future because of a wrong clock, uses the
+   * first record of the next part with a possible time. Returns 0 when no such time can be read.
    */
   async #age(cut: Cut): Promise<number> {
     const { clock, logger } = this.parts;

@@ -17,8 +17,9 @@ interface TrimParts {
   };
   retention: Pick<Retention, "trimmable" | "isDiskNearlyFull">;
   /**
-   * Returns the position from which a log must keep its records although all deliveries have passed
-   * them, such as for the search for repeated events. Ignored while the disk is nearly full.
+   * Returns the position from which a log must keep its records, even those that all deliveries
+   * have passed. The search for repeated events needs such records. The position is ignored while
+   * the disk is nearly full.
    */
   keptFrom?(log: string): Promise<number>;
   clock: Pick<Clock, "elapsed">;
@@ -26,20 +27,22 @@ interface TrimParts {
 }
 
 /**
- * Creates the job that deletes log records. It deletes a record when all deliveries (lanes) have
- * passed it durably, retention does not keep it, and it is at least `TRIM_AGE_MS_MIN` old. The age
- * matters because a new connection starts at the end that the log had at the API request, but its
- * lane exists only a moment later.
+ * Creates the job that deletes log records. A record is deleted when all deliveries (lanes) have
+ * passed it and stored this progress, when retention does not keep it, and when it is at least
+ * `TRIM_AGE_MS_MIN` old. This minimum age protects a new connection: it delivers from the end that
+ * the log had at the time of the API request, but its lane begins to protect these records only a
+ * moment later.
  */
 export function createTrimmer(parts: TrimParts) {
   const { readers, lanes, retention, clock, logger } = parts;
-  /** Earlier ends of each log, oldest first, with the times at which they were seen. */
+  /** Log → ends that the log had earlier, each with the time at which it was read; oldest first. */
   const seen = new Map<string, { at: number; end: number }[]>();
   const trimming = new Map<string, Promise<void>>();
   const stop = new AbortController();
 
   /**
-   * Returns the end that a log had `TRIM_AGE_MS_MIN` ago, or 0 if unknown. `end` is its end now.
+   * Returns the end that a log had at least `TRIM_AGE_MS_MIN` ago; 0 if no such end was recorded.
+   * Also records `end`, the present end of the log.
    */
   function agedEnd(log: string, end: number): number {
     const now = clock.elapsed();
@@ -58,8 +61,9 @@ export function createTrimmer(parts: TrimParts) {
   }
 
   /**
-   * Deletes a log's records before `below`. If a trim of the log is running, returns its promise
-   * instead, since many segments take minutes to delete.
+   * Deletes a log's records before `below`. If an earlier deletion in the log is still running,
+   * starts no other and returns the promise of the earlier one. A deletion can take minutes, if it
+   * comprises many segments.
    */
   function trimOnce(log: string, reader: LogReader, below: number): Promise<void> {
     const running =
@@ -68,7 +72,10 @@ export function createTrimmer(parts: TrimParts) {
     return running;
   }
 
-  /** Lowers each log's position in `below` to the one that `keptFrom` requires. */
+  /**
+   * Changes each position in `below` to the one that `keptFrom` returns for the log, if that is
+   * lower. If it cannot be read, sets the position to 0, so that nothing is deleted.
+   */
   async function lowerToKept(below: Map<string, number>): Promise<void> {
     for (const [log, position] of below) {
       try {

@@ -9,11 +9,11 @@ import { covers } from "../model/routes.ts";
 import type { FoundEvent } from "./search.ts";
 
 /**
- * Outcomes of an event at a destination, as far as the ledgers (stores of delivery progress) know.
- * `settled` means that the event was delivered, was dropped by user code, or was a dead letter that
- * was later replayed or deleted; the ledgers do not record which. `repeated` means that the
- * destination gets an earlier event with the same messageId. `unknown` means that there are too
- * many dead letters to search.
+ * Outcomes of an event at a destination, as far as the ledgers (stores of delivery progress) show
+ * them. `settled`: the event was delivered, dropped by user code, or was a dead letter that was
+ * replayed or deleted; the ledgers do not show which. `repeated`: the destination gets an earlier
+ * event with the same messageId instead. `unknown`: the event is settled or a dead letter, but
+ * there are too many dead letters to search for it.
  */
 export const outcomeNames = [
   "settled",
@@ -46,8 +46,9 @@ type Known = ReturnType<typeof findLetters> & { lanes: readonly LaneRecord[] };
 /** Maximum number of dead letters that one call of `eventOutcomes` searches. */
 const OUTCOME_LETTERS_MAX = 1_000;
 /**
- * Milliseconds by which the clock of the node that received an event may be ahead of the clock of
- * the node that stored its dead letter.
+ * Largest difference in milliseconds by which the clock of the node that received an event may be
+ * ahead of the clock of the node that stored the event's dead letter. The search for the dead
+ * letter begins this much before the event.
  */
 const CLOCK_AHEAD_MS_MAX = 2_000;
 /** Maximum number of destinations in the outcomes of one event. */
@@ -138,7 +139,10 @@ function findLetters(
   const byEvent = new Map<string, { id: string; reason: string }>();
   /** Number of dead letters that were searched. One event may have several. */
   let searched = 0;
-  /** Whether all dead letters stored since the receipt of the oldest event were searched. */
+  /**
+   * Whether all dead letters of the destination that were created since `since` were searched. If
+   * false, an event that is not in `byEvent` may still have a dead letter.
+   */
   let isComplete = true;
   for (const { letters } of ledgers) {
     if (!letters.hasLetters(destinationId)) continue;

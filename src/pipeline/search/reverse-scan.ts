@@ -15,11 +15,11 @@ const STRIDE_BYTES_MAX = 4 << 20;
 /** Bytes of one read from the log. A stride consists of several reads. */
 const READ_BYTES = 256 << 10;
 /**
- * Number of log positions in the first stride of a scan. Later strides are sized by the bytes of
- * earlier ones.
+ * Number of log positions in the first stride of a scan. The number in each later stride depends on
+ * the bytes of the stride before it.
  */
 const FIRST_STRIDE = 1_024;
-/** Largest factor by which a stride has more or fewer positions than the one before it. */
+/** Largest factor between the numbers of positions in two successive strides, up or down. */
 const GROWTH_MAX = 8;
 
 interface ScanHit {
@@ -36,7 +36,8 @@ interface ReverseScanOptions {
   isWanted(record: Uint8Array): boolean;
   timeOf: TimeOf;
   /**
-   * Maximum number of matching records to keep from one step of the scan. The newest ones are kept.
+   * Maximum number of matching records that one stride keeps. It keeps the newest ones; the scan
+   * finds the others again if it continues.
    */
   countMax: number;
   slicer: TimeSlicer;
@@ -80,8 +81,9 @@ export class ReverseScan {
   }
 
   /**
-   * Position from which a later scan must continue to find all remaining matching records.
-   * Undefined when the scan has reached the lower end of its range and all of them were taken.
+   * Position from which a later scan continues downwards, so that it finds all matching records
+   * that were not taken from this one. Undefined when nothing remains: the scan has reached the
+   * lower end of its range, and all matching records were taken.
    */
   get rest(): number | undefined {
     if (this.head !== undefined) return this.head.sequence + 1;
@@ -93,7 +95,8 @@ export class ReverseScan {
   }
 
   /**
-   * Scans one step (stride). If its records are too large, scans nothing and shortens the next one.
+   * Scans one stride. If the records in it are too large, gives the stride up, so that the next
+   * call scans fewer positions.
    */
   async step(signal: AbortSignal): Promise<void> {
     const { reader, countMax } = this.options;

@@ -12,8 +12,9 @@ import type { LogInput } from "../model/input-event.ts";
 import { ReverseScan } from "./reverse-scan.ts";
 
 /**
- * Bounds at which a search stops before it reaches the beginning of the logs: number of events,
- * size of the answer, bytes scanned, or time.
+ * Reasons why a search stops before it has reached the beginning of the logs: it has reached its
+ * maximum number of events (`limit`), size of the answer (`size`), bytes scanned (`bytes`) or
+ * duration (`time`).
  */
 export const searchStopReasons = ["limit", "size", "bytes", "time"] as const;
 type SearchStopReason = (typeof searchStopReasons)[number];
@@ -49,9 +50,9 @@ export interface SearchResult {
    */
   stopped?: { by: SearchStopReason; rest: Positions };
   /**
-   * Time in milliseconds since the Unix epoch back to which all logs were scanned. For a complete
-   * search, it is the query's `from`, or undefined without `from`. Also undefined when nothing was
-   * scanned.
+   * Time in milliseconds since the Unix epoch down to which the result is complete: all logs were
+   * scanned back to it. If the search is complete, this is the query's `from`. Undefined if the
+   * complete search has no `from`, and if nothing was scanned.
    */
   reachedAt: number | undefined;
   /** Whether the scanned range has records that only a newer pixelmill version can read. */
@@ -67,26 +68,29 @@ interface SearchParts {
 }
 
 /**
- * Creates the function that finds events in all event logs, newest first. It always scans the log
- * whose scan has come least far into the past. An event is therefore returned only after all newer
- * events of the other logs, unless a clock was set back. A search stops at a bound, and its result
- * then has the positions from which to continue. Because each search makes progress, continuing
- * often enough reaches the beginning of the logs. The function rejects with the signal's reason
- * when the signal is aborted.
+ * Creates the function that searches all event logs for events, newest first. Each step scans the
+ * log whose scan has gone back least far in time. An event is returned only when all logs were
+ * scanned back to its time, so the order is right unless a clock was set back. A search that
+ * reaches a bound stops and returns the positions from which the caller can continue it. Each
+ * search makes progress, so that repeated calls reach the beginning of the logs. When the signal is
+ * aborted, the function rejects with the signal's reason.
  */
 export function createSearch(parts: SearchParts) {
   const { readers, clock } = parts;
   const slicer = new TimeSlicer();
 
-  /** Builds the event of a record. An event that was refused at ingestion stays as it was sent. */
+  /**
+   * Builds the event of a record. If the event was refused at its ingestion, returns it as the
+   * client sent it.
+   */
   function shownEvent(record: EventRecord): BuiltEvent {
     const isRefused = record.format === "json" && record.refused !== undefined;
     return isRefused ? eventOf(record) : parts.eventOf(record);
   }
 
   /**
-   * Creates a scan of each log. Calls `onNewer` for each record in the time range that a newer
-   * version wrote.
+   * Creates a scan for each log. `onNewer` is called for each record in the query's time range that
+   * a newer version wrote and that this version cannot read.
    */
   async function begin(query: SearchQuery, onNewer: () => void): Promise<ReverseScan[]> {
     const finds = createFinder(query, query.isSource, shownEvent);
@@ -152,9 +156,9 @@ async function rangeOf(name: string, reader: LogReader, { from, to, rest }: Sear
 }
 
 /**
- * Moves hits (matching records) from the scans to the page, newest first, down to the time `bound`,
- * which all scans have reached. Returns `limit` or `size` when the page is full; otherwise
- * undefined.
+ * Moves hits (matching records) from the scans to the page, newest first. Stops at the time
+ * `bound`, because the logs were not all scanned further back. Returns `limit` or `size` if the
+ * page is full before that; otherwise undefined.
  */
 function emit(
   logs: readonly ReverseScan[],

@@ -10,10 +10,9 @@ const ESCAPE = Buffer.from("\\u");
 const { includes } = Buffer.prototype;
 
 /**
- * Creates a function that removes the members named in `names` from the top level of an event's
- * JSON and from the objects in its `integrations`. Only user code may set such members, so the
- * function removes those that a client has sent. It returns an event without such members
- * unchanged.
+ * Creates a function that removes members from the JSON of an event: those named in `names`, at the
+ * top level and in each object in `integrations`. Only user code may set such members, so they are
+ * removed from events that clients sent. An event without such members keeps its content.
  */
 export function createMemberFilter(names: readonly string[]): (event: Uint8Array) => Uint8Array {
   if (names.length === 0) return (event) => event;
@@ -39,8 +38,8 @@ function withoutTaken(text: string, taken: ReadonlySet<string>): string {
 }
 
 /**
- * Removes the members named in `taken` from those objects that `text`, the JSON of an event's
- * `integrations`, has as values.
+ * Removes the members named in `taken` from the objects in an event's `integrations`. `text` is the
+ * JSON of `integrations`; its values that are not objects stay unchanged.
  */
 function withoutTakenBelow(text: string, taken: ReadonlySet<string>): string {
   if (text[0] !== "{") return text;

@@ -4,7 +4,10 @@ import { rudderId } from "../../event/rudder-id.ts";
 import type { EventMetadata, MetadataKey } from "../../sandbox/program.ts";
 import type { InputEvent } from "../model/input-event.ts";
 
-/** Serialized part of the metadata that all events of one source, type and name have in common. */
+/**
+ * The part of the metadata that is equal for all events with the same source, type and name, as
+ * JSON.
+ */
 interface SharedMetadata {
   sourceId: string;
   type: string;
@@ -13,8 +16,8 @@ interface SharedMetadata {
 }
 
 /**
- * Creates a function that returns an event's metadata, which user code reads with
- * `metadata(event)`. The text that events have in common is serialized only once.
+ * Creates a function that returns the metadata of an event, which user code reads with
+ * `metadata(event)`. The part that several events have in common is serialized once and reused.
  */
 export function createMetadata(
   destination: Destination,

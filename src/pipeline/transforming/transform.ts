@@ -36,31 +36,34 @@ export interface TransformContext {
   /** Resolves after `ms` milliseconds, or earlier when settings of the destination change. */
   pause(ms: number): Promise<void>;
   /**
-   * Waits for `work` and returns its result. Undefined when the delivery to this destination is
-   * stopped earlier, so that a stop does not wait for a sandbox process.
+   * Resolves with the result of `work`. Resolves with undefined as soon as the delivery to this
+   * destination is stopped, so that a stop need not wait for a sandbox process.
    */
   unlessStopped<T>(work: Promise<T>): Promise<T | undefined>;
   /** Records whether events wait for a sandbox process, which runs user code. */
   setWaiting(isWaiting: boolean): void;
   /**
-   * Called after the sandbox has run code over a batch for `seconds`. `outcomes` has the outcomes
-   * of all events of the batch, or only of its first events.
+   * Called after the sandbox has run code over a batch, which took `seconds` seconds. `outcomes`
+   * begins with the outcome of the batch's first event, and may end before that of the last event;
+   * the remaining events will run again.
    */
   onRun(live: LiveProgram, outcomes: readonly ProgramOutcome[], seconds: number): void;
 }
 
 /**
- * Result for one event: the outputs that user code made of it, or the event's final outcome if
- * there are no outputs.
+ * Result of user code for one event: its outputs, or the final outcome of the event if there are
+ * none.
  */
 export type TransformResult =
   | { outputs: Output[] }
   | { outcome: EventOutcome; live?: LiveProgram | undefined };
 
 /**
- * Runs the destination's published code over events and returns the result of each event. When the
- * outputs of all events together are too large, the results of the last events are undefined.
- * Returns undefined when the delivery is stopped before the code has ended.
+ * Runs the destination's published code over events, and returns one result for each event. Events
+ * that the destination must not get are not run. The last results are undefined if the outputs of
+ * all events are too large together, or if the batch has too many events for user code: the caller
+ * must pass these events again. Returns undefined when the delivery is stopped before the code has
+ * ended.
  */
 export async function transform(
   context: TransformContext,
@@ -112,10 +115,10 @@ function resultOfUnwanted(
 }
 
 /**
- * Returns the result of a requeued dead letter if the published code need not run over it;
- * otherwise undefined. A dead letter that the same code made as an output is sent unchanged. A dead
- * letter is discarded when `seen` has its event, because the code already runs over this event for
- * another dead letter.
+ * Returns the result of a requeued dead letter over which the published code need not run;
+ * otherwise undefined. If the letter is an output of the same code, it is sent unchanged. If
+ * another letter in the batch was made from the same received event (`seen` has its key), this
+ * letter is discarded: the code runs over the event once for both.
  */
 function resultOfRequeued(
   event: LaneEvent,
@@ -148,15 +151,15 @@ function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): Tr
 }
 
 /**
- * The sandbox program of published code. The same code always has the same object, by which the
- * sandbox recognizes the program.
+ * Published code → its program in the sandbox. The same object is used each time, because the
+ * sandbox recognizes a program by its object.
  */
 const programs = new WeakMap<LiveProgram, Program>();
 
 /**
- * Runs the destination's published code over events. Returns undefined when there is no code, or
- * when the delivery is stopped. When no sandbox process is available, pauses and tries again, each
- * time with the code that is published then. In the meantime the events stay in the log.
+ * Runs the destination's published code over events. If no sandbox process is available, pauses and
+ * tries again, with the code that is then published; meanwhile the events stay in the log. Returns
+ * undefined when no code is published or the delivery is stopped.
  */
 async function runLive(context: TransformContext, events: readonly LaneEvent[]) {
   for (let failures = 1; context.isRunning(); failures++) {

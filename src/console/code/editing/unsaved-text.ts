@@ -62,9 +62,9 @@ function keyOf(name: string): string {
 }
 
 /**
- * Returns the name under which local storage keeps an unsaved text of the transformation or library
- * `id`: its code, the id of the revision that the code is based on (`base`), its test events, or
- * the transformation that calls the library in test runs (`trial`).
+ * Returns the name of an unsaved text of the transformation or library `id`, for the other
+ * functions of this file. The text is the code, the id of the revision that the code is based on
+ * (`base`), the test events, or the transformation that calls the library in test runs (`trial`).
  */
 export const textName = (text: "code" | "base" | "events" | "trial", id: string) => `${text} ${id}`;
 
@@ -90,8 +90,9 @@ export function useUnsavedText(name: string, saved: string): [string, (text: str
 }
 
 /**
- * Component state for the id of the revision that an edited text is based on. The id stays until
- * the edits are saved, discarded or merged, even after a reload of the page.
+ * Component state for the id of the revision that an edited text is based on. Without edits, this
+ * is `versionId`. With edits, the id stays until they are saved, discarded or merged, even after a
+ * reload of the page.
  */
 export function useTextBase(name: string, versionId: string, isEdited: boolean) {
   const [base, setBase] = useState(() => readText(name) ?? versionId);

@@ -18,7 +18,8 @@ export function useFormat(
 ) {
   const [formatErrors, setFormatErrors] = useState(noErrors);
   /**
-   * The user's text at this moment. The parameter `text` has a change only after the next render.
+   * The current text of the user. A change is here at once, but in the parameter `text` only after
+   * the next render.
    */
   const latest = useRef(text);
   latest.current = text;
@@ -47,8 +48,8 @@ export function useFormat(
     /** Formats the text. Undefined for Python, for which the console has no formatter. */
     format: isPython(language) ? undefined : () => format().catch(showError),
     /**
-     * The syntax error that prevented the last formatting, as an annotation in the editor. Empty if
-     * formatting succeeded.
+     * Annotation for the editor with the syntax error that prevented the last formatting. Empty if
+     * formatting succeeded, or if the text has been changed since.
      */
     formatErrors,
   };

@@ -40,8 +40,8 @@ export function useMerge(context: CodeContext, text: MergedText) {
   return {
     mergeRequest: request,
     /**
-     * Whether the code was edited, and is based on another revision than `context.newest`, so that
-     * it must be merged first.
+     * Whether the code was edited, and is based on another revision than `context.newest`. It must
+     * then be merged before it can be saved or published.
      */
     isOutdated,
     openMerge: open,
@@ -53,9 +53,9 @@ export function useMerge(context: CodeContext, text: MergedText) {
       setRequest(undefined);
     },
     /**
-     * Calls `save`, and resolves with true if it succeeds. If the code must be merged first, or
-     * `save` fails because another user has saved a revision, opens the merge dialog and resolves
-     * with false.
+     * Calls `save`, and resolves with true if it succeeds. If the code must be merged first, opens
+     * the merge dialog instead, and resolves with false. Does the same if the server refuses `save`
+     * because another user has saved a revision.
      */
     async saveOrMerge(save: () => Promise<unknown>): Promise<boolean> {
       if (isOutdated) {
@@ -86,8 +86,8 @@ export function useMerge(context: CodeContext, text: MergedText) {
 }
 
 /**
- * Three versions of a code to merge: this user edited `base` to `yours`, and another user edited
- * `base` to `theirs`.
+ * Texts to merge: `base` is the code before both edits, `yours` is this user's edit of it, and
+ * `theirs` is the revision that another user saved.
  */
 interface MergeRequest {
   base: string;

@@ -5,7 +5,10 @@ import { isolated } from "../../format.ts";
 import { codeTexts } from "../../texts/code.ts";
 import { commonTexts } from "../../texts/common.ts";
 
-/** Shows how the code to publish differs from the live code, and where its outputs go. */
+/**
+ * Shows how the code to publish differs from the live code and, for a transformation, the names of
+ * its destinations.
+ */
 export function PublishDetails(props: { context: CodeContext; code: string }) {
   const { context, code } = props;
   const { kind, newest, published } = context;

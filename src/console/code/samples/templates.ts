@@ -1,12 +1,12 @@
 /** Sample code for a common task, which the user can choose for a new transformation. */
 export interface CodeTemplate {
-  /** Key under which the console's texts have the name of the template. */
+  /** Key of the template's name in the texts of the console. */
   name: "dropInternal" | "removePersonalData" | "rename" | "split" | "lookUp";
   /** Code that does the task, by language. `python` is absent if Python code cannot do the task. */
   code: { javascript: string; python?: string };
   /**
-   * An event on which the code shows what it does. It becomes the test event of a new
-   * transformation.
+   * Example event for the code. It becomes the test event of a transformation that is created from
+   * the template.
    */
   event: Record<string, unknown>;
   /** The outputs of the code for `event`. */

@@ -21,7 +21,10 @@ export interface FieldProps {
   path?: string;
   /** Whether the value is a list. The field then also shows errors of the list's items. */
   isList?: boolean;
-  /** Error message for a value that is invalid even before a request is sent. */
+  /**
+   * Error message from the console itself, such as for an invalid value. It is shown in place of
+   * the server's message.
+   */
   error?: string | undefined;
   optional?: boolean;
 }
@@ -111,9 +114,10 @@ export function TextAreaField(
 }
 
 /**
- * Field for a date and a time of day on a 24-hour clock. It has an input for each, because the
- * browser's own control for date and time has a 12-hour clock in some languages. The value is a
- * local time such as `2026-02-16T21:30`, or empty without a date.
+ * Field for a date and a time of day on a 24-hour clock. It has separate inputs for date and time,
+ * because the browser's control for date and time has a 12-hour clock in some languages. The value
+ * is a local time such as `2026-02-16T21:30`, or empty without a date. The default time of day is
+ * `00:00`.
  */
 export function DateTimeField(
   props: FieldProps & { value: string; onInput: (value: string) => void; required?: boolean },
@@ -174,8 +178,9 @@ export const optionsByValue = (texts: Readonly<Record<string, string>>): SelectO
   Object.entries(texts).map(([value, text]) => ({ value, text }));
 
 /**
- * Returns options of a select that include the current value. If the list lacks it, such as the id
- * of a deleted item, an option with the label `text` is added.
+ * Returns options of a select that include the current value. If `options` lack it, such as the id
+ * of a deleted item, an option with the label `text` is added for it. An empty value needs no
+ * option.
  */
 export function includeCurrent(options: readonly SelectOption[], value: string, text = value) {
   if (value === "" || options.some((option) => option.value === value)) return options;
@@ -237,19 +242,22 @@ export function linesOf(text: string): string[] {
 }
 
 /**
- * Form with a submit button. If `onSubmit` rejects, the form keeps its values, and each field with
- * a `path` shows the error that concerns it. Other errors are shown below the fields.
+ * Form with a submit button. If `onSubmit` rejects, the form keeps its values. A field with a
+ * `path` then shows the error message for this path. Other errors are shown below the fields.
  */
 export function Form(props: {
   children: ComponentChildren;
   /** Label of the submit button. */
   action: string;
   needs?: Permission | undefined;
-  /** Reason why the form cannot be submitted yet. */
+  /** Reason why the submit button is disabled. Undefined enables the button. */
   disabledReason?: string | undefined;
   onSubmit: () => Promise<unknown>;
   onCancel?: () => void;
-  /** Second button, such as one that tests the form's values without saving them. */
+  /**
+   * Second button, such as one that tests the form's values without saving them. If `run` rejects,
+   * the form shows the error.
+   */
   trial?: { action: string; run: () => Promise<unknown> };
   /**
    * Fields that both this user and another user have changed, for the user to choose a value.

@@ -3,7 +3,10 @@ import { replaceQuery } from "../../router.ts";
 import { Button } from "../button.tsx";
 import { type Fields, useFields } from "./use-fields.ts";
 
-/** Filter form of a list. Submitting writes its values into the query of the page's address. */
+/**
+ * Filter form of a list. Submitting it writes its values into the query of the page's address or,
+ * if they are unchanged, calls `restart` to load the list again.
+ */
 export function FilterForm<Values extends object>(props: {
   submitted: Values;
   /** Label of the submit button. */

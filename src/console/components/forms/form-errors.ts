@@ -28,9 +28,9 @@ export const concerns = ({ path, isList }: FieldPath, pointer: string): boolean 
   pointer === path || (isList && pointer.startsWith(`${path}/`));
 
 /**
- * Returns the message that the form's error has for the value at `path`. Undefined if it has none,
- * or if the component is not in a form. The caller must show the message, because the form then
- * omits it from its own list of errors.
+ * Returns the message of the form's error for the value at `path` or, with `isList`, for an item of
+ * this list. Undefined if there is none, or if the component is not in a form. The caller must show
+ * the message, because the form omits it from its own list of errors.
  */
 export function useErrorAt(path: string | undefined, isList = false): string | undefined {
   const form = useContext(FormErrors);

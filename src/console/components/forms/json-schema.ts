@@ -21,16 +21,15 @@ export interface JsonSchema {
   maxItems?: number;
   contentMediaType?: string;
   /**
-   * Whether most users set this optional property. A form then always shows its field, and does not
-   * fold it away.
+   * Whether most users set this optional property. If true, a form does not fold its field away.
    */
   "x-essential"?: boolean;
   "x-applies-when"?: EffectCondition;
 }
 
 /**
- * Returns `values` without the properties that have no effect. Whether a property has an effect may
- * depend on the values of other properties.
+ * Returns `values` without the properties that have no effect. The condition `x-applies-when` says
+ * when a property has an effect, depending on the values of other properties.
  */
 export function appliedValues(
   schema: JsonSchema | undefined,
@@ -63,8 +62,7 @@ export function kindOf(schema: JsonSchema) {
 }
 
 /**
- * Returns the strings among which a value of the schema must be chosen. Undefined if the schema
- * allows any other value.
+ * Returns the strings that the schema allows as values. Undefined if it also allows other values.
  */
 export function choicesOf({ anyOf, enum: values }: JsonSchema): readonly string[] | undefined {
   const choices = values ?? anyOf?.map((schema) => schema.const);

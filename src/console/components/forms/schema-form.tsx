@@ -30,15 +30,15 @@ export interface FormProps {
   /** Whether the form folds away the optional properties that lack `x-essential`. */
   foldsAdvanced?: boolean;
   /**
-   * Further fields in the folded part. `isSet` says that one of these fields has a value: the part
-   * is then open at first.
+   * Additional fields in the folded part. `isSet` says whether one of them has a value. If so, the
+   * part is open at first.
    */
   advanced?: { fields: ComponentChildren; isSet: boolean } | undefined;
 }
 
 /**
  * Form fields for the properties of an object. A property that has no effect because of the values
- * of other properties gets no field. A property without a type gets none either; its value is sent
+ * of other properties gets no field. Neither does a property without a type, whose value is sent
  * unchanged.
  */
 export function SchemaForm(props: FormProps) {
@@ -247,8 +247,8 @@ const formatJson = (value: unknown) =>
   value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
 /**
- * Parses the text of a JSON field. Text that is not valid JSON becomes a string. The server refuses
- * that string with an error that says which value it expects.
+ * Parses the text of a JSON field. Text that is not valid JSON is returned as a string, so that the
+ * server refuses it with an error that describes the expected value.
  */
 function parseJson(text: string): unknown {
   try {

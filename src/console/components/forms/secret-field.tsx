@@ -13,7 +13,7 @@ export function SecretField(
     required: boolean;
     /** Whether the server has stored the secret; undefined in a form that creates an item. */
     isSet: boolean | undefined;
-    /** The typed secret. Null if the user removes the stored secret. */
+    /** The typed secret. Empty to keep the stored secret, null to remove it. */
     value: string | null;
     onChange: (value: string | null) => void;
   },

@@ -4,10 +4,12 @@ import type { JsonSchema } from "./json-schema.ts";
 
 type Values = Record<string, unknown>;
 
-/** Stands for a stored secret in the values of a form, because the API never returns a secret. */
+/**
+ * Placeholder for a stored secret in the values of a form. The API never returns the secret itself.
+ */
 export const STORED_SECRET = Symbol();
 
-/** Whether the values of a schema contain a secret, at any depth. */
+/** Whether the value of a schema is a secret, or contains one at any depth. */
 export function hasSecret({ writeOnly, properties = {}, items }: JsonSchema): boolean {
   if (writeOnly || (items && hasSecret(items))) return true;
   return Object.values(properties).some(hasSecret);
@@ -44,10 +46,16 @@ export function storedValues(values: Values, secretsSet: readonly string[]): Val
   return stored;
 }
 
-/** Returns a copy of an API answer. `structuredClone` refuses the large integers in it. */
+/**
+ * Returns a deep copy of an API answer. `structuredClone` refuses large integers as `parseToShow`
+ * returns them.
+ */
 export const copyOf = <T>(values: T) => parseToShow(JSON.stringify(values)) as T;
 
-/** Returns the object or list that has the value at a JSON pointer, and the value's key in it. */
+/**
+ * Returns the object or list that contains the value at a JSON pointer (`holder`), and the value's
+ * key in it (`key`).
+ */
 export function holderOf(values: Values, pointer: string) {
   const keys = pointer.split("/").slice(1);
   const key = keys.pop() ?? "";
@@ -56,9 +64,9 @@ export function holderOf(values: Values, pointer: string) {
 }
 
 /**
- * Finds, for each item of a list that the user edits, the stored item whose secrets it keeps: the
- * one that is equal except for its secrets. Returns undefined for an item without such a stored
- * item. No stored item is returned twice.
+ * Returns, for each item of an edited list, the stored item whose secrets it keeps. This is the
+ * first one in `stored` that differs from it at most in secrets, and that no earlier item has
+ * taken. Undefined if there is none.
  */
 export function storedItemsOf(
   items: readonly Values[],

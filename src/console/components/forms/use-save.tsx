@@ -70,8 +70,8 @@ export function UnsavedChanges({ form }: { form: { isEdited: boolean; discard: (
 
 /**
  * Component state for a form that edits a stored item. Typed values stay until they are saved or
- * discarded, even if the item is loaded again. A save compares them with the item as it was when
- * the edit began, because only changed fields replace those of other users.
+ * discarded, even if the item is loaded again. A save replaces only the fields that differ from the
+ * item as it was when the edit began, so that other users' changes to other fields are kept.
  */
 export function useItemForm(
   item: Parameters<typeof useSave>[0] & {
@@ -91,8 +91,8 @@ export function useItemForm(
     set,
     conflict,
     /**
-     * Number of times that the user has discarded changes. When it grows, a field also drops typed
-     * text that is invalid and therefore not among the form's values.
+     * Number of times that the user has discarded changes. Invalid text in a field is not among the
+     * form's values, so a field drops such text itself when this number grows.
      */
     discards,
     discard() {
@@ -172,8 +172,9 @@ export function useSave(
 }
 
 /**
- * Returns the values to save. A field has this user's value (`yours`) if this user has changed it
- * and has not chosen the other user's value, otherwise the stored value (`theirs`).
+ * Returns the values to save after a conflict. If this user has not changed a field, or has chosen
+ * the other user's value for it, the field has the stored value (`theirs`). Otherwise it has this
+ * user's value (`yours`).
  */
 function chosenValues(
   base: Values,

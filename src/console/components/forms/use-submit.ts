@@ -3,8 +3,8 @@ import { showError } from "../toasts.ts";
 
 /**
  * Component state for submitting a form with `send`. A submit is ignored while an earlier one is
- * pending. `error` has the error of the last submit, or of the last action that was passed to
- * `run`. If the form was closed before an action failed, a toast shows the error.
+ * pending. `run` runs another action of the form, such as a test. `error` is the error of the last
+ * submit or action. If the form was closed before it failed, a toast shows the error.
  */
 export function useSubmit(send: () => Promise<unknown>) {
   const [error, setError] = useState<unknown>();
