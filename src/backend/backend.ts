@@ -14,15 +14,15 @@ import type { LiveSettings } from "../settings/live-settings.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * Objects that the server gives to each of its parts (catalog, logs, pipeline and others) to open
- * it.
+ * Objects that the server passes to the functions that open its parts (catalog, logs, pipeline and
+ * others) when it starts.
  */
 export interface StartContext {
-  /** The settings at the start. */
+  /** The settings at the start, which a reload does not change. */
   config: Config;
   /**
-   * The settings at present, which a reload changes. A part that accepts changed settings registers
-   * here.
+   * The current settings, which a reload changes. A part that can apply changed settings while it
+   * runs registers itself here.
    */
   settings: LiveSettings;
   logger: Logger;
@@ -32,7 +32,7 @@ export interface StartContext {
    * server stops.
    */
   stack: AsyncDisposableStack;
-  /** Runs the steps of the start, and logs the name of a step that takes long. */
+  /** Runs the steps of the server's start. While a step takes long, logs what the step does. */
   steps: StartSteps;
   /** Asks the server to stop. `reason` is a sentence for the log. */
   requestStop(reason: string): void;
@@ -56,8 +56,9 @@ export type PipelineConfig = Omit<
 export interface Backend {
   catalog: Catalog;
   /**
-   * Directory of this server's catalog, or of this node's local copy of the cluster's catalog. The
-   * ingest processes, which accept pixels, read it.
+   * On a standalone server, the directory of the catalog. On a cluster node, the directory of the
+   * node's local copy of the shared catalog. The ingest processes, which accept events over HTTP,
+   * read the catalog there.
    */
   catalogDirectory: string;
   logs: EventLogs & IngestLogs;
@@ -67,8 +68,9 @@ export interface Backend {
    */
   startPipeline(work: PipelineConfig): Pipeline;
   /**
-   * Joins the cluster, so that this node gets partitions to deliver. Called once all parts of the
-   * server are open. `sandboxTrouble` returns a sentence if no guest (a process that runs user
+   * Joins the cluster, which then assigns partitions of the event log to this node. Must be called
+   * after all parts of the server are open. `controlPlaneUrl` is the URL of this node's API for the
+   * list of nodes. `sandboxTrouble` returns a sentence while no guest (a process that runs user
    * code) can be started, else undefined. Does nothing on a standalone server.
    */
   join(controlPlaneUrl: string, sandboxTrouble: () => string | undefined): void;
@@ -78,24 +80,27 @@ export interface Backend {
    */
   leave(): Promise<void>;
   /**
-   * Returns the results of the storage's readiness checks, by name. `delivery` says whether
-   * delivery progress and dead letters can be written. `cluster`, which a standalone server does
-   * not have, says whether this node works in its cluster.
+   * Returns the results of the storage's readiness checks, by name. `delivery`: whether delivery
+   * progress and dead letters can be written. `cluster`, only on a cluster node: whether the node
+   * can take part in its cluster.
    */
   checks(): Record<string, Check>;
   /** Returns warnings about states in which data may be lost, one sentence each. */
   warnings(): string[];
   /** Storage of the figures (such as counts of events) per minute, hour and day. */
   figures: FigureStorage;
-  /** Reads the nodes and partitions of the cluster. Missing on a standalone server. */
+  /**
+   * Returns the nodes of the cluster, and for each partition the node that delivers it and its lag.
+   * Missing on a standalone server.
+   */
   nodes?(): Promise<ClusterFigures>;
   /** Sends questions to the other nodes of the cluster. Missing on a standalone server. */
   others?: PeerNodes;
 }
 
 /**
- * Opens the stored figures (such as counts of events), and returns which share of the event log's
- * partitions this server delivers.
+ * Access to the stored figures (such as counts of events), and the share of the event log's
+ * partitions that this server delivers.
  */
 export interface FigureStorage {
   /** Opens the store of figures. Rejects when it cannot be opened; the caller may try again. */
@@ -120,7 +125,10 @@ export interface Check {
   message?: string;
 }
 
-/** Converts a check's result: `trouble` is a sentence if the check failed, else undefined. */
+/**
+ * Converts the outcome of a readiness check to a `Check`. `trouble` is a sentence that says why the
+ * check failed, or undefined if it succeeded.
+ */
 export function checkOf(trouble: string | undefined): Check {
   return trouble === undefined ? { ok: true } : { ok: false, message: trouble };
 }

@@ -5,8 +5,9 @@ import type { Config } from "../settings/keys.ts";
 import { TLS_FILE_BYTES_MAX } from "../settings/limits.ts";
 
 /**
- * Returns the settings for connections to the Kafka brokers. Throws `StartError` when the server's
- * settings contradict each other.
+ * Returns the addresses, TLS settings and credentials for connections to the Kafka brokers. Throws
+ * `StartError` when the server's settings contradict each other or the file of `cluster.ca` cannot
+ * be read.
  */
 export function brokerSettings(config: Config): BrokerSettings {
   const tls = tlsOf(config);

@@ -39,14 +39,15 @@ import { type PartitionPipelines, runPartitionPipelines } from "./partition-pipe
 import { sharedFigures } from "./shared-figures.ts";
 
 /**
- * Returns the options that open a Kafka topic of the cluster. `name` is the topic's name without
- * the prefix `cluster.name`, such as `catalog`.
+ * Returns the options with which a Kafka topic of the cluster is opened. `name` is the part of the
+ * topic's name after the prefix `cluster.name`, such as `catalog`.
  */
 type ClusterTopic = (name: string) => TopicOpening;
 
 /**
- * Opens the storage of a cluster node, which is in Kafka topics. Throws `StartError` when a topic
- * is unusable, or when the data directory belongs to a standalone server.
+ * Opens the storage of a cluster node, which consists of Kafka topics. Throws `StartError` when the
+ * brokers refuse this node, when a topic is unusable, or when the data directory belongs to a
+ * standalone server.
  */
 export async function openCluster(opening: StartContext): Promise<Backend> {
   const { config, logger, metrics, stack, steps } = opening;
@@ -185,8 +186,9 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
 }
 
 /**
- * Checks the settings of the cluster's topics regularly, for risks of data loss. `size` is the
- * number of partitions that the event log has.
+ * Starts to check the settings of the cluster's topics regularly for risks of data loss. `warnings`
+ * of the result returns the risks that the last check found. `size` is the number of partitions of
+ * the event log.
  */
 function watchTopics({ logger, stack }: StartContext, topic: ClusterTopic, size: number) {
   const sizes = Object.entries({ catalog: 1, events: size, ledgers: size });
@@ -214,7 +216,7 @@ async function openClients(brokers: BrokerSettings, stack: AsyncDisposableStack)
   return clients;
 }
 
-/** Advice to the operator if a topic was deleted of which each node still has a local copy. */
+/** Advice to the operator for a deleted topic whose contents every node has as a local copy. */
 const RESTORE =
   "restore it, or stop all nodes, remove the directory `cluster` from the data directory of every node and start them, to begin with what the topics hold";
 
@@ -257,8 +259,9 @@ async function openSharedCatalog(opening: StartContext, topic: ClusterTopic): Pr
 }
 
 /**
- * Checks whether this node takes part in its cluster. A node without partitions passes, because it
- * accepts requests.
+ * Returns the result of the readiness check `cluster`. The check fails if the membership has
+ * trouble, or if `unread` is a sentence. A node without partitions passes, because it accepts
+ * requests.
  */
 function clusterCheck(
   { hasJoined, trouble }: Partial<MembershipState> = {},

@@ -10,9 +10,10 @@ import type { FigureStorage, StartContext } from "./backend.ts";
 const RETRY_MS = 30_000;
 
 /**
- * Opens the store of figures in the background, because deliveries do not need it. Returns a
- * function that begins to record a pipeline's figures. A stopping server first closes the pipeline,
- * if the pipeline was opened after this call, then ends the recording and closes the store.
+ * Opens the store of figures in the background, and retries until this succeeds, because deliveries
+ * do not need the store. Returns a function that starts to record a pipeline's figures. The
+ * pipeline must be opened after this call: a stopping server closes its parts in reverse order, so
+ * it then closes the pipeline, ends the recording and closes the store.
  */
 export function openFigures(
   { logger, stack }: Pick<StartContext, "logger" | "stack">,

@@ -5,8 +5,8 @@ import type { Config } from "../settings/keys.ts";
 import { TLS_FILE_BYTES_MAX } from "../settings/limits.ts";
 
 /**
- * Returns the mail server from the settings. Undefined when there is none. Throws `StartError` when
- * the settings contradict each other.
+ * Returns the mail server that the settings name, or undefined if they name none. Throws
+ * `StartError` when the settings of the mail server contradict each other.
  */
 export function mailServerOf(config: Config): MailServer | undefined {
   const address = config["smtp.server"];

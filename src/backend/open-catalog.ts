@@ -4,8 +4,8 @@ import type { Logger } from "../observe/log.ts";
 import { auditBoundsOf, itemsMaxOf, type StartContext } from "./backend.ts";
 
 /**
- * Opens the catalog with the bounds that the settings give it, and deletes old entries of its audit
- * log until the server stops.
+ * Opens the catalog with the limits from the settings (items per workspace, age of audit entries),
+ * and deletes expired audit entries until the server stops.
  */
 export async function openServedCatalog(
   { config, logger, stack }: StartContext,
@@ -22,9 +22,9 @@ export async function openServedCatalog(
 const PAUSE_MS = 3_600_000;
 
 /**
- * Deletes the entries that exceed the bounds of the audit log, every hour. In a cluster, every node
- * does this; a node that finds nothing to delete writes nothing. Returns a function that ends the
- * hourly deletions.
+ * Starts an hourly deletion of the entries that exceed the bounds of the audit log. In a cluster,
+ * every node does this; a node that finds nothing to delete writes nothing. Returns a function that
+ * stops the deletions.
  */
 export function startAuditRetention({ audit }: Pick<Catalog, "audit">, logger: Logger): () => void {
   const timer = setInterval(() => {

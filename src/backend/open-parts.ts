@@ -46,7 +46,10 @@ export async function openDataDirectory(opening: StartContext): Promise<DiskUsag
   });
 }
 
-/** Opens a way out of the server, to public addresses and to those that `rules` permit. */
+/**
+ * Creates an egress, which opens connections to other hosts: to public addresses, and to other
+ * addresses only if `rules` allow them.
+ */
 function openEgress(
   { config, stack }: StartContext,
   rules: Pick<EgressOptions, "allow" | "allowSetting">,
@@ -61,7 +64,10 @@ function openEgress(
   return egress;
 }
 
-/** Creates the sandbox for user code, as the settings describe it. */
+/**
+ * Creates the sandbox for user code, with the options from the settings. `geolocation` looks up IP
+ * addresses for user code.
+ */
 export function openSandbox(
   opening: StartContext,
   geolocation: Geolocation | undefined,
@@ -122,7 +128,7 @@ export function openPipeline(opening: StartContext, sources: PipelineSources) {
   return { pipeline, kinds };
 }
 
-/** Ranges of all addresses: the operator's mail server may be anywhere. */
+/** Ranges that contain every IP address. The operator's mail server may have any address. */
 const EVERYWHERE = ["0.0.0.0/0", "::/0"];
 
 /**

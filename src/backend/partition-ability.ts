@@ -5,7 +5,10 @@ import type { PartitionAccess } from "../cluster/topics/partition-access.ts";
 export interface AbilitySources {
   /** Number of partitions of the cluster. */
   partitions(): number;
-  /** Returns whether this node can read and write each partition, by topic (events, ledgers). */
+  /**
+   * Returns, for each of the topics `events` and `ledgers`, whether this node can read and write
+   * each partition.
+   */
   access(): (readonly PartitionAccess[])[];
   /**
    * Returns a sentence if this node lacks something that every partition needs, such as a working
@@ -27,13 +30,13 @@ export interface AbilitySources {
 }
 
 /**
- * Returns which partitions this node can run (`canRun`), and why it cannot run others (`troubles`):
- * because of its own disk, its connections or its guests (processes for user code). A partition
- * that no node can write is in neither list.
+ * Returns the partitions that this node can run (`canRun`), and the reasons why it cannot run
+ * others (`troubles`). The reasons lie in this node: its disk, its connections or its guests
+ * (processes for user code). A partition that no node can write is in neither list.
  *
- * While no guest can be started, `canRun` is empty. A partition whose events wait for a guest is
- * then in `troubles`. A partition without such events is in neither list, because it may get some
- * at any time.
+ * While this node can start no guest, `canRun` is empty. A partition with events that wait for a
+ * guest is then in `troubles`. A partition without such events is in neither list: it works at
+ * present, but an event that needs a guest may arrive at any time.
  */
 export function partitionAbility(sources: AbilitySources): PartitionAbility {
   const troubles = new Map<number, string>();

@@ -37,11 +37,11 @@ const LAGS_MS_MAX = 1_000;
 
 interface PartitionLedger {
   store: Store;
-  /** This node's local copy of the ledger. `trouble` says why it cannot be written. */
+  /** This node's local copy of the ledger. `trouble` says why the copy cannot be written. */
   view: Pick<Store, "trouble">;
   /**
-   * The ledger for reading. The node that delivers the partition writes to it through a `Ledger`
-   * object of its own.
+   * Access to the ledger for reading. The node that delivers the partition writes to the ledger
+   * through a separate `Ledger` object.
    */
   ledger: Ledger;
 }
@@ -52,8 +52,8 @@ interface PartitionLedger {
  */
 export class PartitionLedgers {
   /**
-   * Kafka client that creates and extends the topic of the ledgers. It stays open, because an
-   * extension of the topic that fails is tried again.
+   * Kafka client that creates the topic of the ledgers and adds partitions to it. It stays open,
+   * because adding partitions is tried again after a failure.
    */
   readonly #admin: ReturnType<KafkaClients["admin"]>;
   readonly #ledgers: PartitionLedger[] = [];
@@ -101,9 +101,9 @@ export class PartitionLedgers {
   }
 
   /**
-   * Returns for each partition the node that delivers it (`node`), and the number of events that
-   * its slowest destination has not got (`lagEvents`). `lagEvents` is missing while the broker that
-   * leads the partition does not answer.
+   * Returns for each partition the node that delivers it (`node`) and an estimate of the number of
+   * events that its slowest destination has not received (`lagEvents`). `lagEvents` is missing
+   * while the broker that leads the partition does not answer.
    */
   async lags() {
     const { logs } = this.options;
@@ -146,7 +146,7 @@ export class PartitionLedgers {
     return this.#ledgers[partition]?.ledger.failure();
   }
 
-  /** Returns a sentence if the disk refuses changes of this node's ledgers, else undefined. */
+  /** Returns a sentence if this node's disk cannot store changes of the ledgers, else undefined. */
   diskTrouble(): string | undefined {
     const troubles = this.#ledgers.values().map(({ view }) => view.trouble());
     return troubles.find((trouble) => trouble !== undefined);
@@ -159,8 +159,8 @@ export class PartitionLedgers {
   }
 
   /**
-   * Opens the ledgers of new partitions. Calls during an attempt share it, because an attempt takes
-   * far longer than `GROWTH_MS` while partitions have no leader.
+   * Opens the ledgers of new partitions. If an earlier call has not finished, returns its promise:
+   * `GROWTH_MS` passes between calls, but opening takes far longer while partitions have no leader.
    */
   #grow(): Promise<void> {
     this.#growing ??= this.#openLedgers().finally(() => {
@@ -189,8 +189,9 @@ export class PartitionLedgers {
 }
 
 /**
- * Returns the sequence number of the first event in a log that is not delivered to a destination,
- * by the destination's record. Undefined if the record does not mention the log.
+ * Returns the sequence number of the first event in `log` that a destination has not received,
+ * according to the destination's record in the ledger. Undefined if the record has no position in
+ * this log.
  */
 function lowOf({ logs }: LaneRecord, log: string): number | undefined {
   const cursor = logs[log];
@@ -202,9 +203,9 @@ const OFFSET_BASE_TABLE = "places";
 export const OFFSET_BASE_KEY = "place";
 
 /**
- * Returns the table with the offset base of a partition. The offset base is added to the brokers'
- * offsets, so that positions stay valid after the topic has lost blocks. `store` has the
- * partition's delivery progress.
+ * Returns the table that stores a partition's offset base. This number is added to the brokers'
+ * offsets, so that stored delivery positions stay valid after the topic has lost blocks. `store` is
+ * the store of the partition's ledger (delivery progress).
  */
 export const offsetBaseTable = (store: Store): Table<OffsetBase, string> =>
   store.table(OFFSET_BASE_TABLE);
@@ -228,10 +229,10 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
 }
 
 /**
- * Returns the end of a partition, which `ask` reads from a broker. If the answer means that blocks
- * are lost, asks again, and returns at least the end that the present leader confirms (`prove`). A
- * broker that is no longer leader may report an old end, and an offset base that was raised for a
- * loss is never lowered.
+ * Returns the end of a partition as a broker reports it (`ask`). A broker that is no longer the
+ * leader may report an old end, which looks like a loss of blocks. Because an offset base that was
+ * raised for a loss is never lowered, a reported loss is checked: the function asks again, and
+ * returns at least the end that the current leader confirms (`prove`).
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

@@ -31,8 +31,9 @@ export interface PartitionPipelinesOptions {
 }
 
 /**
- * Milliseconds after which this node starts a partition again that another node has taken from it.
- * It does so only if the partition is still assigned to this node.
+ * Milliseconds between the moment when another node takes a partition from this node and the
+ * attempt to start the partition here again. The attempt is made only if the partition is still
+ * assigned to this node.
  */
 const RECLAIM_MS = 2_000;
 

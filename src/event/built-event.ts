@@ -12,16 +12,20 @@ export interface BuiltEvent {
   /** The event's userId; empty when the event has none. */
   userId: string;
   anonymousId: string;
-  /** Whether `userId` and `anonymousId`, where present, are strings in the JSON, not numbers. */
+  /**
+   * Whether `userId` and `anonymousId` are strings in the JSON, or absent. False if one of them is
+   * another value, such as a number.
+   */
   hasTextIds?: boolean;
   /** The name of a track event (its field `event`); empty or absent for other events. */
   name?: string | undefined;
   /**
-   * The messageId that the SDK sent. Undefined when the SDK sent none. The server then made one,
-   * which is in the event's record in the log.
+   * Identifies the event. Undefined for an event of a pixel, whose messageId is in the event's
+   * record. For an event of an SDK, the messageId that the SDK sent or, without one, the messageId
+   * that the server made.
    */
   messageId?: string | undefined;
-  /** The members of the event that exclude destinations; undefined when it has none. */
+  /** Members of the event that exclude some destinations; undefined when they exclude none. */
   choice?: DestinationChoice | undefined;
   /** Whether the settings of the source forbid delivery, so that no destination gets the event. */
   isDropped?: true;

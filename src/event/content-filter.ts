@@ -46,9 +46,9 @@ export function contentMatcher({
 }
 
 /**
- * Returns a function that checks whether a JSON text contains `text`. An SDK may escape characters
- * that need no escape, such as `\u00e4` and `\/`, and may write spaces beside quotes. The function
- * therefore also searches the JSON text without such escapes and spaces.
+ * Returns a function that checks whether a JSON text contains `text`, ignoring case. The JSON of an
+ * SDK may contain escapes that JSON does not need, such as `\u00e4` and `\/`, and spaces beside
+ * quotes. The function therefore also searches the JSON text without such escapes and spaces.
  */
 function jsonSearch(text: string): (json: string) => boolean {
   const holds = textSearch(text);

@@ -36,9 +36,10 @@ interface ChosenDestination {
 
 /**
  * Whether a destination may get the event. It may not if the user denied a consent that the
- * destination needs. Otherwise, `integrations` decides by the first of these entries that it has:
- * the destination's id, the destination's name, the destination's kind, `All`. Without such an
- * entry, the destination may get the event. Upper and lower case of the keys do not matter.
+ * destination needs. Otherwise the first of these keys that has a value in `integrations` decides:
+ * the destination's id, its name, its kind, `All`. The value `false` excludes the destination,
+ * other values do not. Without such a key, the destination may get the event. The case of the keys
+ * does not matter.
  */
 export function isChosen(
   { integrations, deniedConsentIds }: DestinationChoice,

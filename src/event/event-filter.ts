@@ -4,7 +4,10 @@ import { textAt } from "./content-filter.ts";
 
 /** Chooses events by the values of their fields, without code. */
 export interface FieldFilter {
-  /** `only`: events that meet all conditions pass. `except`: all other events pass. */
+  /**
+   * `only`: an event passes if it meets all conditions. `except`: an event passes unless it meets
+   * all conditions.
+   */
   mode: "only" | "except";
   conditions: readonly FieldCondition[];
 }

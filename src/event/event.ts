@@ -36,7 +36,10 @@ import { bytes, copyOf, copySpan, JSON_START, keep, type Span, words } from "./t
 import { writeIsoTime } from "./time.ts";
 import { uuidText, writeUuid } from "./uuid.ts";
 
-/** Builds the event from a record of the event log. The write key is left out. */
+/**
+ * Builds the event from a record of the event log. Omits the write key, except for a refused event,
+ * whose JSON is unchanged.
+ */
 export function eventOf(record: EventRecord): BuiltEvent {
   return record.format === "json" ? eventOfJson(record) : eventOfPixel(record);
 }
@@ -133,8 +136,8 @@ export function writeEvent(record: PixelRecord): number {
 }
 
 /**
- * Time, in milliseconds since the epoch, that the JSON template `TIMES` contains now. The next
- * event often has the same time in a busy log; the template is then not written again.
+ * Time, in milliseconds since the epoch, that was last written into the JSON template `TIMES`. In a
+ * busy log, the next event often has the same time; the template is then used again as it is.
  */
 let timesSet = Number.NaN;
 
@@ -189,8 +192,8 @@ function isGiven(node: number): boolean {
 }
 
 /**
- * Whether a string field of the event is absent or holds only spaces. `node` is the field's node in
- * the tree of the event's fields.
+ * Whether a string field of the event is absent or holds only white space. `node` is the field's
+ * node in the tree of the event's fields.
  */
 function isBlank(node: number): boolean {
   const first = bytes[nodes[node + FIRST]!]!;

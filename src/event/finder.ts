@@ -29,9 +29,11 @@ export interface EventQuery extends ContentFilter {
 }
 
 /**
- * Returns a function that checks whether an encoded record meets the query. For speed, it first
- * looks for the strings of the query in the bytes that the client sent (a decoded query string, or
- * JSON). Only if they may be there does it build the event with `eventOf` and check the event.
+ * Returns a function that checks whether an encoded record meets the query and is from a source for
+ * which `isSource` returns true. For speed, the function first searches the bytes that the client
+ * sent (a decoded query string, or JSON) for the strings of the query. Only if they may be there
+ * does it build the event with `eventOf` and check the event. A record that cannot be read does not
+ * meet the query.
  */
 export function createFinder(
   query: EventQuery,
@@ -90,7 +92,10 @@ export function createFinder(
   };
 }
 
-/** Character that replaces bytes that are not valid UTF-8. */
+/**
+ * Character that replaces invalid UTF-8 in an event. The bytes that the client sent cannot be
+ * searched for it.
+ */
 const REPLACEMENT = "\uFFFD";
 
 function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
@@ -102,14 +107,17 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
 
 /**
  * Whether a JSON text may contain all strings in `needles`. True for each text with a backslash,
- * because JSON can write any character as an escape. A number is found only as it is written: a
- * search for the id 1000 does not find an event with the id `1e3`.
+ * because JSON can write any character as an escape. A numeric id is found only if it is written in
+ * the same way: a search for the id 1000 does not find an event with the id `1e3`.
  */
 function mayHoldInJson(json: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => json.includes(needle)) || json.includes(BACKSLASH);
 }
 
-/** Working memory for one search: a query string, a separator, and the decoded query string. */
+/**
+ * Working memory in which the query string of one pixel record is decoded: the query string, a
+ * separator, and the decoded query string.
+ */
 const scratch = Buffer.alloc(2 * PIXEL_TARGET_BYTES_MAX + 1);
 
 function decoded(query: Buffer): Buffer {

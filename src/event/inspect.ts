@@ -18,8 +18,8 @@ interface QueryInspection {
   /** The write key in the query; empty when the query is refused. */
   writeKey: string;
   /**
-   * Hash of the event's user (`userHash`). It is 0 if the caller did not ask for it with
-   * `wantsUser`, or the query is refused.
+   * Hash of the event's user, computed by `userHash`. It is 0 if the caller did not set `wantsUser`
+   * or the query is refused.
    */
   user: number;
 }
@@ -38,9 +38,9 @@ const USER_ID = encoder.encode("userId");
 const EVENT = encoder.encode("event");
 
 /**
- * Checks a query string against the rules of the Pixel API, and extracts its write key. It needs
- * one pass and does not build the event. The caller makes sure that the query has at most 32,768
- * characters, all below U+0100.
+ * Checks a query string against the rules of the Pixel API, and extracts its write key. Reads the
+ * query once without building the event, unless its arrays may have too many gaps (see `gapsOf`).
+ * The caller makes sure that the query has at most 32,768 characters, all below U+0100.
  */
 export function inspectQuery(
   query: string,

@@ -132,7 +132,7 @@ export const text = { start: 0, end: 0 };
 
 /**
  * Decodes the name or value between two offsets of the scratch buffer into JSON text, and sets
- * `text` to that JSON text.
+ * `text` to the offsets of this JSON text.
  */
 export function decode(from: number, end: number): void {
   const decodedEnd = percentDecode(bytes, from, end, textEnd);

@@ -61,8 +61,8 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
 
 /**
  * Reads a record that `eventRecordCodec` encoded, in order to build its event. A pixel record stays
- * encoded, and each of its strings is decoded only when it is read. The result shares no memory
- * with `bytes`. Throws the same errors as `decodeRecord`.
+ * encoded; its address, query and messageId are decoded only when they are read. The result shares
+ * no memory with `bytes`. Throws the same errors as `decodeRecord`.
  */
 export function readRecord(bytes: Uint8Array): EventRecord {
   return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? readPixelRecord(known(bytes));

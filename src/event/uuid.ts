@@ -10,7 +10,7 @@ export function markVersion4(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** For each byte value, its two hexadecimal digits as one 16-bit number in memory order. */
+/** For each byte value, its two hexadecimal digits as one little-endian 16-bit number. */
 const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) => {
   return hexDigit[byte >> 4]! | (hexDigit[byte & 15]! << 8);
 });

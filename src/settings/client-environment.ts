@@ -20,8 +20,8 @@ export function clientEnvironment(environment: Record<string, string | undefined
     tokenFile: given("PIXELMILL_TOKEN_FILE"),
     profile: given("PIXELMILL_PROFILE"),
     /**
-     * Token of RudderStack's API. The variable is the one that rudder-cli reads, so the same
-     * environment works with both.
+     * Token of RudderStack's API, from the environment variable that rudder-cli reads too. A user
+     * thus sets it once for rudder-cli and pixelmill.
      */
     rudderStackToken: given("RUDDERSTACK_ACCESS_TOKEN"),
     /**

@@ -231,8 +231,9 @@ export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
 /** Maximum length of the value of a credential. */
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
 /**
- * Maximum length of all values of a workspace's credentials together. Each guest process of the
- * workspace gets them, and every answer of a receiver is searched for them.
+ * Maximum length of all values of a workspace's credentials together. It is limited because each
+ * guest process of the workspace gets all values, and every answer of a receiver is searched for
+ * them.
  */
 export const CREDENTIAL_VALUES_CHARS_MAX = 1 << 20;
 /** Maximum number of destinations to which one request may connect a transformation. */
@@ -315,7 +316,7 @@ export const STATUS_PAGE_MAX = 100;
 export const METRIC_POINTS_MAX = 400;
 /**
  * Maximum number of suspended transformations of one workspace that one node reports. A suspended
- * transformation does not run for a while, because it has only failed.
+ * transformation does not run for a while, because its recent events failed.
  */
 export const SUSPENSIONS_SHOWN_MAX = 500;
 /**
@@ -365,8 +366,8 @@ export const RECENT_EVENTS_OF_WORKSPACE_BYTES_MAX = 8 << 20;
  */
 export const RECENT_EVENTS_BYTES_MAX = 64 << 20;
 /**
- * Maximum size of the events in one response with recent events that come from the event logs. The
- * events that each node returns from its memory have a limit of the same size.
+ * Maximum size, in one response with recent events, of the events that were read from the event
+ * logs. The events that each node returns from its memory have a separate limit of the same size.
  */
 export const RECENT_ANSWER_BYTES_MAX = 1 << 20;
 /**
@@ -522,8 +523,8 @@ export const ALERT_EVALUATION_MS = 10_000;
 // User code
 /**
  * Maximum CPU time of user code for one batch of events, and for the code's top level each time the
- * code is loaded. JavaScript code is stopped after the same amount of clock time. Code that had
- * less CPU time by then, on a busy machine, runs again with up to 16 times the clock time.
+ * code is loaded. JavaScript code is stopped after the same amount of clock time. If it had less
+ * CPU time by then because the machine is busy, it runs again with up to 16 times the clock time.
  */
 export const GUEST_CPU_MS_MAX = 4_000;
 /**
@@ -532,8 +533,8 @@ export const GUEST_CPU_MS_MAX = 4_000;
  */
 export const GUEST_CULPRITS_MAX = 4;
 /**
- * Time after which one event fewer counts towards `GUEST_CULPRITS_MAX`, the number of events of a
- * program (user code) that can each use the whole CPU time of a batch.
+ * Time after which the number of counted events of a program (user code), which
+ * `GUEST_CULPRITS_MAX` limits, decreases by one.
  */
 export const CULPRIT_FORGOTTEN_MS = 60_000;
 /**
@@ -736,23 +737,22 @@ export const RETRY_DELAY_MS_MAX = 60_000;
  */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
- * Minimum number of times that an event must have failed in a request that held no other event,
- * before the event can be given up as the cause of the failures. A failure counts if the
- * destination has accepted another event since the failure before it, or if nothing else was tried
- * since.
+ * Minimum number of failed attempts to send an event in a request without other events, before the
+ * event can be given up as the cause of its failures. An attempt counts only if the destination has
+ * accepted another event since the previous attempt, or if no other event was tried since.
  */
 export const POISON_ATTEMPTS_MIN = 8;
 /**
- * Minimum number of failed attempts to deliver an event in a request of its own, before the same
- * user's next event is tried too. Normally, the next event waits for the failed one. The next event
- * is tried earlier only to find out whether the destination accepts other events: when no other
- * event was delivered since the last failure, or when failed events take much memory.
+ * Minimum number of failed attempts to send an event in a request without other events, before the
+ * same user's next event is tried too, to find out whether the destination accepts other events. It
+ * is tried only if no other event was delivered since the last failure, or if failed events take
+ * much memory. Otherwise the next event waits for the failed one, which keeps the order.
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**
- * Share of a destination's limits on events in memory that failed events can take up. Counted are
- * events that failed in a request with no other event, and events of the same users that wait
- * behind them. Above this share, failed events are retried without delay, to free memory.
+ * Share of a destination's limits on events in memory above which failed events are retried without
+ * delay, to free memory. The share counts events that failed in a request without other events, and
+ * the events of the same users that wait behind them.
  */
 export const RETRIES_SHARE_MAX = 0.25;
 

@@ -8,9 +8,9 @@ interface ReloadablePart {
   /** Settings that this part of the server can change without a restart. */
   keys: readonly Key[];
   /**
-   * Checks the new settings and reads the files that they name. Returns a function that puts the
-   * settings in force and must not throw. Throws `StartError`, and changes nothing, if the settings
-   * cannot be used.
+   * Prepares a change to the settings in `config`: checks them, and reads the files that they name.
+   * Returns a function that puts the settings in force and must not throw. If the settings cannot
+   * be used, throws `StartError` and changes nothing.
    */
   prepare(config: Config): () => void;
 }
@@ -24,8 +24,8 @@ export interface ReloadResult {
 
 /**
  * The settings in force in a running server. A reload reads the settings again from all their
- * sources. Then either every part of the server takes its new values, or, if a setting cannot be
- * used, nothing changes.
+ * sources. If all of them can be used, every part of the server takes the new values that need no
+ * restart. Otherwise nothing changes.
  */
 export class LiveSettings {
   readonly #parts: ReloadablePart[] = [];
@@ -48,16 +48,16 @@ export class LiveSettings {
   }
 
   /**
-   * Removes all parts. Called when the server has closed them. A server that opens again adds its
-   * new parts with `add`.
+   * Removes all parts, after the server has closed them. If the server opens again, it adds its new
+   * parts with `add`.
    */
   removeParts(): void {
     this.#parts.length = 0;
   }
 
   /**
-   * Asserts that each setting marked as `reloadable` is among the `keys` of a part, and that no
-   * other setting is.
+   * Asserts that the parts' `keys` contain each setting that is marked as `reloadable`, and no
+   * other setting.
    */
   expectComplete(): void {
     const taken = new Set(this.#parts.flatMap((part) => part.keys));
@@ -66,8 +66,8 @@ export class LiveSettings {
   }
 
   /**
-   * Reads the settings again and applies them. If one of them cannot be used, throws `StartError`
-   * and changes nothing.
+   * Reads the settings again and applies those that need no restart. If one of them cannot be used,
+   * throws `StartError` and changes nothing.
    */
   reload(): ReloadResult {
     const { config, origins } = this.read();

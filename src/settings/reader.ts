@@ -59,8 +59,8 @@ export interface SettingOrigin {
 
 /**
  * Reads the settings from the configuration file, the credentials of systemd, the environment and
- * the flags, and freezes them. Throws a `StartError` that names the setting for an unknown setting,
- * an invalid value, or a secret whose file cannot be read.
+ * the flags, and freezes them. Throws a `StartError` that names the setting if a setting is unknown
+ * or has an invalid value, or if the file of a secret cannot be read.
  */
 export function readSettings(
   flags: Record<string, unknown>,
@@ -163,8 +163,8 @@ function list(value: unknown): unknown {
 }
 
 /**
- * Checks of text values that a regular expression cannot express. The key is the `title` of the
- * value's schema, or, for a list, of the schema of its items.
+ * Checks of strings that a regular expression cannot express, by the `title` of the string's
+ * schema. For the strings of a list, this is the schema of the list's items.
  */
 const checks: Record<string, (text: string) => boolean> = {
   "CIDR ranges": isValidCIDR,
@@ -210,8 +210,8 @@ function parseToml(text: string): object {
 }
 
 /**
- * Returns the line number of the syntax error in a TOML text, which Bun does not report. It is the
- * line after the longest beginning of the text that is valid TOML.
+ * Returns the line number of the syntax error in a TOML text, which Bun does not report. The error
+ * is in the line after the longest run of lines, from the first line on, that is valid TOML.
  */
 function lineOfFault(text: string): number {
   const lines = text.split("\n");
@@ -270,10 +270,10 @@ function fromFlags(flags: Record<string, unknown>): Setting[] {
 }
 
 /**
- * Matches the environment variables that an ingest process inherits: those of the dynamic loader,
- * the system's libraries and Bun. An ingest process inherits no other variables, because it accepts
- * requests from the internet, and the server's other variables may be secrets, such as
- * PIXELMILL_ADMIN_TOKEN or those of the shell that started the server.
+ * Regular expression for the names of the environment variables that an ingest process inherits:
+ * those of the dynamic loader, the system's libraries and Bun. An ingest process inherits no other
+ * variables, because it accepts requests from the internet, and other variables of the server may
+ * be secrets, such as PIXELMILL_ADMIN_TOKEN or those of the shell that started the server.
  */
 const inherited =
   /^(PATH|HOME|TZ|LANG|LC_[A-Z]+|TMPDIR|BUN_TMPDIR|BUN_JSC_\w+|LD_PRELOAD|LD_LIBRARY_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|MALLOC_\w+|MIMALLOC_\w+)$/;

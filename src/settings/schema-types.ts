@@ -45,7 +45,10 @@ export function optionalInteger(minimum: number, maximum: number, options: Integ
   return Type.Optional(Type.Integer({ minimum, maximum, ...options }));
 }
 
-/** Returns the schema of a setting: an integer, of at least 0 without another `minimum`. */
+/**
+ * Returns the schema of a setting: an integer that is at least 0, or at least `minimum` if
+ * `options` has one.
+ */
 export function integer(description: string, options: IntegerOptions) {
   return Type.Integer({ minimum: 0, ...options, description });
 }
@@ -60,12 +63,12 @@ export function list(description: string, item: StringOptions, fallback: string[
   return Type.Array(Type.String(item), { default: fallback, description });
 }
 
-/** Returns the schema of an optional setting: a text that is never shown. */
+/** Returns the schema of an optional setting: a string that is secret and therefore never shown. */
 export function secretText(description: string, options: StringOptions = {}) {
   return optionalText(description, { maxLength: 1_024, ...options, writeOnly: true });
 }
 
-/** Returns the schema of an optional setting: a URL of HTTP. */
+/** Returns the schema of an optional setting: an HTTP or HTTPS URL. */
 export function httpUrl(description: string, pattern = "^https?://[^ ]+$") {
   const title = "a URL that begins with http:// or https://";
   return optionalText(description, { pattern, title });
@@ -77,7 +80,7 @@ export function host(fallback: string, description: string) {
   return Type.String({ default: fallback, pattern: "^[^\\s/\\[\\]]+$", title, description });
 }
 
-/** How settings name a host and a port. */
+/** Schema options of a string with a host and a port, such as `example.com:9092`. */
 export const hostAndPort = {
   pattern: "^([A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\]):[1-9][0-9]{0,4}$",
   title: "HOST:PORT",

@@ -110,9 +110,15 @@ function openCertificate({ config, settings, logger, stack }: StartContext, plan
     keys: () => read?.keys,
     /** When the certificate that new connections use expires, in milliseconds since the epoch. */
     expiresAt: () => read?.expiresAt,
-    /** Whether the TLS files could be used when they were last read. */
+    /**
+     * Whether the TLS files could be used when they were last read. If not, the keys that were read
+     * before stay in use.
+     */
     isUsable: () => trouble === undefined,
-    /** Registers `user`, which is called with each new pair of certificate and key. */
+    /**
+     * Registers `user`, a function that is called with the certificate and key each time they are
+     * replaced.
+     */
     onChange: (user: (keys: TlsKeys) => void) => void users.push(user),
     /** Returns warnings about unusable TLS files and a certificate that expires soon. */
     warnings: () => [

@@ -34,8 +34,8 @@ export function openControlSocket(opening: StartContext): void {
 }
 
 /**
- * Returns a function that reloads the settings, and logs and counts the result. `by` says for the
- * log who asked for the reload.
+ * Returns a function that reloads the settings, logs and counts the result, and returns it as a
+ * response for the control socket. Its parameter `by` says in the log what requested the reload.
  */
 function createReload({ settings, logger, metrics }: StartContext): (by: string) => Response {
   const reloads = new Counter({

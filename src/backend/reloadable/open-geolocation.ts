@@ -13,9 +13,9 @@ type GeolocationContext = Pick<StartContext, "config" | "settings" | "logger">;
 export type GeolocationDatabase = ReturnType<typeof openGeolocationDatabase>;
 
 /**
- * Opens the database file of the setting `geolocation.database`, and again at each reload of the
- * settings. Throws `StartError` if the file cannot be read. Logs only the first damaged record of a
- * file.
+ * Opens the database file that the setting `geolocation.database` names, and opens it again at each
+ * reload of the settings. Throws `StartError` if the file cannot be read. Logs only the first
+ * damaged record after each opening, because every event could meet the damage.
  */
 export function openGeolocationDatabase({ config, settings, logger }: GeolocationContext) {
   let open = openDatabase(config, logger);
@@ -38,8 +38,8 @@ export function openGeolocationDatabase({ config, settings, logger }: Geolocatio
       return open.record(ip);
     },
     /**
-     * Returns the place of an IP address as JSON text, for events. Undefined for an unknown
-     * address.
+     * Returns the place of an IP address as JSON text, for events. Undefined for an unknown address
+     * and when there is no database.
      */
     place: (ip: string) => open?.place(ip),
   };

@@ -12,11 +12,17 @@ export interface IngestSources {
   backend: Pick<Backend, "logs" | "catalogDirectory">;
   received: MinuteCounters;
   certificates: Pick<Certificates, "data">;
-  /** Listening sockets that another process has passed on. */
+  /**
+   * Listening socket that systemd or a previous server has passed on. If absent, a new one is
+   * opened.
+   */
   sockets: { "data-plane"?: ListeningSocket };
 }
 
-/** Starts the ingest processes. They can take new limits and a new log level while they run. */
+/**
+ * Starts the ingest processes. While they run, a reload of the settings changes their limits and
+ * log level, and new TLS certificates take effect.
+ */
 export async function openIngest(
   { config, settings, logger, metrics, stack, steps }: StartContext,
   { backend, received, certificates, sockets }: IngestSources,

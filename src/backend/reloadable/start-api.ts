@@ -6,7 +6,10 @@ import type { Certificates } from "./certificates.ts";
 
 interface ControlPlaneSources {
   certificates: Pick<Certificates, "control">;
-  /** Listening sockets that another process has passed on. */
+  /**
+   * Listening socket that systemd or a previous server has passed on. If absent, a new one is
+   * opened.
+   */
   sockets: { "control-plane"?: ListeningSocket };
 }
 

@@ -7,7 +7,7 @@ interface AnswerHealthOptions {
   logger: Logger;
 }
 
-/** Errors of requests to partition leaders that have not answered, by partition. */
+/** For each partition whose leader has not answered a request, the error of this request. */
 type Failures = ReadonlyMap<number, unknown>;
 
 /** Returns a clause that names the partitions in `failures`, whose leaders do not answer. */

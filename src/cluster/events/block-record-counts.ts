@@ -1,8 +1,8 @@
 import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
 
 /**
- * Number of the most recently added blocks (each one Kafka record with many events) whose exact
- * record counts stay in memory.
+ * Number of blocks, counted from the newest one, whose exact record counts stay in memory. Each
+ * block is one Kafka record with many events.
  */
 const KNOWN_MAX = 1_024;
 
@@ -26,7 +26,8 @@ export class BlockRecordCounts {
 
   /**
    * Estimates how many event records have a sequence number from `from` (inclusive) to `to`
-   * (exclusive). Each block takes `BLOCK_RECORDS_MAX` sequence numbers, and uses one per record.
+   * (exclusive). Each block reserves `BLOCK_RECORDS_MAX` sequence numbers, and its records use the
+   * first of them.
    */
   estimateBetween(from: number, to: number): number {
     const first = Math.floor(from / BLOCK_RECORDS_MAX);

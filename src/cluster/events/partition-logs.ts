@@ -36,13 +36,13 @@ export interface PartitionLogsOptions {
 
 /** Maximum milliseconds for which a broker holds back a fetch response without a new block. */
 const TAIL_WAIT_MS = 500;
-/** Maximum bytes of a partition's compressed blocks per fetch. Blocks compress to about 1/15. */
+/** Maximum bytes of a partition's blocks per fetch, compressed (to about 1/15). */
 const WINDOW_BYTES = 64 << 10;
 /** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;
 /**
  * Maximum bytes of blocks that the readers of all partitions cache in memory together. Each reader
- * has an equal share of it, but at least `CACHE_BYTES_MIN`.
+ * may cache an equal share of this number, but at least `CACHE_BYTES_MIN`.
  */
 const CACHE_BYTES_MAX = 64 << 20;
 const CACHE_BYTES_MIN = 2 << 20;
@@ -109,9 +109,10 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Reads the ends of the logs from the brokers, by log name. Leaves out partitions whose leader
-   * has not answered within `msMax` milliseconds; `failures` has their errors, by partition.
-   * Rejects when the topic is not known.
+   * Reads the ends of all logs from the brokers, by log name. Omits the partitions whose leader
+   * does not answer within `msMax` milliseconds; `failures` has their errors, by partition. Also
+   * opens new partitions, and tells the listeners of `onOffsetsInvalid` about logs with invalid
+   * offsets. Rejects when the topic is not known or was recreated.
    */
   async learnEnds(msMax?: number) {
     const read = this.#partitions.map((reader) => offsetOf(reader.end()));
@@ -131,10 +132,10 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Calls the listeners of `onOffsetsInvalid` with the logs whose offsets are no longer valid.
-   * These are logs of an earlier topic, whose id is not `topicId`, and logs whose end in `ends` is
-   * before the end in `read`, up to which this node has read. Throws `TopicRecreated` if there are
-   * logs of an earlier topic.
+   * Tells the listeners of `onOffsetsInvalid` which logs have invalid offsets: logs whose offset
+   * base was computed for another topic id than `topicId`, and logs whose end according to the
+   * brokers (`ends`) is before the end that this node knew (`read`). Throws `TopicRecreated` if
+   * there are logs of another topic id.
    */
   #reportInvalidOffsets(topicId: string, ends: Map<number, bigint>, read: bigint[]): void {
     const others = [...this.#partitions.keys()].filter((it) => {
@@ -163,8 +164,8 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Follows the new blocks of a log whose events this node delivers. Reports blocks that are
-   * missing from the log as lost. Stops both when the returned function is called.
+   * Follows the new blocks of a log whose events this node delivers, and reports blocks that are
+   * missing from the log as lost. The returned function ends both.
    */
   acquire(log: string): () => void {
     const reader = this.#partitions[this.#indexOf(log)]!;
@@ -178,8 +179,8 @@ export class PartitionLogs implements EventLogs {
 
   /**
    * Reads the topic's id and a log's end offset from the brokers. `known` is the highest sequence
-   * number in all stored positions of the log. The result has it as an offset: if the log's end is
-   * below this offset, the topic has lost blocks.
+   * number among the stored delivery positions of the log. The result has it converted to an
+   * offset. If the log's end is below this offset, the topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offset } = await this.#asker.endOffsetOfOneTopic(this.#indexOf(log));
@@ -191,9 +192,9 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Sets a log's offset base, which is added to the offsets of the brokers. `end` is the log's end
-   * as the brokers count it, if known: readers of new blocks continue from there. `lost`, if given,
-   * is a loss of blocks to report in the log output and in `warnings`.
+   * Sets a log's offset base, the number that is added to the brokers' offsets. `end` is the log's
+   * end without the offset base, if known; readers of new blocks continue there. `lost` is a loss
+   * of blocks, which is logged and added to `warnings`. It is absent if no loss was found.
    */
   setOffsetBase(log: string, place: OffsetBase, end = 0, lost?: PartitionLoss): void {
     const partition = this.#indexOf(log);
@@ -209,7 +210,10 @@ export class PartitionLogs implements EventLogs {
     this.#losses.missing(log, { from: at - 1, to: at }, lost.blocks);
   }
 
-  /** Adds a listener for the names of logs whose topic was recreated or lost its newest blocks. */
+  /**
+   * Adds a listener that is called with the names of logs whose offsets have become invalid,
+   * because the topic was recreated or lost the log's newest blocks.
+   */
   onOffsetsInvalid(listener: (logs: string[]) => void): void {
     this.#moveListeners.add(listener);
   }

@@ -26,18 +26,21 @@ export interface PartitionReaderOptions {
 }
 
 /**
- * Milliseconds for which a read of a block is retried. It is needed because a new leader of the
- * partition does not always return acknowledged blocks at once.
+ * Milliseconds for which a read is repeated while the leader of the partition does not return the
+ * block. A new leader may need some time until it returns acknowledged blocks.
  */
 const READ_MS_MAX = 5_000;
 const READ_RETRY_MS = 50;
 
-/** Maximum number of parts that `parts` returns, without the empty part at the end. */
+/**
+ * Limit for the number of parts: `parts` doubles their length until fewer than this number of whole
+ * parts fit into the partition.
+ */
 const PARTS_MAX = 64n;
 
 /**
- * Result of reading at one offset: the block at this offset. If the block was deleted or is
- * damaged, the result is the sequence number at which to continue.
+ * Result of reading at one offset: the block there or, if the block was deleted or is damaged, the
+ * sequence number at which reading continues.
  */
 type Found = Block | number;
 
@@ -63,11 +66,14 @@ export class PartitionReader implements LogReader {
   #end: number;
   /**
    * First sequence number of the partition when this reader was created, or at its first read if
-   * the partition had no leader then. A read from 0 reports missing blocks after it as lost.
-   * Undefined until it is known.
+   * the partition had no leader then. Undefined until it is known. For a read from 0, only missing
+   * blocks after this number are reported as lost.
    */
   #opened: number | undefined;
-  /** Sequence number below which this reader has deleted all records. */
+  /**
+   * Sequence number below which missing blocks are not reported as lost, because this reader has
+   * deleted them or `reset` has moved the log's beginning.
+   */
   #trimmed = 0;
   #isOwned = false;
 
@@ -158,9 +164,10 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Divides the partition into at most `PARTS_MAX` parts of equal length and an empty part at the
-   * end. Callers use the parts to find old events by time and to sum up sizes. Each part begins at
-   * a multiple of the length, so that most boundaries stay the same from one call to the next.
+   * Divides the partition into parts of equal length, whose number `PARTS_MAX` limits, and an empty
+   * part at the end. The first part and the last one before the empty part may be shorter. Callers
+   * use the parts to find old events by time and to add up sizes. Boundaries are multiples of the
+   * length, so most of them stay the same from one call to the next.
    */
   parts(): LogPart[] {
     const first = offsetOf(this.#first);

@@ -10,8 +10,8 @@ import { offsetOf } from "./sequence.ts";
 
 export interface PartitionTailOptions {
   /**
-   * Fetcher that only the `PartitionTail` uses. Its requests wait at the broker for new blocks, and
-   * all other fetches over the same connection would have to wait too.
+   * Fetcher that only the `PartitionTail` uses. A broker holds its requests back until new blocks
+   * arrive, which would delay all other fetches over the same connection.
    */
   fetcher: Fetcher;
   nameOf(partition: number): string;

@@ -9,8 +9,8 @@ import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
 import { sequenceOf } from "./sequence.ts";
 
 /**
- * Milliseconds between two test blocks, which are empty. When the brokers have not acknowledged a
- * block, a writer sends test blocks to find out when the brokers accept blocks again.
+ * Milliseconds between two test blocks (blocks without records). After the brokers did not
+ * acknowledge a block, a writer sends test blocks to find out when the brokers accept blocks again.
  */
 const PROBE_MS = 250;
 /**
@@ -19,9 +19,9 @@ const PROBE_MS = 250;
  */
 const ANSWER_MS_MAX = 10_000;
 /**
- * Milliseconds at the end of `ANSWER_MS_MAX`, which have a separate timer. A process that was
- * suspended reads in this time the acknowledgements that arrived meanwhile, before it rejects
- * records.
+ * Milliseconds at the end of `ANSWER_MS_MAX` that a second timer measures after the first one has
+ * expired. If the process was suspended, it reads the acknowledgements that arrived meanwhile
+ * before the second timer expires and records are rejected.
  */
 const READ_MS = 250;
 /** Milliseconds without an acknowledgement after which `probe` sends a test block. */
@@ -31,12 +31,18 @@ export interface PartitionWriterOptions<T> {
   partition: number;
   producer: IdempotentProducer;
   codec: RecordCodec<T>;
-  /** Offset after the newest block of the partition that this process knows. */
+  /**
+   * Offset after the newest block of the partition that this process knows when it creates the
+   * writer.
+   */
   end: bigint;
   logger: Logger;
   /** Counters shared by the writers of all partitions. */
   metrics?: Omit<WriterMetrics, "healthy">;
-  /** Bytes of unacknowledged records at which `append` starts to reject new records. */
+  /**
+   * Bytes of unacknowledged records at which `append` starts to reject new records. The default is
+   * `LOG_PENDING_BYTES_MAX`.
+   */
   pendingBytesMax?: number;
   /**
    * Called when the results of the writer's `durable` or `healthy` have changed, before the
@@ -46,10 +52,10 @@ export interface PartitionWriterOptions<T> {
 }
 
 /**
- * Appends records to a partition in blocks, as writers on other nodes also do. While one block is
- * in flight, the next one fills. If the brokers do not acknowledge a block, its records are
- * rejected and never sent again. Then `append` rejects new records, until the brokers acknowledge
- * one of the empty test blocks that are sent every `PROBE_MS`.
+ * Appends records to a partition in blocks. Writers on other nodes append to the same partition.
+ * While one block is in flight, the next one fills. If the brokers do not acknowledge a block, its
+ * records are rejected and never sent again. From then on, `append` rejects new records until the
+ * brokers acknowledge a test block (an empty block), which the writer sends every `PROBE_MS`.
  */
 export class PartitionWriter<T> implements LogWriter<T> {
   readonly #batcher: Batcher<T>;
@@ -93,8 +99,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends an empty test block, to find out whether the partition can be written. Sends none when a
-   * block is in flight or was acknowledged less than `ACKNOWLEDGED_MS_MAX` ago.
+   * Sends an empty test block, to find out whether the partition can be written. Does nothing if a
+   * block is in flight or was acknowledged less than `ACKNOWLEDGED_MS_MAX` ago, if the writer is
+   * closed, or if `healthy` returns false (test blocks are then sent anyway).
    */
   probe(): void {
     if (this.#closed || !this.#healthy) return;
@@ -245,9 +252,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Logs the error of a test block that failed because of a bug (a broken invariant). The line
-   * logged when writing first failed names another cause. Logs it once, because test blocks are
-   * repeated.
+   * Logs the error of a test block that failed because of a broken invariant, which is a bug. The
+   * line that was logged when writing first failed names another cause. Test blocks are repeated,
+   * so only the first such error is logged.
    */
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;
@@ -267,7 +274,10 @@ const NO_ANSWER = `The brokers said nothing for ${ANSWER_MS_MAX / 1000} s`;
 
 type Taken = Pick<OpenBlock, "buffer" | "end" | "count">;
 
-/** Seals a block as a partition takes it. Without a block, seals one without records. */
+/**
+ * Writes the header of a block, and returns the block's bytes for a partition. Without `taken`,
+ * returns a test block, which has no records.
+ */
 export function sealed(taken?: Taken): Buffer {
   const { buffer = Buffer.alloc(HEADER_BYTES), end = HEADER_BYTES, count = 0 } = taken ?? {};
   sealBlock(buffer, end, 0, count);

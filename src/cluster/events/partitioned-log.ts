@@ -30,7 +30,10 @@ export interface PartitionedLogParts<T> {
   onHealth(health: LogHealth): void;
 }
 
-/** Event log of a topic's partitions. A record's key chooses its partition. */
+/**
+ * Event log for appending that consists of all partitions of a topic. A record's key chooses its
+ * partition.
+ */
 export type PartitionedLog<T> = Awaited<ReturnType<typeof openPartitionedLog<T>>>;
 
 /**
@@ -79,8 +82,8 @@ export async function openPartitionedLog<T>(
   return {
     /**
      * Appends a record to the partition that its key chooses. Resolves once all in-sync replicas
-     * have the record. Rejects with `LogUnavailable` when the brokers do not acknowledge it.
-     * Records with the same key keep their order.
+     * have the record. Rejects with `LogUnavailable` when the brokers do not acknowledge the
+     * record. Records with the same key keep their order.
      */
     append: (record: T, key: number) => writers[key % writers.length]!.append(record),
     /**
@@ -94,7 +97,11 @@ export async function openPartitionedLog<T>(
       shared.rejected.inc(records.length);
       return Promise.reject(new LogUnavailable(appended.refusal));
     },
-    /** Returns how many partitions accept records and how many do not, with the reasons why. */
+    /**
+     * Returns how many partitions accept records and how many do not, according to their last
+     * writes, with the reasons. A partition to which this process has not written yet is in neither
+     * number.
+     */
     health,
     /** Sends the waiting records, then closes the connections to the brokers. */
     async close() {

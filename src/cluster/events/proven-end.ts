@@ -4,9 +4,9 @@ import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import { sealed } from "./partition-writer.ts";
 
 /**
- * Returns the offset after all blocks of a partition that were acknowledged before the call, as the
- * brokers count it (without the offset base). Rejects when the partition's leader does not
- * acknowledge a test block in time.
+ * Returns the end of a partition: the offset after all blocks that were acknowledged before the
+ * call, as the brokers count it (without the offset base). Rejects when the partition's leader does
+ * not acknowledge a test block within `ACKNOWLEDGED_MS_MAX`.
  */
 export type ProveEnd = (partition: number) => Promise<number>;
 

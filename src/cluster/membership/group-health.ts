@@ -25,16 +25,19 @@ export interface GroupFacts {
    */
   isAnyResponsive: boolean;
   /**
-   * Whether partitions still run on this node. A node that the group removed stops its partitions.
+   * Whether partitions run on this node at present. After the group has removed the node, they
+   * still run until the node has stopped them.
    */
   runsPartitions: boolean;
 }
 
 /**
- * Judges the membership of a node. Silence of the coordinator alone is a warning, because the node
- * accepts pixels and requests without it. A node that has not been able to join the group since its
- * start has trouble, so that an upgrade stops before the next node. While no broker answers, the
- * result has no warnings, and it has trouble once the brokers have been silent for long enough.
+ * Judges the membership of a node in the group.
+ * - No broker answers: trouble once this has lasted for `REQUEST_MS_MAX`, and no warnings.
+ * - The node has not joined since its start, and the coordinator refuses it: trouble, so that a
+ *   rolling upgrade stops before the next node.
+ * - Only the coordinator is silent, or the group has removed the node: a warning, because the node
+ *   accepts events and API requests without the group.
  */
 export function judgeGroup(facts: GroupFacts): Judgement {
   const { group, isMember, hasJoined, joinError, silentMs, isAnyResponsive } = facts;

@@ -33,8 +33,9 @@ export interface Introduction extends NodeInfo {
   /** Numbers of the partitions that the member can run. */
   canRun?: readonly number[] | undefined;
   /**
-   * Number of reports that the member has made on the partitions that it refuses. It makes the
-   * metadata of each report different, because brokers ignore a join with unchanged metadata.
+   * Number of reports that the member has made on the partitions that it refuses. Each report
+   * raises it, so that the metadata of two joins differs: brokers ignore a join with unchanged
+   * metadata.
    */
   reports?: number;
 }
@@ -59,16 +60,16 @@ function nodesOf(group: Group | undefined, topic: string): ClusterNode[] {
 }
 
 /**
- * Nodes in the group, as the brokers last described them. While members join, the brokers describe
- * none, and the last description stays.
+ * Remembers the nodes in the brokers' last description of the group. While members join, the
+ * brokers' descriptions contain no nodes, so callers then get the remembered ones.
  */
 export class DescribedNodes {
   #last: ClusterNode[] | undefined;
 
   /**
-   * Takes the brokers' newest description of the group, and returns the nodes in it. While members
-   * join, it names none: then returns the nodes of the last description that named any. Undefined
-   * if there was none.
+   * Takes the brokers' newest description of the group, and returns the nodes in it. If it contains
+   * no nodes because members are joining, returns the nodes of the last description that did.
+   * Undefined if there was none.
    */
   take(group: Group | undefined, topic: string): ClusterNode[] | undefined {
     const nodes = nodesOf(group, topic);

@@ -26,7 +26,10 @@ export interface MembershipOptions {
   self: NodeInfo;
   /** Returns which partitions this node can run at present. If absent, this node refuses none. */
   ability?(): PartitionAbility;
-  /** Time in milliseconds without a heartbeat after which the group removes a node. */
+  /**
+   * Session timeout of the consumer group: milliseconds without a heartbeat after which the group
+   * removes a node.
+   */
   sessionMs: number;
 }
 
@@ -53,8 +56,8 @@ const WATCH_MS = 500;
 const HEARTBEAT_SESSIONS = 0.3;
 /**
  * Time without a response, as a multiple of `sessionMs`, after which a node that is joining closes
- * its connections to the brokers. It is longer than a session because the broker delays a join
- * while another member hangs.
+ * its connections to the brokers. It is longer than a session, because the coordinator may delay
+ * its answer to a join for a session while another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
 /** Multiple of `sessionMs` without a response after which the coordinator counts as silent. */
@@ -68,10 +71,12 @@ const LEAVE_MS_MAX = 2_000;
 /**
  * Membership of this node in a Kafka consumer group, which the constructor joins. The group divides
  * the partitions of a topic among its members, and each member delivers the events of its
- * partitions. One member, the leader, assigns them. A partition that moves is stopped by its old
- * owner before the new owner starts it, unless the stop takes longer than half a session, or the
- * old owner sends no heartbeats. While no broker answers, each node keeps its partitions. A node
- * that the group removed stops all its partitions before it joins again.
+ * partitions. One member, the group's leader, assigns them.
+ *
+ * When a partition moves, its old owner stops it before the new owner starts it, unless the stop
+ * takes longer than half a session, or the old owner sends no heartbeats. While no broker answers,
+ * each node keeps its partitions. A node that the group removed stops all its partitions before it
+ * joins again.
  */
 export class Membership {
   readonly #consumer: Consumer;
@@ -79,8 +84,8 @@ export class Membership {
   readonly #closed = Promise.withResolvers<void>();
   readonly #loops: Promise<void>[];
   /**
-   * Promise that resolves when this node must join the group again. Its value is the Kafka
-   * library's error if this is the cause, else `undefined`.
+   * Resolves when this node must join the group again. The value is an error that the Kafka library
+   * has reported, or undefined if this node wants a rebalance.
    */
   #again = Promise.withResolvers<unknown>();
   readonly #release: PartitionRelease;
@@ -130,10 +135,10 @@ export class Membership {
   }
 
   /**
-   * Returns whether this node is a member of the group at present (`isMember`), and whether it has
-   * been a member at any time since its start (`hasJoined`). Also returns the trouble and warnings
-   * of the group's health, the numbers of the partitions that are assigned to this node, and the
-   * partitions that it refuses, by reason.
+   * Returns the state of the membership: whether this node is a member of the group at present
+   * (`isMember`) or has been at any time since its start (`hasJoined`), the trouble and warnings
+   * that `judgeGroup` finds, the partitions that are assigned to this node, and the partitions that
+   * it refuses, by reason.
    */
   state() {
     const { clients, group, sessionMs, runner } = this.options;
@@ -179,9 +184,10 @@ export class Membership {
   }
 
   /**
-   * Returns the metadata that this node sends when it joins the group. First stops the partitions
-   * that the group took from this node, because joining releases them to others. The Kafka library
-   * calls this method before each attempt to join.
+   * Returns the metadata that this node sends when it joins the group. Before that, stops the
+   * partitions that the group took from this node, because the join releases them to other nodes.
+   * Waits at most half a session for the stop. The Kafka library calls this method before each
+   * attempt to join.
    */
   async #introduce(): Promise<Buffer> {
     const { self, sessionMs } = this.options;
@@ -256,9 +262,9 @@ export class Membership {
   }
 
   /**
-   * Observes which partitions this node can run. When a change in the partitions that it refuses
-   * must be reported, joins the group again: then each member reports, and the leader assigns the
-   * partitions again.
+   * Observes which partitions this node can run, and decides which it refuses. When a change of the
+   * refused partitions must be reported, makes this node join the group again. This starts a
+   * rebalance, in which every member reports and the leader assigns the partitions again.
    */
   async #watchAbility(): Promise<void> {
     const { ability, runner, logger } = this.options;

@@ -3,9 +3,9 @@ import { CLOCK_ERROR_MS_MAX } from "../../settings/limits.ts";
 
 /**
  * Returns a function that returns how many milliseconds this node's clock is ahead of the brokers'
- * clocks (negative if behind), as the last comparison with a broker showed. Small differences count
- * as 0, because they vary with each comparison. Callers subtract the result from their clock's
- * time.
+ * clocks (negative if behind), according to the last comparison with a broker. Differences of up to
+ * `CLOCK_ERROR_MS_MAX` count as 0, because they vary with each comparison. Callers subtract the
+ * result from the time of their clock.
  */
 export function clockCorrection({
   clockErrorMs,
@@ -18,7 +18,10 @@ export function clockCorrection({
   };
 }
 
-/** Returns a warning when this node's clock differs much from the brokers'. */
+/**
+ * Returns a warning if this node's clock differs from the brokers' by more than
+ * `CLOCK_ERROR_MS_MAX`. `errorMs` is the difference, positive if this node's clock is ahead.
+ */
 export function clockWarnings(node: string, errorMs = 0): string[] {
   if (Math.abs(errorMs) <= CLOCK_ERROR_MS_MAX) return [];
   const seconds = Math.round(Math.abs(errorMs) / 1_000);

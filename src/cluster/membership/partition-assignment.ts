@@ -17,7 +17,8 @@ export interface GroupMember {
 const REFUSED_SHARE_MAX = 0.5;
 
 /**
- * Returns the id of the broker that leads a partition while all brokers run; undefined if unknown.
+ * Returns the id of a partition's preferred leader, the broker that leads the partition while all
+ * brokers run. Undefined if it is unknown.
  */
 export type BrokerOf = (partition: number) => number | undefined;
 
@@ -27,17 +28,18 @@ type Holdings = ReadonlyMap<string, readonly number[]>;
 type Counts = ReadonlyMap<string, number>;
 
 /**
- * Computes which partitions each member of the group runs, by member id. A partition moves in two
- * rebalances: this one takes it from its member, which stops it, and the next one assigns it.
+ * Computes which partitions each member of the group runs, by member id. Moving a partition takes
+ * two rebalances: one takes the partition from its member, which stops it, and the next one assigns
+ * it to another member.
  *
  * A member that refuses a partition loses it if another member can run it, and gets no further
  * partitions. The other members get equal numbers of partitions, which differ by at most one.
  * Within these rules, the fewest possible partitions move.
  *
- * A partition without a member goes to the member that has the most partitions with the same leader
- * (broker). A member sends a fetch to each broker that leads one of its partitions, so this makes
- * fewer and fuller fetches. A member that must give up partitions begins with the broker that leads
- * the fewest of them.
+ * Members get partitions with the same leader (broker) where possible, because a member sends a
+ * fetch to each broker that leads one of its partitions. A partition without a member goes to the
+ * member that has the most partitions with the same leader. A member that must give up partitions
+ * begins with the leader of which it has the fewest.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -83,9 +85,10 @@ export function assignPartitions(
   }
 
   /**
-   * Computes how many partitions each member runs, by member id. A member that refuses partitions
-   * runs no more than it has in `kept`. The other members share the rest equally; the ones with the
-   * most partitions in `kept` run one more if the rest does not divide evenly.
+   * Computes the quota of each member, which is the number of partitions that it runs, by member
+   * id. The quota of a member that refuses partitions is at most its number in `kept`, unless all
+   * members refuse some. The other members share the rest equally. If the rest does not divide
+   * evenly, those with the most partitions in `kept` run one more.
    */
   function quotasOf(kept: Holdings): Map<string, number> {
     const refusing = new Set(holders.filter(isRestricted).map(({ id }) => id));
@@ -124,8 +127,8 @@ export function assignPartitions(
   }
 
   /**
-   * Returns the members, sorted by the number of their partitions whose leader (broker) also leads
-   * `partition`: the member with the most first.
+   * Returns the members, sorted by the number of their partitions that have the same leader
+   * (broker) as `partition`: the member with the most first.
    */
   function byNeighbours(partition: number, planned: Holdings): GroupMember[] {
     const broker = brokerOf(partition);
@@ -139,9 +142,9 @@ export function assignPartitions(
 }
 
 /**
- * Finds the member that holds each partition, by partition. Ignores members that missed the last
- * rebalance, because it may have assigned their partitions to others. When two members claim the
- * same partition, the member with the lower id holds it.
+ * Returns the member that holds each partition, by partition. A member that missed the last
+ * rebalance holds none, because that rebalance may have assigned its partitions to others. When two
+ * members claim the same partition, the member with the lower id holds it.
  */
 function holdersOf(holders: readonly GroupMember[], partitions: number): Map<number, string> {
   const last = Math.max(...holders.map(({ generation }) => generation));
@@ -154,8 +157,9 @@ function holdersOf(holders: readonly GroupMember[], partitions: number): Map<num
 }
 
 /**
- * Chooses the member that gets a partition: one that can run it and, if possible, has room for it.
- * `room` is the number of partitions by which each member is below its quota, by member id.
+ * Chooses the member that gets a partition: if possible, one that can run the partition and has
+ * room for it. `members` are in order of preference. `room` is the number of partitions by which
+ * each member is below its quota, by member id.
  */
 function chosenFor(partition: number, members: readonly GroupMember[], room: Counts): GroupMember {
   const hasRoom = ({ id }: GroupMember) => room.get(id)! > 0;
@@ -191,8 +195,8 @@ const mayRun = (member: GroupMember, partition: number) =>
 const isRestricted = ({ refused }: GroupMember) => refused !== undefined && refused.size > 0;
 
 /**
- * Returns the members sorted by id, so that each possible leader computes the same assignment. No
- * two members have the same id.
+ * Returns the members sorted by id. Any member can become the leader that computes the assignment,
+ * and must then compute the same one. No two members have the same id.
  */
 const sorted = (holders: readonly GroupMember[]) =>
   holders.toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -21,16 +21,20 @@ export interface RefusedPartitions {
  * call, the process was suspended, and nothing was observed in the rest of the time.
  */
 const OBSERVED_MS_MAX = 1_000;
-/** Maximum back-off before a refused partition is accepted again, in sessions of the group. */
+/**
+ * Longest back-off before a refused partition is accepted again, as a multiple of the group's
+ * session timeout.
+ */
 const BACKOFF_SESSIONS_MAX = 32;
 
 type ObservedPartition = ReturnType<typeof newlyObserved>;
 
 /**
  * Decides which partitions this node refuses because it cannot process them. A partition is refused
- * after one session of trouble. It is accepted again when this node has been able to run it for a
- * back-off time, which doubles with each refusal. A partition that this node still runs is accepted
- * as soon as its trouble ends, because no other node could run it either.
+ * after it has had trouble for one session. It is accepted again when this node has been able to
+ * run it for a back-off time, which doubles with each refusal. A partition that is still assigned
+ * to this node is accepted as soon as its trouble ends: no other node could run it, or the group
+ * would have moved it.
  */
 export class PartitionRelease {
   readonly #observed = new Map<number, ObservedPartition>();
@@ -90,24 +94,25 @@ export class PartitionRelease {
   }
 
   /**
-   * Returns the partitions that this node stops without waiting for their work in flight, because
-   * another node may be about to run them: the ones that it refuses, and the ones that it refused
-   * at its last report. A partition that it refused may seem well for a moment, as on a full disk
-   * that still takes small writes.
+   * Returns the partitions that this node stops without waiting for their deliveries in flight,
+   * because another node may be about to run them. These are the partitions that it refuses, and
+   * those that it refused in its last report even if they work at present: they may work only for a
+   * moment, as on a full disk that still takes small writes.
    */
   abandonedNumbers(): Set<number> {
     return this.refusedNumbers().union(this.#reportedRefusals);
   }
 
   /**
-   * Returns whether this node should report to the other nodes which partitions it refuses.
+   * Returns whether this node should report to the other nodes which partitions it refuses. A
+   * report is due:
+   * - at once, if an assigned partition is refused that was not refused in the last report;
+   * - a session after the last report, if an assigned partition is still refused;
+   * - a session after the last report, if a partition that was refused or had trouble in that
+   *   report has been well for a session.
    *
-   * A report is due at once when this node holds a partition that it refuses now and did not refuse
-   * at its last report. Two other cases wait until a session has passed since the last report: this
-   * node still holds a partition that it refuses, or it has for a session been able to run a
-   * partition that it refused or had trouble with at the last report. Reports are rare because each
-   * makes all nodes join the group again, which a node without processor time may fail to do in
-   * time.
+   * Reports are rare because each makes all nodes join the group again. A node without processor
+   * time may fail to do that in time.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();
@@ -142,7 +147,10 @@ export class PartitionRelease {
 }
 
 const newlyObserved = () => ({
-  /** Milliseconds with trouble, minus milliseconds without trouble. The value is at least 0. */
+  /**
+   * Milliseconds with trouble, minus milliseconds without trouble, but at least 0. When trouble
+   * ends, the subtraction begins from the session timeout at most.
+   */
   troubledMs: 0,
   /** Milliseconds without interruption for which this node has been able to run the partition. */
   wellMs: 0,
@@ -151,8 +159,8 @@ const newlyObserved = () => ({
   isTroubled: false,
   isRefused: false,
   /**
-   * Number of times that this node has refused the partition. It starts again at 0 after a long
-   * time without trouble.
+   * Number of times that this node has refused the partition, which determines the back-off. It
+   * starts again at 0 after a long time in which this node could run the partition.
    */
   refusals: 0,
 });

@@ -37,7 +37,7 @@ interface PartitionState {
   isAssigned: boolean;
   isRunning: boolean;
   /**
-   * Request to stop the running partition and to start it again `afterMs` milliseconds later.
+   * Request to stop the partition if it runs, and to start it again `afterMs` milliseconds later.
    * Absent when there is no request.
    */
   restart?: { afterMs: number } | undefined;
@@ -54,8 +54,7 @@ interface PartitionState {
   /** Promise of the start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;
   /**
-   * Function that ends the pause before the next start of the partition at once. Absent when there
-   * is no pause.
+   * Ends the pause before the next start of the partition at once. Absent when there is no pause.
    */
   wake?: (() => void) | undefined;
 }
@@ -113,8 +112,8 @@ export class PartitionRunner {
 
   /**
    * Starts and stops partitions, so that this node runs exactly those in `partitions`. Resolves
-   * once all others have stopped. Partitions in `refused` stop without waiting for their work in
-   * flight, because this node cannot finish it.
+   * when the other partitions have stopped. If such a partition is in `refused`, it stops without
+   * waiting for its work in flight, because this node cannot finish it.
    */
   async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);

@@ -1,4 +1,7 @@
-/** Milliseconds within which this node must read back a message that it sent. */
+/**
+ * Milliseconds within which this node must read back a message that it sent. After this time, the
+ * node bus counts as not working.
+ */
 const PASSAGE_MS_MAX = 3_000;
 
 /** Observes whether this node's messages reach the node bus's topic and are read back. */

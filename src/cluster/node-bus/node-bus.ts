@@ -18,9 +18,15 @@ export type NodeBus = Awaited<ReturnType<typeof openNodeBus>>;
  * misread.
  */
 const FORMAT = 1;
-/** Largest total size in bytes of messages that wait to be sent. */
+/**
+ * Largest total size in bytes of messages that wait to be sent. A message that would exceed it is
+ * dropped.
+ */
 const WAITING_BYTES_MAX = 4 << 20;
-/** Largest size in bytes of a message, and of all messages in one Kafka record together. */
+/**
+ * Largest size in bytes of a message, and of all messages in one Kafka record together. A larger
+ * message is dropped.
+ */
 const VALUE_BYTES_MAX = 512 << 10;
 const FOLLOW_MS = 1_000;
 const RETRY_MS = 250;
@@ -157,8 +163,8 @@ function decode(value: Uint8Array): [format: number, author: string, messages: u
 
 /**
  * Calls `take` with every Kafka record that is written after this call. After a failed read,
- * continues at the end of the topic and skips the records before it, because messages of the node
- * bus may be lost.
+ * continues at the end of the topic and skips the records before it, which is permitted because the
+ * node bus may lose messages.
  */
 function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
   const stop = Promise.withResolvers<undefined>();

@@ -35,13 +35,16 @@ const ANNOUNCE_MS = 2_000;
 const PRESENT_MS = 10_000;
 /** Milliseconds without an announcement or answer after which a node counts as silent. */
 const SILENT_MS = 3 * ANNOUNCE_MS;
-/** Maximum number of other nodes that this node remembers from their announcements. */
+/**
+ * Maximum number of other nodes that this node remembers from their announcements. Announcements of
+ * further nodes are ignored.
+ */
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
 /**
- * Milliseconds for which the answers to a question are kept after they have arrived. An equal
- * question within this time gets the same answers. Answers are not kept while more than
- * `SERVED_MAX` questions have kept or pending answers.
+ * Milliseconds for which the answers to a question are reused after they have arrived: an equal
+ * question within this time is not sent again, but gets the same answers. While more than
+ * `SERVED_MAX` questions are pending or have reusable answers, further answers are not reused.
  */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;

@@ -10,7 +10,10 @@ export type TailRelay<T> = ReturnType<typeof createTailRelay<T>>;
 const ANNOUNCE_MS = 2_000;
 /** Time in milliseconds after which the subscriptions in a node's announcement expire. */
 const PRESENT_MS = 10_000;
-/** Maximum number of keys for which this node remembers that other nodes subscribe to them. */
+/**
+ * Maximum number of keys for which this node remembers that other nodes subscribe to them.
+ * Subscriptions to further keys are ignored.
+ */
 const WANTED_MAX = 10_000;
 
 type Message = ["looks", keys: string[]] | ["shown", key: string, shown: unknown];

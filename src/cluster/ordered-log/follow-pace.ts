@@ -2,10 +2,11 @@
 const PAUSE_MS = 20;
 
 /**
- * Decides how long the follower of an ordered log pauses between two fetches of entries. Each read
- * of a store appends a barrier (an empty entry), which ends the waiting fetches of all nodes. The
- * follower pauses after barriers, so that its next fetch returns the barriers of many reads. The
- * pause ends early when this node waits for an entry.
+ * Decides how long the follower of an ordered log pauses between two fetches. Each read of a store
+ * appends a barrier (an empty entry), at which the brokers answer the waiting fetches of all nodes.
+ * After a fetch that returned only barriers, the follower pauses, so that the next fetch returns
+ * the barriers of many reads at once. The pause ends early when this node itself waits for an
+ * entry.
  */
 export class FollowPace {
   /** Position after the last entry of the log that this node waits to read. */
@@ -17,9 +18,10 @@ export class FollowPace {
   constructor(private readonly pauseMs = PAUSE_MS) {}
 
   /**
-   * Records that this node has appended an entry at `position`, which it then waits to read. After
-   * a barrier (empty entry), it waits only for the entries before the barrier. A barrier directly
-   * after an entry of this node adds nothing, because the node already waits for that entry.
+   * Records that this node has appended an entry at `position`. The node then waits to read this
+   * entry. If the entry is a barrier (empty entry), the node waits only for the entries before it.
+   * If the entry directly before the barrier is this node's own, nothing changes, because the node
+   * already waits for that entry.
    */
   appended(position: number, isBarrier: boolean): void {
     const isNext = position === this.#appended;
@@ -30,8 +32,9 @@ export class FollowPace {
   }
 
   /**
-   * Waits before the fetch of the entries from position `next`, until this node waits to read one
-   * of these entries, but at most for the pause that the constructor was given.
+   * Waits before the next fetch, which begins at position `next`. The wait ends when this node
+   * waits to read an entry from `next` on, and at the latest after the pause that the constructor
+   * was given.
    */
   async pause(next: number): Promise<void> {
     if (this.#wanted > next) return;

@@ -19,8 +19,8 @@ export interface OrderedTopicOptions extends TopicOpening {
   /** Client that creates and changes the topic. If absent, `clients` creates one. */
   admin?: Admin;
   /**
-   * Number of partitions of the topic. Each partition is a separate ordered log, whose entries all
-   * nodes read in the same order.
+   * Number of partitions of the topic. Each partition is a separate ordered log, and all nodes read
+   * its entries in the same order.
    */
   partitions: number;
   /**
@@ -184,8 +184,9 @@ class PrefetchedEntries {
   }
 
   /**
-   * Waits for the oldest batch of entries and returns it. The batch stays in the queue until
-   * `shift` is called. Returns `undefined` when `end` was called and the queue is empty.
+   * Waits until the queue has a batch of entries, and returns the oldest one. The batch stays in
+   * the queue until `shift` is called. Returns `undefined` when `end` was called and the queue is
+   * empty.
    */
   async next(): Promise<readonly LogEntry[] | undefined> {
     while (this.#batches.length === 0 && !this.#isEnded) await this.#changed.promise;

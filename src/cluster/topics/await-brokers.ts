@@ -12,10 +12,10 @@ const LOOK_MS = 50;
 
 /**
  * Waits until a broker answers. Throws `StartError` when all brokers refuse this node: at once if
- * they refuse its credentials or TLS, which only an operator can correct, otherwise after
- * `refusedMsMax`. Also returns after `refusedMsMax` if a broker neither answers nor refuses, so
- * that the caller's first request waits for it. Throws `StartError` when the brokers belong to
- * different Kafka clusters.
+ * all refuse its credentials or TLS, which only an operator can correct, otherwise after
+ * `refusedMsMax`. If a broker neither answers nor refuses, returns after `refusedMsMax`; the
+ * caller's first request then waits for this broker. Also throws `StartError` when the brokers
+ * belong to different Kafka clusters.
  */
 export async function awaitBrokers(
   clients: AwaitedBrokers,

@@ -15,9 +15,9 @@ export interface TopicSettings {
    */
   retention?: { ms: number; bytes: number };
   /**
-   * Whether brokers store in each record the time at which they appended it, with which nodes
-   * compare their clocks. If an existing topic lacks this setting, this node changes the topic,
-   * provided that it has the right to.
+   * Whether the brokers must store in each record the time at which they appended it. Nodes compare
+   * their clocks with these times. If an existing topic lacks this setting, this node changes the
+   * topic, provided that it has the right to.
    */
   hasBrokerTimes?: boolean;
 }
@@ -56,9 +56,9 @@ const APPEAR_MS = 100;
 
 /**
  * Creates a topic if it is missing, adds missing partitions, and returns the number of partitions.
- * Throws `StartError` when the topic risks data loss: it has fewer replicas than `topic.replicas`,
- * acknowledges a write before most replicas have it, or deletes values too early. Also throws
- * `StartError` when the topic's id differs from the id in `ids`, because the topic was then
+ * Throws `StartError` when this fails, when the topic has fewer replicas than `topic.replicas`, or
+ * when one of its settings is unsafe (see `unsafeSetting`), such as too short a retention. Also
+ * throws `StartError` when the topic's id differs from the id in `ids`, because the topic was then
  * recreated.
  */
 export async function ensureTopic(
@@ -94,8 +94,8 @@ const REMEDY =
   "Restore it, or remove the directory `cluster` from the data directory of every node to begin with what the topics hold";
 
 /**
- * Checks the settings of a topic. Returns a sentence about the first setting with which values
- * could be lost or refused, or `undefined` if there is none.
+ * Checks the settings of a topic. Returns a sentence about the first setting that may cause values
+ * to be lost or refused, or `undefined` if there is none.
  */
 export async function unsafeSetting(
   admin: Admin,
@@ -200,7 +200,7 @@ async function grow(
 
 interface Appearing {
   countMin: number;
-  /** Number of the first partition that is new. */
+  /** Number of the first new partition. Partitions from this number on must have a leader. */
   newFrom: number;
 }
 

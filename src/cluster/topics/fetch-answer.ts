@@ -6,7 +6,7 @@ export interface FetchResult {
   values: { offset: bigint; value: Buffer }[];
   /** Offset of the oldest value in the partition. */
   first: bigint;
-  /** Offset after the last value that all in-sync replicas have. */
+  /** Offset after the last value that all in-sync replicas have (Kafka's high watermark). */
   end: bigint;
   /** Whether the requested offset is below `first` or above `end`. `values` is then empty. */
   isOutOfRange: boolean;
@@ -29,7 +29,8 @@ export type Answer = FetchAnswer["responses"][number]["partitions"][number];
 
 /**
  * Whether `error` says that the broker refused the whole fetch session, not only some of its
- * partitions. After such an error, the Kafka library begins a new session.
+ * partitions. The Kafka library then begins a new session, so the caller can repeat the fetch at
+ * once.
  */
 export const isOutOfStep = (error: unknown) => Boolean((error as Failure).response?.errorCode);
 

@@ -3,8 +3,8 @@ import { RateMeter } from "../../concurrency/rate-meter.ts";
 /** Longest pause in milliseconds between a response of a broker and the next fetch from it. */
 const PAUSE_MS_MAX = 40;
 /**
- * Rate at which a fetcher pauses for `PAUSE_MS_MAX`, in record batches per second. The batches from
- * all brokers count together.
+ * Rate of record batches, per second and from all brokers together, at which a fetcher pauses for
+ * `PAUSE_MS_MAX`. At a lower rate, the pause is proportionally shorter.
  */
 const BATCHES_PER_SECOND = 800;
 

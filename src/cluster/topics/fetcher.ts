@@ -45,8 +45,8 @@ export interface FetcherOptions {
   /** Milliseconds for which a broker may delay its response to wait for a new value. */
   waitMs: number;
   /**
-   * Maximum bytes of one partition's record batches in a response, counted as the broker stores
-   * them (compressed, if they are). The default is `READ_WINDOW_BYTES`.
+   * Maximum bytes of one partition's record batches in a response. Compressed batches count with
+   * their compressed size. The default is `READ_WINDOW_BYTES`.
    */
   windowBytes?: number;
   /** Decides how long to pause before the next request to a broker. Absent for no pauses. */
@@ -76,6 +76,7 @@ export class Fetcher {
   readonly #busy = new Set<number>();
   /**
    * First and end offset of each partition, from the last response that contained the partition.
+   * The responses of a fetch session omit unchanged partitions.
    */
   readonly #heard = new Map<number, Pick<FetchResult, "first" | "end">>();
 
@@ -85,8 +86,9 @@ export class Fetcher {
   }
 
   /**
-   * Reads about `windowBytes` of values of a partition, from offset `from`. Rejects when the
-   * partition has no leader or its leader does not answer.
+   * Reads about `windowBytes` of values of a partition, from offset `from`. If the partition has no
+   * such offset, `isOutOfRange` of the result is true. Rejects when the partition has no leader or
+   * its leader does not answer.
    */
   fetch(partition: number, from: bigint): Promise<FetchResult> {
     const { promise, resolve, reject } = Promise.withResolvers<FetchResult>();
@@ -127,9 +129,9 @@ export class Fetcher {
   }
 
   /**
-   * Reads the end offset of a partition from its leader. Adds no offset base (see `OffsetBases`).
-   * Retries if the topic was recreated during the read, so that the offset belongs to the returned
-   * topic id.
+   * Reads the end offset of a partition from its leader, and the id of the topic to which the
+   * offset belongs. Reads again if the topic was recreated in the meantime. Adds no offset base
+   * (see `OffsetBases`).
    */
   async endOffsetOfOneTopic(partition: number): Promise<{ topicId: string; offset: bigint }> {
     for (;;) {

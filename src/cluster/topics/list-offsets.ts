@@ -34,7 +34,10 @@ const OFFSETS_MS_MAX = 5_000;
 /** Pause in milliseconds before each retry. */
 const RETRY_MS = 50;
 
-/** Timestamps by which Kafka's protocol asks for the end (`LATEST`) and the first offset. */
+/**
+ * Special timestamp in a Kafka request that asks for the end offset. `EARLIEST` asks for the first
+ * offset.
+ */
 const LATEST = -1n;
 const EARLIEST = -2n;
 
@@ -94,7 +97,8 @@ export async function listOffsets(
 /**
  * Reads the first or end offsets of all partitions from the leaders in `known`. Sends each leader
  * its own request, so that one leader without an answer does not delay the others. Returns after
- * `msMax` milliseconds at the latest, with the offsets that have arrived.
+ * `msMax` milliseconds at the latest. `failures` then has the partitions whose leaders have not
+ * answered.
  */
 export async function listAllOffsets(
   wanted: Wanted,

@@ -10,9 +10,9 @@ export interface OffsetBase {
 
 /**
  * Offset bases of a topic's partitions. An offset base is a number that is added to the brokers'
- * offsets, so that offsets ascend even when a recreated topic begins at 0 again, or a topic that
- * lost its newest blocks assigns their offsets again. Without it, new events would have offsets
- * below the stored delivery positions and would count as delivered.
+ * offsets, so that offsets always ascend. Without it, offsets would begin at 0 again in a recreated
+ * topic, and a topic that lost its newest blocks would assign their offsets again. New events would
+ * then be below the stored delivery positions and would count as delivered.
  */
 export class OffsetBases {
   readonly #bases = new Map<number, OffsetBase>();
@@ -37,8 +37,8 @@ export class OffsetBases {
 }
 
 /**
- * The offset base of a recreated topic is the lowest multiple of this number that is above all
- * offsets used before.
+ * Unit of the offset base of a recreated topic: the offset base is the lowest multiple of this
+ * number that is above all offsets used before.
  */
 const JUMP = 2 ** 30;
 
@@ -62,14 +62,17 @@ export interface TopicEnd {
 export interface PartitionLoss {
   /** Text that completes the sentence "The partition …", such as "was recreated". */
   how: string;
-  /** Number of blocks that are known to be lost, at least 1. */
+  /**
+   * Number of blocks that are known to be lost, at least 1. After a topic was recreated, the real
+   * number is unknown.
+   */
   blocks: number;
 }
 
 /**
  * Computes a partition's new offset base (the number to add to the brokers' offsets) from its
- * stored offset base and from where the partition ends. Also returns which blocks were lost, if the
- * topic was recreated or lost its newest blocks.
+ * stored offset base and its end offsets. If the topic was recreated or has lost its newest blocks,
+ * raises the offset base, and returns the loss in `loss`.
  */
 export function nextOffsetBase(
   before: OffsetBase | undefined,

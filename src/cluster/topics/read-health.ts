@@ -5,7 +5,7 @@ import { TopicRecreated } from "./topic-identity.ts";
 import { apiIdOf } from "./write-refusal.ts";
 
 /**
- * Number of consecutive failed reads after which a partition counts as unreadable. It is above 2,
+ * Number of consecutive failed reads from which a partition counts as unreadable. It is above 2,
  * because a broken connection makes one or two reads fail.
  */
 const FAILURES_MIN = 4;
@@ -36,8 +36,8 @@ export class ReadHealth {
   }
 
   /**
-   * Returns undefined while the partition is readable. Otherwise returns a sentence that begins
-   * with `claim` (what cannot be read) and ends with the cause. If the topic was recreated, the
+   * Returns undefined while the partition is readable. Otherwise returns a sentence that consists
+   * of `claim`, which says what cannot be read, and the cause. If the topic was recreated, the
    * sentence has the cause alone.
    */
   trouble(claim: string): string | undefined {

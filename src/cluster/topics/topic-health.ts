@@ -16,7 +16,10 @@ export interface NeededTopic {
   remedy: string;
 }
 
-/** The part of this node's view of the brokers and topics by which it judges their health. */
+/**
+ * Part of the `ClusterView` (this node's view of the brokers and topics) from which the health of
+ * brokers and topics is judged.
+ */
 type JudgedView = Pick<ClusterView, "topic" | "nameOf" | "wasListed" | "addressOfBroker">;
 
 export interface TopicHealthOptions {
@@ -83,9 +86,9 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
     /**
      * Returns one sentence for each broker that does not answer, contradicts the other brokers'
      * metadata, belongs to another Kafka cluster, or has copies that are not in sync. The sentence
-     * also says which partitions therefore lack a leader or a copy. `consequences` say what this
-     * node cannot do. They are added to the sentence about the first broker that does not answer,
-     * or follow as sentences of their own if every broker answers.
+     * also says which partitions therefore lack a leader or a copy. `consequences` are clauses that
+     * say what this node cannot do. If a broker does not answer, they become a part of the sentence
+     * about the first such broker; otherwise they follow as separate sentences.
      */
     warnings(consequences: readonly string[] = []): string[] {
       const rows = rowsOfBrokers();
@@ -101,8 +104,8 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
       return silent === undefined ? [...sentences, ...consequences] : sentences;
     },
     /**
-     * Returns a sentence for each topic that does not exist or that the brokers do not let this
-     * node read. Only topics whose `isVital` equals the parameter are checked.
+     * Returns a sentence for each topic that this node cannot read because the topic does not exist
+     * or the brokers refuse it. Only topics whose `isVital` equals the parameter are checked.
      */
     missing(isVital: boolean): string[] {
       return topics()
@@ -141,7 +144,7 @@ function describeOutdated({ address, isListed, partitions }: OutdatedBroker, vie
 
 interface Lacks {
   /**
-   * Ids of the brokers that must start or catch up, so that the partitions in `leader`, `write` and
+   * Ids of the brokers that must start or catch up. Then the partitions in `leader`, `write` and
    * `copy` have a leader and all copies again.
    */
   away: number[];
@@ -154,8 +157,9 @@ interface Lacks {
 }
 
 /**
- * Groups the partitions that lack a leader or copies by the brokers that must start or catch up to
- * mend them. Returns, for each such group of brokers, clauses about its partitions, worst first.
+ * Groups the partitions that lack a leader or copies by the brokers that must start or catch up
+ * before nothing is lacking. Returns, for each such group of brokers, clauses about its partitions,
+ * worst first.
  */
 function lacksByBrokers(topics: readonly NeededTopic[], view: JudgedView) {
   const all = new Map<string, Lacks>();

@@ -14,7 +14,7 @@ const LOOK_MS = 10_000;
 
 /**
  * Starts to check regularly whether the current settings of the topics risk data loss. `warnings`
- * returns a sentence for each topic whose settings did when last checked.
+ * of the result returns a sentence for each topic whose settings were unsafe at the last check.
  */
 export function monitorTopicSettings({
   admin,

@@ -7,7 +7,8 @@ import { noAnswerOf } from "./topic-health.ts";
 
 export interface Judgement {
   /**
-   * Sentence that says why `/ready` answers 503. Undefined if what was judged does not cause this.
+   * Sentence that says why `/ready` must answer 503. Undefined if the judged facts are no reason
+   * for that.
    */
   trouble: string | undefined;
   warnings: string[];
@@ -15,14 +16,14 @@ export interface Judgement {
 
 /**
  * Decides whether failing ledgers (stores of delivery progress) are trouble, because of which
- * `/ready` answers 503, or only a warning. `failures` has, for each partition whose ledger this
- * node cannot read or write, a sentence that says why. If this node's disk does not take changes of
- * ledgers, `ofDisk` says why.
+ * `/ready` answers 503, or only a warning. `failures` has an entry for each partition: a sentence
+ * if this node cannot read or write the partition's ledger, else undefined. `ofDisk` is a sentence
+ * if this node's disk cannot store changes of the ledgers.
  *
  * - More than the share `INGEST_REFUSED_SHARE_MAX` of all ledgers fails: trouble.
  * - Fewer ledgers fail: a warning, because other nodes deliver the events of these partitions once
  *   the group's session time has passed.
- * - The disk does not take changes: trouble while this node delivers the events of any partition,
+ * - The disk cannot store changes: trouble while this node delivers the events of any partition,
  *   and otherwise a warning.
  */
 export function judgeLedgers(
@@ -54,15 +55,16 @@ export function judgeLedgers(
 const SILENT_MS_MAX = REQUEST_MS_MAX;
 
 /**
- * Decides whether what this node cannot read is trouble, because of which `/ready` answers 503, or
- * only a warning. `unread` is a sentence about events that cannot be read.
+ * Decides whether failed reads of the cluster's topics are trouble, because of which `/ready`
+ * answers 503, or only a warning. `unread` is a sentence about event partitions that cannot be
+ * read, or undefined.
  *
  * - A leader of the catalog has not answered for `SILENT_MS_MAX`: trouble, because this node then
  *   answers no API request.
  * - Some event partitions cannot be read or written, but at most the share
- *   `INGEST_REFUSED_SHARE_MAX` of all: `unread` is a warning, because this node serves the others.
- *   It releases partitions to nodes that can read them.
- * - In all other cases `unread` is trouble.
+ *   `INGEST_REFUSED_SHARE_MAX` of all: `unread` is a warning, because this node serves the other
+ *   partitions, and nodes that can read the failing ones take them over.
+ * - In all other cases, `unread` is trouble.
  */
 export function judgeReading(
   access: (topic: "catalog" | "events", silentMs: number) => readonly PartitionAccess[],

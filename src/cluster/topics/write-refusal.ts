@@ -2,8 +2,8 @@ import type { WriteRefusal } from "../../kafka/idempotent-producer.ts";
 import { nameNumbers } from "./number-list.ts";
 
 /**
- * By Kafka's error code, what a broker says with this code when it refuses a batch. The subject of
- * each clause is the broker.
+ * Clauses that explain why a broker refused a batch, by Kafka's error code. The subject of each
+ * clause is the broker.
  */
 const REASONS: Readonly<Record<string, string>> = {
   NOT_ENOUGH_REPLICAS: "has too few replicas in sync",
@@ -19,9 +19,10 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns a clause that says why a batch was not written. Either no leader is known, or no broker
- * gave this node the producer id that writes need, or the broker that got the batch refused it
- * (`error` has an error code of Kafka) or did not answer (`error` has none).
+ * Returns a clause that says why a batch was not written. There are four causes: no leader is
+ * known; no broker gave this node the producer id that it needs to write; the broker refused the
+ * batch (`error` has an error code of Kafka); or the broker did not answer (`error` has no such
+ * code).
  */
 export function describeWriteRefusal({ leader, broker, error }: WriteRefusal): string {
   const code = apiIdOf(error);

@@ -28,9 +28,9 @@ import { writeString } from "./value.ts";
 const NULL = keep("null");
 
 /**
- * Number of entries of one row of `rows`, in which the elements of an array are sorted by index. A
- * row has an entry for each possible index. Each nesting level has a row, because an array may
- * contain another one.
+ * Number of entries in one row of `rows`, the working memory in which the elements of an array are
+ * sorted by index. A row has an entry for each possible index. There is a row for each nesting
+ * level, because an array may contain another one.
  */
 const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
 const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);

@@ -24,9 +24,9 @@ import { writeString, writeValue } from "./value.ts";
  */
 
 /**
- * Index of the section for fields without a fixed meaning. The JSON of parameters is written to
- * three sections of the scratch buffer (preallocated working memory): this one, one for
- * `properties` and one for `context`.
+ * Index of the section for fields without a fixed meaning. The JSON of the query parameters is
+ * written to three sections of the scratch buffer (preallocated working memory): one for
+ * `properties`, one for `context`, and this one.
  */
 export const OTHERS = 0;
 export const IN_PROPERTIES = 1;
@@ -56,10 +56,10 @@ const NOT_ARRAY = -1;
 const depths = new Int32Array(SECTION_COUNT);
 
 /**
- * Number of bits of an index into `takenBy`, a hash table of the paths of the current query's
- * parameters. When a parameter is written, the entry for its path is set to `queryNumber`. If the
- * entry has this number already, the parameter may be a repeated one, so the event is then built as
- * a tree.
+ * Number of bits of an index into `takenBy`, a hash table that detects repeated parameters. When a
+ * parameter is written, the entry for its path is set to `queryNumber`, the number of the current
+ * query. If the entry has this number already, the parameter may be a repetition, so the event is
+ * built as a tree instead.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);

@@ -16,12 +16,12 @@ import { ARRAY_ELEMENTS_MAX, bytes, hashOf, isSame, keep } from "../text/scratch
 
 /**
  * Offset, within a node, of its kind (OBJECT, ARRAY, …). A node stands for a field of the event or
- * a part of a field. The constants from KIND to SLOT are the offsets of its properties.
+ * a part of a field. The constants from KIND to SLOT are the offsets of a node's properties.
  */
 export const KIND = 0;
 /**
- * Offset, within a node, of a flag: 1 if strings in the node are written as numbers when they look
- * like numbers, as in `properties` and `context.screen`.
+ * Offset, within a node, of a flag that its children inherit. If it is 1, values that look like
+ * numbers are written as numbers, as in `properties` and `context.screen`.
  */
 export const ZONE = 1;
 export const NEXT = 2;
@@ -29,7 +29,7 @@ export const NAME = 3;
 export const NAME_END = 4;
 /**
  * Offset, within a node, of the first child of an object or array, or of the start of a value's
- * text in the scratch buffer. LAST is the offset of the last child, or of the text's end.
+ * text in the scratch buffer. The offset LAST has the last child, or the end of the text.
  */
 export const FIRST = 5;
 export const LAST = 6;
@@ -49,7 +49,9 @@ export const STRING = 3;
 export const NUMBER = 4;
 /** Kind of a node for a string field that no parameter has set yet. */
 const VACANT = 5;
-/** Kind of a node for a field that only the server sets, such as `receivedAt`. */
+/**
+ * Kind of a field that only the server sets, such as `receivedAt`; parameters for it are ignored.
+ */
 const OWNED = 6;
 
 /**
@@ -64,9 +66,9 @@ const NODES_MAX = FIXED_NODES_MAX + PIXEL_PARAMETERS_MAX * PIXEL_LEVELS_MAX;
 export const nodes = new Int32Array(NODE_FIELDS * NODES_MAX);
 
 /**
- * Number of bits of an index into the hash table that finds a node by its parent and name. The
- * table is never cleared (the sparse set of Briggs and Torczon): a slot is valid only if its node
- * is in use and refers back to the slot.
+ * Number of bits of an index into `slots`, the hash table that finds a node by its parent and name.
+ * The table is not cleared between queries. Instead, as in the sparse set of Briggs and Torczon, a
+ * slot is valid only if its node is in use and refers back to the slot.
  */
 const SLOT_BITS = 15;
 const slots = new Int32Array(1 << SLOT_BITS);
@@ -81,8 +83,8 @@ let filledElements = 0;
 /** Slot for a new child: the free slot of the hash table that `childOf` found last. */
 let freeSlot = 0;
 /**
- * Nodes of the last name that `claim` has processed, one for each component. They are used again,
- * because the next name often starts with the same components.
+ * Nodes of the last name that `claim` has processed, one for each component. The next name often
+ * starts with the same components, whose nodes are then found without the hash table.
  */
 const path = new Int32Array(PIXEL_LEVELS_MAX);
 let pathLevels = 0;
@@ -133,10 +135,13 @@ export function arrayGaps(): number {
 }
 
 /**
- * Creates the node for the parameter name read last by `readPair`, and its missing parents. Returns
- * NONE when an earlier parameter has set the name, when an earlier parameter has a value where this
- * name needs an object or array (or the reverse), or when arrays would get too many elements. The
- * caller sets the node's kind and text.
+ * Returns the node for the parameter name read last by `readPair`, and creates it and its missing
+ * parents if necessary. The caller sets the node's kind and text. Returns NONE, so that the
+ * parameter is ignored:
+ * - when an earlier parameter has set the name;
+ * - when an earlier parameter has a value where this name needs an object or array, or the reverse;
+ * - when only the server sets the field;
+ * - when arrays would get too many elements.
  */
 export function claim(): number {
   const levels = pair.levels;
@@ -202,10 +207,10 @@ function addChild(parent: number, kind: number, level: number, hash: number): nu
 }
 
 /**
- * Reserves the array elements that the parameter name read last by `readPair` adds, from component
- * `level` on below `node`. Returns false, and reserves nothing, when the component must be an array
- * index but is not, or when the arrays of the event would have more than `ARRAY_ELEMENTS_MAX`
- * elements.
+ * Reserves the array elements that the parameter name read last by `readPair` adds. Its components
+ * from `level` on are not in the tree yet; they will be added below `node`. Returns false, and
+ * reserves nothing, when `node` is an array but the component at `level` is no array index, or when
+ * the arrays of the event would have more than `ARRAY_ELEMENTS_MAX` elements.
  */
 function reserveElements(node: number, level: number): boolean {
   let more = 0;

@@ -15,8 +15,8 @@ startsNumber[PERCENT] = 1;
 
 /**
  * Writes the value of the query parameter read last by `readPair` as JSON at offset `out`, and
- * returns the offset after it. If `isInNumberZone`, a value that looks like a number is written as
- * a number, otherwise as a string.
+ * returns the offset after it. The value becomes a number if it looks like one and `isInNumberZone`
+ * is true. Otherwise it becomes a string.
  */
 export function writeValue(out: number, isInNumberZone: boolean): number {
   const { start, end } = pair;
@@ -36,8 +36,8 @@ function writeNumberOrString(out: number): number {
 
 /**
  * Decodes a percent-encoded value and writes it as JSON at offset `out`. Returns the offset after
- * it. Decodes directly to the final position; only the few values that need JSON escapes are moved
- * afterwards.
+ * it. Decodes directly to the final position. Only the few values that need JSON escapes are
+ * decoded again elsewhere and copied.
  */
 function writeEncoded(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;

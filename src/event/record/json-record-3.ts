@@ -24,7 +24,10 @@ const HAS_SENT_AT = 32;
 const IS_REFUSED = 64;
 const SENT_AT_IS_FAR = 128;
 
-/** A source id's length byte has this value when the id is packed into `SIX_BIT_ID_BYTES` bytes. */
+/**
+ * Value of the source id's length byte which says that the id is packed into `SIX_BIT_ID_BYTES`
+ * bytes.
+ */
 const PACKED_ID = 255;
 /**
  * The length byte of an address that is stored as text is this number plus the text's length. A

@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** Initial value of `lastBytes`. It has no bytes, because `lastText` is empty at first. */
+/** Initial value of `lastBytes`: no bytes, because `lastText` is empty at first. */
 const none = new Uint8Array(0);
 
 /**

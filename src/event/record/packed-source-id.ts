@@ -32,9 +32,9 @@ interface PackedId {
 }
 
 /**
- * Number of slots in each of two caches: one of recently packed ids, one of recently unpacked ids.
- * The last characters of an id, or its first packed byte, choose its slot. Returning a cached
- * string saves making and hashing a new one.
+ * Number of slots in each of two caches: one of recently packed ids, in which the last characters
+ * of an id choose its slot, and one of recently unpacked ids, in which the first packed byte does.
+ * Returning a cached string saves making and hashing a new one.
  */
 const KEPT_IDS = 64;
 const none: PackedId = { id: "0".repeat(ID_CHARS), bytes: new Uint8Array(PACKED_ID_BYTES) };

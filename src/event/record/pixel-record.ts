@@ -84,9 +84,9 @@ export function decodePixelRecord(bytes: Uint8Array): PixelRecord {
 }
 
 /**
- * A record in its encoded form. Its strings are decoded only when they are read. An event is
- * written directly from the bytes, because decoding the strings first would take a tenth of the
- * time to deliver the event.
+ * A record in its encoded form. Its address and query are decoded only when they are read. An event
+ * is written directly from the bytes, because decoding these strings first would take a tenth of
+ * the time that the delivery of the event takes.
  */
 export class EncodedPixelRecord implements PixelRecord {
   constructor(
@@ -116,8 +116,8 @@ export class EncodedPixelRecord implements PixelRecord {
 }
 
 /**
- * Returns a record that `pixelRecordCodec` encoded, without decoding its texts. The result shares
- * no memory with `bytes`.
+ * Returns a record that `pixelRecordCodec` encoded. Decodes its source id, but not its address and
+ * query. The result shares no memory with `bytes`.
  */
 export function readPixelRecord(bytes: Uint8Array): EncodedPixelRecord {
   const buffer = asBuffer(bytes);

@@ -27,7 +27,8 @@ export interface SdkBody {
    */
   bytes: Buffer;
   /**
-   * Number of events. Until the next body is scanned, `eventAt` returns the scan's result for each.
+   * Number of events in the body. `eventAt` returns the result of scanning each of them, until the
+   * next body is scanned.
    */
   events: number;
   /** Write key in the batch or the single event; undefined when it is missing or not a string. */
@@ -73,9 +74,10 @@ const tooLarge: BodyProblem = {
 const TOO_MANY = -3;
 
 /**
- * Scans the body of an SDK request: one event or, with `isBatch`, an object with an array `batch`
- * of events. Refuses a body that `JSON.parse` would refuse, but replaces invalid UTF-8 with U+FFFD.
- * An invalid event does not make the body invalid: `eventAt` returns the event's problem.
+ * Scans the body of an SDK request: one event or, with `isBatch`, an object whose member `batch` is
+ * an array of events. Returns a problem for a body that `JSON.parse` would refuse or that exceeds a
+ * limit. Replaces invalid UTF-8 with U+FFFD. An invalid event does not make the body invalid:
+ * `eventAt` returns the event's problem.
  */
 export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem {
   const utf8 = isUtf8(body) ? body : Buffer.from(body.toString("utf8"));

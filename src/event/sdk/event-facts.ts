@@ -19,7 +19,7 @@ export interface SdkEventFacts {
   problem: string | undefined;
   /**
    * Whether the event has more nesting levels than allowed. May also be true for an event that is
-   * an array.
+   * an array, although its `problem` is then that it is no object.
    */
   isTooDeep: boolean;
   /** The type in the event; undefined when it has none or an unknown one. */
@@ -107,7 +107,7 @@ export function eventCount(): number {
 
 /**
  * Scans the event that begins at `start`, and stores the result in `table`. Returns the offset
- * after the event, or `NOT_JSON`. An event of a batch is refused if it has no known type.
+ * after the event, or `NOT_JSON`. With `isInBatch`, an event without a known type is refused.
  */
 export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): number {
   const isObject = bytes[start] === BRACE_OPEN;
@@ -185,9 +185,9 @@ function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
 }
 
 /**
- * Counts the `context` and `integrations` that each event inherits from its batch as part of the
- * event's size, and refuses an event that is then too large. Returns the total size in bytes of the
- * valid events. `contextBytes` and `integrationsBytes` are the sizes of the batch's members.
+ * Adds the sizes of the `context` and `integrations` that an event inherits from its batch to the
+ * event's size, and refuses an event that is then too large. `contextBytes` and `integrationsBytes`
+ * are the sizes of these members of the batch. Returns the total size in bytes of the valid events.
  */
 export function inherit(contextBytes: number, integrationsBytes: number): number {
   let total = 0;
@@ -212,7 +212,10 @@ export function singleWriteKey(bytes: Buffer): string | undefined {
   return stringAt(bytes, starts[WRITE_KEY]!, ends[WRITE_KEY]!);
 }
 
-/** Has no members until the first call of `eventAt`, which sets all of them. */
+/**
+ * Object that `eventAt` returns. It has no members until the first call of `eventAt`, which sets
+ * all of them.
+ */
 const facts = {} as SdkEventFacts;
 
 /**

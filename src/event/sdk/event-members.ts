@@ -13,8 +13,8 @@ export const USER_ID = 0;
 export const ANONYMOUS_ID = 1;
 export const EVENT_NAME = 2;
 /**
- * Index in `NAMES` of the first member that the server does not copy from the SDK's event. The
- * server writes this member and all later ones itself, or omits them.
+ * Index in `NAMES` of the first member that is not copied from the SDK's event with the other
+ * members. The server writes this member and all later ones in `NAMES` separately, or omits them.
  */
 export const FIRST_OWNED = 3;
 export const MESSAGE_ID = 4;

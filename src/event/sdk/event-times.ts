@@ -12,8 +12,9 @@ export interface EventTimes {
   sentAt: number;
   receivedAt: number;
   /**
-   * When the event occurred: the `timestamp` that the client sent, without correction. Without one,
-   * `originalTimestamp` corrected by the difference between the client's clock and the server's.
+   * When the event occurred: the `timestamp` that the client sent, without correction. If the
+   * client sent none, `originalTimestamp` plus the time by which the server's clock (`receivedAt`)
+   * is ahead of the client's clock (`sentAt`).
    */
   timestamp: number;
 }
@@ -21,10 +22,10 @@ export interface EventTimes {
 const times: EventTimes = { originalTimestamp: 0, sentAt: 0, receivedAt: 0, timestamp: 0 };
 
 /**
- * Returns the times of the event whose member offsets are in `members`. The next call overwrites
- * the returned object. The difference between `receivedAt` (server's clock) and `sentAt` (client's
- * clock) corrects the client's time of the event. `batchSentAt` is the `sentAt` of the batch, which
- * is used for an event without its own.
+ * Returns the times of the event whose member offsets are in `members`. An event without
+ * `timestamp` gets one from the client's time, corrected by the difference between `receivedAt`
+ * (server's clock) and `sentAt` (client's clock). `batchSentAt` is the `sentAt` of the batch, which
+ * is used for an event without a `sentAt`. The next call overwrites the returned object.
  */
 export function timesOf(
   bytes: Buffer,

@@ -196,8 +196,8 @@ function plainOf(buffer: Buffer): Uint8Array {
 }
 
 /**
- * Copies the members that the server does not write from `json` to `scratch`, from offset `start`
- * on, with a comma after each. Returns the end offset in `scratch`.
+ * Copies members of the event from `json` to `scratch`, beginning at offset `start`, with a comma
+ * after each. Omits the members that the server writes itself. Returns the end offset in `scratch`.
  */
 function putOthers(json: Buffer, start: number): number {
   let out = start;

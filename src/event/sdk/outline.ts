@@ -64,7 +64,8 @@ const slotHashes = new Int32Array(1 << SLOT_BITS);
 const slotObjects = new Int32Array(1 << SLOT_BITS);
 /**
  * Number of bits by which a hash is shifted right to give the index of its slot. The number is
- * larger for a short event, which therefore uses fewer slots.
+ * larger for a short event, so that the event uses a smaller part of the table, which the
+ * processor's caches can hold.
  */
 let slotShift = 32 - SLOT_BITS;
 let objects = 0;
@@ -73,8 +74,8 @@ let namesSeen = 0;
 const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
 /**
- * The open object or array at each level of nesting: for an object, its number (all objects of all
- * events are counted, from 1); for an array, 0.
+ * For each level of nesting, the object or array that is open: the number of the object, or 0 for
+ * an array. The objects of all events are numbered in sequence, from 1.
  */
 const open = new Int32Array(LEVELS_MAX);
 

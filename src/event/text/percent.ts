@@ -6,9 +6,9 @@ import { escapes } from "./json-text.ts";
  * a space, `%XX` a byte, and a malformed escape stays unchanged. Reads the bytes from `from` to
  * `end`. Writes to the same array at offset `into`, at most as many bytes as it reads.
  *
- * Returns the offset after the written bytes. Returns this offset negated when a written byte is
- * not ASCII or needs an escape in JSON. To use the bytes as JSON text, the caller must then check
- * them with `isText`, and convert them with `writeText` if `isText` returns false.
+ * Returns the offset after the written bytes if these can be used as JSON text. Returns the negated
+ * offset if a written byte is not ASCII or needs an escape in JSON. The caller must then check the
+ * bytes with `isText`, and convert them with `writeText` if `isText` returns false.
  */
 export function percentDecode(bytes: Uint8Array, from: number, end: number, into: number): number {
   let out = into;

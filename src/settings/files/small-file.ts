@@ -2,8 +2,9 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { orStartError, StartError } from "../../errors.ts";
 
 /**
- * Reads a file whose path is the value of the setting `name`. Throws `StartError` if the file
- * cannot be read, is longer than `bytesMax`, or is not a regular file.
+ * Reads a small text file. Error messages mention `name`, the setting, environment variable or
+ * credential that names the file. Throws `StartError` if the file cannot be read, is longer than
+ * `bytesMax`, or is not a regular file.
  */
 export function readSmallFile(name: string, path: string, bytesMax: number): string {
   const failure = `Cannot read the file ${path} of ${name}`;

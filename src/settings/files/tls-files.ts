@@ -9,7 +9,10 @@ export interface TlsKeys {
   /** The server's certificate, followed by those of intermediate authorities. */
   cert: string;
   key: string;
-  /** Certificates of authorities. A client's certificate must be signed by one of them. */
+  /**
+   * Certificates of authorities, one of which must have signed a client's certificate. If absent,
+   * clients need no certificate.
+   */
   ca?: string;
 }
 
@@ -32,8 +35,8 @@ export interface ReadTlsKeys {
 }
 
 /**
- * Reads the TLS files of a listener, and checks that a server can use them. Throws `StartError`
- * otherwise.
+ * Reads the TLS files of a listener. Throws `StartError` if a file cannot be read, or if a server
+ * cannot use the certificates and the key.
  */
 export function readTlsKeys({ certificate, key, clients, prefix }: TlsPaths): ReadTlsKeys {
   const read = (name: string, path: string) =>
