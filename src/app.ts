@@ -52,7 +52,8 @@ import { openTransformer } from "./transformer/listener.ts";
 import { version } from "./version.ts";
 
 /**
- * Milliseconds for which the text of the metrics is kept, so that scrapes in this time share it.
+ * Milliseconds for which the text of the metrics is cached. Scrapes within this time get the same
+ * text.
  */
 const METRICS_KEPT_MS = 1_000;
 
@@ -68,9 +69,9 @@ export interface App {
   broken: Promise<string>;
   /**
    * Stops the server: accepts no further requests, finishes the requests and batches in flight, and
-   * writes out buffered data. With `hand-over`, another server continues with the same sockets.
-   * This server then accepts pixels until its deliveries have stopped, so that clients wait only
-   * briefly for the other server.
+   * writes out buffered data. With `hand-over`, another server takes over the listening sockets.
+   * This server then still accepts pixels until its deliveries have stopped, so that clients wait
+   * only briefly until the other server accepts them.
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
   /**

@@ -4,9 +4,9 @@ export class InvariantError extends Error {
 }
 
 /**
- * Checks an invariant, which must hold whatever the input is. Also checks it in production. Throws
- * `InvariantError`, which stops the request, the process or the delivery that meets it, because it
- * would otherwise continue with wrong state.
+ * Throws `InvariantError` when an invariant does not hold, in production too. An invariant must
+ * hold whatever the input is. The error stops the request, the process or the delivery that broke
+ * the invariant, because that would otherwise continue with wrong state.
  *
  * @example assert(cursor <= durableEnd, "Cursor is behind the durable end of the log");
  *

@@ -40,8 +40,8 @@ const foreign =
 
 /**
  * Plugin that embeds lmdb's native addon and its dictionary. lmdb reads both from files, which do
- * not exist inside an executable. The plugin turns both into imports, which the bundler embeds. If
- * a new version of lmdb has other code, the build fails.
+ * not exist inside an executable. The plugin turns both into imports, which the bundler embeds. The
+ * build fails when a new version of lmdb has other code than the one that the plugin replaces.
  */
 const embedLmdb: BunPlugin = {
   name: "embed lmdb",
@@ -82,9 +82,9 @@ const embedLmdb: BunPlugin = {
 };
 
 /**
- * Plugin that embeds the WebAssembly code of the Kafka library, which the library would read from a
- * file. The plugin imports a module that contains the code as text instead. The library's native
- * addon, which computes the same, is not embedded.
+ * Plugin that embeds the WebAssembly code of the Kafka library. The library would read this code
+ * from a file, so the plugin replaces that module by one that contains the code as text. The
+ * library's native addon does the same computations and is not embedded.
  */
 const embedKafka: BunPlugin = {
   name: "embed Kafka's client",
@@ -96,9 +96,9 @@ const embedKafka: BunPlugin = {
 };
 
 /**
- * Plugin that embeds Pyodide's WebAssembly code compressed. Pyodide would read it from a file,
- * which does not exist inside an executable. Another thread decompresses it while the rest of
- * Pyodide's code is evaluated.
+ * Plugin that embeds Pyodide's WebAssembly code in compressed form. Pyodide itself would read the
+ * code from a file, which does not exist inside an executable. A background thread decompresses the
+ * code while the rest of Pyodide's code is evaluated.
  */
 const embedPyodide: BunPlugin = {
   name: "embed Pyodide",

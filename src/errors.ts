@@ -21,13 +21,17 @@ export interface Detail {
   column?: number;
   /** Id of the stored test case that failed. */
   testCase?: string;
-  /** JSON pointers at which user code's output differs from the expected one, with both values. */
+  /**
+   * Differences between the output of user code and the expected output: for each, its JSON pointer
+   * and both values.
+   */
   differences?: readonly { path: string; expected?: string; actual?: string }[];
 }
 
 /**
- * Error for a refused request. Listeners send `message`, one sentence, and `details` to the caller,
- * so they must not contain input of the caller (except a misspelt key), file paths or stacks.
+ * Error for a refused request. HTTP listeners send `message`, one sentence, and `details` to the
+ * caller. Neither may therefore contain input of the caller (except a misspelt key), file paths or
+ * stacks.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -94,9 +98,9 @@ function isUnknownHost(cause: unknown): boolean {
 }
 
 /**
- * Returns the operating system's description of the error code of `cause`, or the message of
- * `cause` if the system does not know the code. Used because Bun's own message for a listener says
- * only that it failed to listen.
+ * Returns the operating system's description of the error code of `cause`, with the code, or the
+ * message of `cause` if the system does not know the code. Needed because Bun's own message for a
+ * listener does not give the reason.
  */
 export function systemReason(cause: unknown): string {
   const code = codeOf(cause);
@@ -140,9 +144,9 @@ export function certificateFault(code: string): string | undefined {
 
 /**
  * Describes a failed connection by its error code, such as `The request failed: connection refused
- * (ECONNREFUSED)`. The message of the error is left out, because it may contain an internal
- * address. The sentence begins with `failed`. If a certificate is not accepted, the sentence begins
- * with `owner`, which says whose certificate it is, such as `The server's`.
+ * (ECONNREFUSED)`. Leaves out the message of the error, because it may contain an internal address.
+ * The sentence begins with `failed`. If a certificate is not accepted, it begins with `owner`
+ * instead, which says whose certificate it is, such as `The server's`.
  */
 export function failureText(code: string, failed: string, owner: string): string {
   const fault = certificateFault(code);
@@ -160,8 +164,8 @@ export function codeOf(error: unknown): string {
 }
 
 /**
- * Returns the message of any thrown value. If a clean-up failed after another error, returns the
- * message of that other error.
+ * Returns the message of any thrown value. For a clean-up that failed after another error
+ * (`SuppressedError`), returns the message of that earlier error.
  */
 export function messageOf(error: unknown): string {
   if (error instanceof SuppressedError) return messageOf(error.suppressed);
@@ -181,8 +185,8 @@ export function describeValue(value: unknown): string {
 }
 
 /**
- * Returns a text of at most `charsMax` UTF-16 units: its first characters, and then `end`, if it is
- * longer. Does not cut a surrogate pair in two, because receivers of JSON may refuse one half.
+ * Cuts a text to at most `charsMax` UTF-16 units, including `end`, which is appended only if the
+ * text is cut. Does not split a surrogate pair, because receivers of JSON may refuse half of one.
  */
 export function cutText(text: string, charsMax: number, end = ""): string {
   if (text.length <= charsMax) return text;

@@ -67,9 +67,9 @@ export function readiness(sources: ReadinessSources): Readiness {
 }
 
 /**
- * Merges messages with the same cause. A message consists of a cause and its consequences. If a
- * failed check and a warning have the same cause, the warning is removed, and the warning's
- * consequences are added to the check's message.
+ * Merges messages with the same cause. Each message is a cause followed by its consequences. A
+ * warning with the same cause as a failed check is removed, and its consequences are added to the
+ * message of the check.
  */
 function mergeByCause(
   checks: Record<string, Check>,
@@ -142,9 +142,9 @@ export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metric
 }
 
 /**
- * Returns the slow revisions of a workspace's transformations. A revision is slow when it runs and
- * no event has succeeded for `CODE_SLOW_MS`. The result has, by revision id, the time since which
- * no event has succeeded, in milliseconds since the epoch.
+ * Returns a map of the slow revisions of a workspace's transformations. A revision is slow if it
+ * runs, but no event has succeeded for `CODE_SLOW_MS`. The key is the revision id, the value the
+ * time since which no event has succeeded, in milliseconds since the epoch.
  */
 export function slowRevisions(sandbox: Pick<GuestSandbox, "slow">, workspaceId: string) {
   const slow = sandbox.slow().filter((it) => it.workspaceId === workspaceId);
@@ -152,8 +152,8 @@ export function slowRevisions(sandbox: Pick<GuestSandbox, "slow">, workspaceId: 
 }
 
 /**
- * Lists the suspended programs of a workspace. A program is a transformation with its libraries; it
- * is suspended when all its runs fail. Each is reported as a suspension of the transformation's
+ * Lists the suspended programs of a workspace. A program is a revision of a transformation with its
+ * libraries. It is suspended when all its runs fail, and is reported as a suspension of that
  * revision.
  */
 export function programSuspensions(

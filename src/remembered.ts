@@ -1,6 +1,7 @@
 /**
- * Returns a function that returns the result of `make` for a key, and keeps it for later calls with
- * the same key. When it has `max` results and needs a new one, it first forgets all of them.
+ * Returns a function that returns the result of `make` for a key. The result is cached for later
+ * calls with the same key. When the cache has `max` results and a new one is needed, all of them
+ * are removed first.
  */
 export function remembered<Key, Result>(
   max: number,

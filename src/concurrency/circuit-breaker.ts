@@ -3,7 +3,10 @@ import { InvariantError } from "../assert.ts";
 export interface CircuitBreakerOptions {
   /** Checks whether calls to the server would succeed again. Rejects if they would fail. */
   probe(): Promise<unknown>;
-  /** Whether further calls are expected. Once this function returns false, probes stop. */
+  /**
+   * Whether further calls are expected. Once it returns false, probes stop, and calls stay
+   * rejected.
+   */
   isNeeded(): boolean;
 }
 

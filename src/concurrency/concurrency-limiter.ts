@@ -13,9 +13,9 @@ export class ConcurrencyLimiter {
   constructor(private readonly max: { perOwner: number; total?: number }) {}
 
   /**
-   * Returns a permit for `count` units, such as 1 for a request, or the number of bytes of a
-   * request. Returns undefined when the permit would exceed the limit of one owner or of all owners
-   * together.
+   * Returns a permit for `count` units: for example, 1 for a request, or its size when bytes are
+   * counted. Returns undefined when the permit would exceed the limit of this owner or of all
+   * owners together.
    */
   tryAcquire(owner: string, count = 1): Permit | undefined {
     const held = (this.#held.get(owner) ?? 0) + count;

@@ -8,9 +8,9 @@ import { Permit } from "./permit.ts";
 export type AdmissionRule = (held: number, free: number) => boolean;
 
 /**
- * Rule that gives an owner another permit while the owner holds fewer permits than are free. A
- * single owner therefore gets at most half of all permits, two owners get a third each, and permits
- * remain for a new owner.
+ * Rule that gives an owner another permit while the owner holds fewer permits than are free. One
+ * owner alone can therefore hold at most half of all permits, two owners a third each, and so on.
+ * Some permits always remain free for a new owner.
  */
 export const fewerThanFree: AdmissionRule = (held, free) => held < free;
 
@@ -24,15 +24,16 @@ export const atMost =
     free > 0 && held < max;
 
 /**
- * A semaphore for several owners. A rule limits the permits of each owner. Owners that wait form a
- * queue. An owner that gets a permit, but waits for more, goes to the end of the queue.
+ * A semaphore for several owners. The rule `admits` limits the permits of each owner. Owners wait
+ * in a queue. When an owner gets a permit and has further callers that wait, it goes to the end of
+ * the queue.
  */
 export class FairSemaphore {
   #free: number;
   readonly #held = new Map<string, number>();
   /**
-   * Callers that wait, by owner. The next permit goes to the first owner, in the order of this map,
-   * that the rule admits.
+   * Waiting callers by owner. The next permit goes to the first owner in this map to which the rule
+   * gives another permit.
    */
   readonly #waiting = new Map<string, Set<(permit: Permit) => void>>();
 

@@ -1,6 +1,9 @@
 /** Milliseconds between two checks of how late the event loop is. */
 const LOOK_MS = 100;
-/** Minimum milliseconds for which the largest lateness is remembered. The maximum is twice that. */
+/**
+ * Length in milliseconds of a period for which the largest lateness is remembered. `recentMs`
+ * covers two periods.
+ */
 const REMEMBERED_MS = 5_000;
 
 /**
@@ -10,7 +13,10 @@ const REMEMBERED_MS = 5_000;
 export class LoopLateness {
   readonly #timer = setInterval(() => this.#look(), LOOK_MS).unref();
   #lookedAt = performance.now();
-  /** Largest lateness in milliseconds: in this period of `REMEMBERED_MS`, and in the one before. */
+  /**
+   * Largest lateness in milliseconds in the present period of `REMEMBERED_MS`, and in the period
+   * before it.
+   */
   #largest = [0, 0] as [present: number, previous: number];
   #since = performance.now();
 

@@ -2,13 +2,14 @@ import { RATE_BURST_SECONDS } from "../settings/limits.ts";
 
 /**
  * Maximum number of keys, such as workspaces or source ids, whose tokens one limiter stores. When
- * there are more keys, the limiter forgets the least recently used one.
+ * there are more keys, the limiter forgets the least recently used one, which then has all its
+ * tokens again.
  */
 export const RATE_KEYS_MAX = 10_000;
 
 /**
- * Number of tokens that one key has at the time `at`. It is negative after a request that cost more
- * tokens than the key had.
+ * Token bucket of one key: it has `tokens` tokens at the time `at`. The number is negative after a
+ * request that cost more tokens than the bucket had.
  */
 interface Bucket {
   tokens: number;
@@ -56,7 +57,7 @@ export class TokenBuckets {
     return tokens < 1 ? Math.ceil((1 - tokens) / this.#perSecond) : 0;
   }
 
-  /** Returns the number of whole tokens that the key has now. */
+  /** Returns the number of whole tokens that the key has; infinite without a limit. */
   available(key: string): number {
     if (this.#perSecond <= 0) return Infinity;
     return Math.max(0, Math.floor(this.#tokens(key, this.#now())));

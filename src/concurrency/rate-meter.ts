@@ -1,7 +1,10 @@
 /** Minimum length in milliseconds of the windows of time in which occurrences are counted. */
 const WINDOW_MS = 100;
 
-/** Measures how often something happens, as the rate in the last complete window of `WINDOW_MS`. */
+/**
+ * Measures the rate of an event: the occurrences per second in the last complete window. A window
+ * lasts at least `WINDOW_MS`.
+ */
 export class RateMeter {
   #start = 0;
   #count = 0;

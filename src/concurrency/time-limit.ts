@@ -1,7 +1,7 @@
 /**
  * Settles as `promise` does, or rejects with the error from `late` after `ms` milliseconds. If this
- * process was paused, a result that arrived during the pause still counts, even if the time is
- * over.
+ * process stood still past that time (for example, the machine was suspended), a result that
+ * arrived in the meantime still counts.
  */
 export async function withTimeLimit<T>(
   promise: Promise<T>,

@@ -21,8 +21,8 @@ export function lockFile(path: string, how: keyof typeof operations): (() => voi
 }
 
 /**
- * When root runs the process, gives a file to the owner of its directory. Otherwise the server,
- * which runs as another user, could not open a lock file that a command of root created.
+ * Gives a file to the owner of its directory if this process runs as root. Otherwise a lock file
+ * that a command of root created could not be opened by the server, which runs as another user.
  */
 function giveToOwner(fd: number, directory: string): void {
   if (process.getuid?.() !== 0) return;

@@ -19,11 +19,11 @@ export interface ReserveOptions {
 const STAT_BLOCK_BYTES = 512;
 
 /**
- * Returns a function that allocates disk space after the end of a file, so that the file can grow
- * while the disk is full. The length of the file does not change. The caller calls the returned
- * function whenever the file may have grown: the function allocates `reserveBytes` again once half
- * of them are used. It never throws. When it cannot allocate the space, it logs that once, and logs
- * again when it can.
+ * Returns a function that keeps `reserveBytes` of disk space allocated after the end of a file, so
+ * that the file can grow while the disk is full. The length of the file does not change. The caller
+ * calls the returned function whenever the file may have grown. Once half of the reserve is used,
+ * the function allocates the whole reserve again. It never throws. When it cannot allocate the
+ * space, it logs that once, and logs again when it can.
  */
 export function diskReserve(
   path: string,
@@ -47,7 +47,10 @@ export function diskReserve(
   };
 }
 
-/** Returns the bytes of disk space that a file keeps after its end; 0 for a file that is gone. */
+/**
+ * Returns the number of bytes of disk space that are allocated after the end of a file; 0 if the
+ * file does not exist.
+ */
 export function reservedBytes(path: string): number {
   const found = statSync(path, { throwIfNoEntry: false });
   return found ? Math.max(0, found.blocks * STAT_BLOCK_BYTES - found.size) : 0;

@@ -3,9 +3,9 @@ import { dirname } from "node:path";
 import { openFile } from "./open-file.ts";
 
 /**
- * Makes the content of a file durable or, for a directory, the names of the files in it. For a new
- * file, call it with the file and with its directory, because syncing a file does not make the name
- * of the file durable.
+ * Syncs a path to disk. For a file, this makes its content durable; for a directory, the names of
+ * the files in it. A new file needs both calls, because syncing a file does not make its name
+ * durable.
  */
 export function syncPath(path: string): void {
   using file = openFile(path, "r");

@@ -6,9 +6,9 @@ type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 type AddressRange = [IpAddress, number];
 
 /**
- * Address ranges that destinations must not connect to, with the reason for each: all ranges that
- * rudder-transformer, Svix or stripe/smokescreen refuses. Addresses are compared as bytes, because
- * one address can be written in many ways.
+ * Address ranges to which destinations must not connect, each with the reason. They are all ranges
+ * that rudder-transformer, Svix or stripe/smokescreen refuses. Addresses are compared as bytes,
+ * because one address can be written in many ways.
  */
 const forbidden: { reason: string; ranges: AddressRange[] }[] = [
   entry("this network", "0.0.0.0/8", "::/128"),
@@ -38,7 +38,7 @@ export type AddressRules = ReturnType<typeof createAddressRules>;
 
 /**
  * Creates address rules. `allow` lists CIDRs to which destinations may connect although they are in
- * a forbidden range. Throws when one of them is malformed.
+ * a forbidden range. Throws when one of these CIDRs is malformed.
  */
 export function createAddressRules(
   allow: readonly string[],
@@ -64,9 +64,9 @@ export function createAddressRules(
       return own ? "an address of this machine" : undefined;
     },
     /**
-     * Whether an address is in an allowed range or in no forbidden range. Unlike `refusal`, does
-     * not check whether the address belongs to this machine, because the addresses of a machine can
-     * change. The result for an address therefore never changes.
+     * Whether an address is in an allowed range, or in no forbidden range. Unlike `refusal`,
+     * ignores whether the address belongs to this machine, because that can change. The result for
+     * an address is therefore always the same.
      */
     allows(text: string) {
       const address = parse(text);

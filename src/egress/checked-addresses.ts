@@ -31,9 +31,9 @@ export class EgressRefused extends Error {
 }
 
 /**
- * Error of a DNS resolution that did not begin: the request that needed it was aborted while it
- * waited, because the resolutions in progress had reached the limit. Other requests that waited for
- * the same resolution begin a new one.
+ * Error of a DNS resolution that did not begin: it waited, because the maximum number of
+ * resolutions was in progress, and the request that started it was aborted meanwhile. Other
+ * requests that share this resolution begin a new one.
  */
 class PermitAbandoned extends Error {}
 
@@ -48,16 +48,16 @@ interface CheckedAddressesOptions {
 
 /**
  * Creates a resolver that checks the addresses of host names against `rules` and caches the
- * permitted ones. Callers connect to a checked address and never to the name, so an attacker gains
- * nothing by changing the name's DNS record after the check (DNS rebinding). Without the cache, DNS
- * would be the most expensive part of 1,000 requests per second.
+ * permitted addresses. Callers connect to a checked address, never to the name. An attacker
+ * therefore gains nothing by changing the DNS record of the name after the check (DNS rebinding).
+ * Without the cache, DNS would be the most expensive part of 1,000 requests per second.
  */
 export function createCheckedAddresses(options: CheckedAddressesOptions) {
   const { rules, resolve, setting, now = Date.now } = options;
   const cache = new Map<string, { addresses: string[]; until: number }>();
   /**
-   * DNS resolutions in progress, by workspace (`owner`) and host name. A resolution may have to
-   * wait for the limit of its workspace, so other workspaces do not share it.
+   * DNS resolutions in progress, by workspace (`owner`) and host name. Workspaces do not share a
+   * resolution, because it may have to wait for a permit of the workspace that began it.
    */
   const resolving = new Map<string, Promise<string[]>>();
   const resolutions = new FairSemaphore(EGRESS_LOOKUPS_MAX, fewerThanFree);

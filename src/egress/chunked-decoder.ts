@@ -20,9 +20,9 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Decodes a received piece. Calls `onData` with each part of the body, and stops when `onData`
-   * returns false. Returns the offset in `piece` at which the body ends, or undefined when the body
-   * continues after the piece.
+   * Decodes a received piece, and calls `onData` with each part of the body in it. Stops when
+   * `onData` returns false. Returns the offset in `piece` at which the body ends, or undefined when
+   * the body continues after the piece or `onData` has returned false.
    */
   read(piece: Buffer, onData: (data: Buffer) => boolean): number | undefined {
     for (let at = 0; at < piece.length; ) {

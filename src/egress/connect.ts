@@ -128,9 +128,9 @@ export class TlsRefused extends Error {
 }
 
 /**
- * Normalizes a host name or address as URL parsing does, so that all protocols treat the notations
- * of an address in the same way. An IPv6 address gets no brackets. Throws `EgressRefused` when
- * `text` is not a host.
+ * Normalizes a host name or address as URL parsing does, so that all protocols handle every
+ * notation of an address alike. Returns an IPv6 address without brackets. Throws `EgressRefused`
+ * when `text` is not a host.
  */
 export function checkedHost(text: string): string {
   const host = isIP(text) === 6 ? `[${text}]` : text;

@@ -1,11 +1,14 @@
 /**
- * Stops a request when its time limit has passed or its caller's signal is aborted. A deadline uses
- * only one timer and one event listener, because an `AbortController` for each request would cost
- * more than all other work for the request. `AbortSignal.any` would attach a further signal to the
+ * Ends a request when its time limit has passed or its caller's signal is aborted. A deadline uses
+ * only one timer and one event listener. An `AbortController` for each request would cost more than
+ * all other work for the request, and `AbortSignal.any` would attach one more signal to the
  * caller's signal for each request.
  */
 export class Deadline {
-  /** Noun phrase for what the request waits for now. The timeout error reads `No … within … ms`. */
+  /**
+   * Noun phrase for what the request waits for at present, used in the timeout error: `No … within
+   * … ms`.
+   */
   awaited = "complete answer";
   readonly #outer: AbortSignal;
   readonly #timer: Timer;
@@ -26,7 +29,10 @@ export class Deadline {
     if (outer.aborted) this.#onAbort();
   }
 
-  /** Lets the whole time limit begin again, unless it has passed or the caller has aborted. */
+  /**
+   * Starts the whole time limit again. Does nothing if the limit has passed or the caller has
+   * aborted.
+   */
   restart(): void {
     if (this.#isOver) return;
     clearTimeout(this.#lastRead);
@@ -38,9 +44,9 @@ export class Deadline {
   }
 
   /**
-   * Sets the function to call when the time limit has passed or the caller aborts. Its argument is
-   * the timeout error or the caller's abort reason. Replaces the function that was set before. If
-   * the deadline is over already, calls the function at once.
+   * Sets the function to call when the time limit has passed or the caller aborts, instead of any
+   * function set before. The function gets the timeout error or the caller's abort reason. It is
+   * called at once if the deadline is over already.
    */
   onEnd(end: (reason: unknown) => void): void {
     if (this.#isOver) end(this.#reason);

@@ -40,8 +40,8 @@ export interface EgressRequest extends HttpRequest {
   timeoutMs: number;
   tls?: EgressTls | undefined;
   /**
-   * Called after each stage of opening the connection (`resolve`, `connect`, `tls`). If it is set,
-   * the request always opens a new connection, even if an idle one exists.
+   * Called after each stage of opening the connection (`resolve`, `connect`, `tls`). A request with
+   * `onStage` always opens a new connection and never uses an idle one.
    */
   onStage?: OnStage | undefined;
   signal: AbortSignal;
@@ -108,9 +108,9 @@ export function createEgress(options: EgressOptions) {
   }
 
   /**
-   * Resolves the host of `target` and calls `connect` with the endpoint of one address after the
-   * other. Tries the next address only after an error in `unreachable`. Rejects with the last
-   * error. `awaited` describes the result of `connect` in the timeout error.
+   * Resolves the host of `target`, and calls `connect` with one of its addresses after another
+   * until a call succeeds. Tries the next address only after an error in `unreachable`. Rejects
+   * with the error of the last call. `awaited` names the result of `connect` in the timeout error.
    */
   async function reach<T>(
     { host, port, isSecure }: Pick<Target, "host" | "port" | "isSecure">,
@@ -204,9 +204,10 @@ export function createEgress(options: EgressOptions) {
 }
 
 /**
- * Describes a network error in one line that contains its error code (of node:net, node:dns or
- * node:tls). The line begins with `failed`. If a certificate is not accepted, the line begins with
- * `owner`, which says whose certificate it is, such as `The server's`.
+ * Describes a network error in one line. The line begins with `failed` and contains the error code
+ * (of node:net or node:tls). If a certificate is not accepted, it begins with `owner` instead,
+ * which says whose certificate it is, such as `The server's`. For a failed DNS resolution and an
+ * error without a code, the line begins with the error's own message.
  */
 export function networkReason(
   error: unknown,

@@ -15,9 +15,10 @@ interface GuestEgressRequest extends Omit<EgressRequest, "body" | "isRepeatable"
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
- * Returns the function behind `fetch` in user code. It sends requests through `egress`, which has
- * other allowed addresses than the egress of destinations. It returns a redirect like any other
- * response; if user code follows the redirect, the new request is checked too.
+ * Returns the function that executes `fetch` of user code. It sends requests through `egress`,
+ * whose allowed addresses differ from those for destinations. It does not follow a redirect but
+ * returns it like any other response. If user code then requests the new URL, that address is
+ * checked too.
  */
 export function guestFetch(egress: Egress) {
   return async (request: GuestEgressRequest, signal: AbortSignal) => {
@@ -54,8 +55,8 @@ export function guestFetch(egress: Egress) {
 }
 
 /**
- * Removes the headers in `reservedHeaders`, which callers must not set, without an error, as
- * browsers do.
+ * Removes the headers that callers must not set (`reservedHeaders`). Reports no error for them, as
+ * in browsers.
  */
 function withoutReservedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(

@@ -17,7 +17,10 @@ export interface EgressResponse {
   body: Uint8Array;
 }
 
-/** The members of a request that callers give, apart from its URL and the kind of connection. */
+/**
+ * The members of a request that callers of `Egress` set, except its URL and its connection
+ * settings.
+ */
 export interface HttpRequest {
   /**
    * The workspace (tenant) that makes the request. Its requests in progress and DNS resolutions are
@@ -29,8 +32,8 @@ export interface HttpRequest {
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
   /**
-   * Whether the buffer of `body` has `REQUEST_HEAD_ROOM_BYTES` unused bytes before the body, into
-   * which the request's head may be written.
+   * Whether the memory before `body` has `REQUEST_HEAD_ROOM_BYTES` unused bytes in the same buffer.
+   * The request's head may then be written there, so that `body` need not be copied.
    */
   hasHeadRoom?: boolean;
   /**
@@ -39,9 +42,9 @@ export interface HttpRequest {
    */
   answerBytesMax: number;
   /**
-   * Whether the receiver may get the request twice. If so, a request that was sent on an idle
-   * connection which the receiver closed is sent again on a new one. The receiver may have read it
-   * before.
+   * Whether the receiver may get the request twice. If so, the request is sent again on a new
+   * connection when it was sent on an idle connection that the receiver had closed. The receiver
+   * may have read it the first time.
    */
   isRepeatable: boolean;
 }
@@ -56,9 +59,9 @@ interface HttpAttempt extends HttpRequest {
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
 /**
- * Methods with which every receiver reads the request body. With another method, some receivers
- * leave the body unread and then parse it as the next request, so the connection is closed after
- * such a request.
+ * HTTP methods for which every receiver reads the request body. For another method, some receivers
+ * leave the body unread and then parse it as the next request. The client therefore closes the
+ * connection after a request with another method and a body.
  */
 const withBody = new Set(["POST", "PUT", "PATCH"]);
 
@@ -73,13 +76,13 @@ export const REQUEST_HEAD_ROOM_BYTES = 1_024;
 
 /**
  * Creates an HTTP/1.1 client. It keeps at most `idleMax` idle connections, and never more than
- * `EGRESS_IDLE_CONNECTIONS_MAX`. A kept connection is used again only for the same workspace,
- * address and TLS host name. Every connection therefore leads to a checked address, and bytes of
- * one workspace never reach a request of another.
+ * `EGRESS_IDLE_CONNECTIONS_MAX`. An idle connection is used again only for the same workspace,
+ * address, port, TLS host name and certificate authorities. Every connection therefore leads to a
+ * checked address, and no bytes of one workspace reach a request of another.
  *
- * The alternatives do not fit: `fetch` obeys `HTTP_PROXY`, cannot connect to a given address, and
- * allows 256 requests at a time in the whole process, so that a few receivers that do not respond
- * would stop all others. node:http takes three times the CPU.
+ * The alternatives do not fit. `fetch` obeys `HTTP_PROXY`, cannot connect to a given address, and
+ * allows only 256 concurrent requests in the process, so a few receivers that do not respond would
+ * stop all others. node:http takes three times the CPU.
  */
 export function createHttpClient(idleMax: number) {
   const idle = new IdleConnections(idleMax);
@@ -87,9 +90,10 @@ export function createHttpClient(idleMax: number) {
   const forget = (connection: ReceiverConnection) => idle.forget(connection);
 
   /**
-   * Sends a request over `connection`, and then keeps the connection for another request if
-   * possible. Resolves with undefined when the caller may send the request again: the connection
-   * was kept from an earlier request, the receiver has closed it, and the request may be repeated.
+   * Sends a request over `connection`. After the response, keeps the connection for further
+   * requests if possible. Resolves with undefined if the caller may send the request again on a new
+   * connection: the receiver had closed `connection`, which an earlier request had used, and the
+   * request may be repeated.
    */
   async function sendOver(
     connection: ReceiverConnection,
@@ -158,9 +162,9 @@ function bytesOf(attempt: HttpAttempt): Uint8Array[] {
 }
 
 /**
- * Returns the milliseconds for which a connection may be kept idle, from the response's
- * `Keep-Alive` header; undefined when the header has no timeout. This is one second less than the
- * timeout, because the receiver's FIN needs time to arrive, but at least half of the timeout.
+ * Returns the milliseconds for which a connection may stay idle, from the response's `Keep-Alive`
+ * header; undefined if the header states no timeout. The result is one second less than the
+ * timeout, because the receiver's FIN takes time to arrive, but at least half of the timeout.
  */
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];

@@ -31,10 +31,10 @@ export class IdleConnections {
   }
 
   /**
-   * Removes and returns an idle connection with the key `key` (workspace and endpoint) and the
-   * certificate authorities `ca`. Ignores a connection that has been idle for longer than `keep`
-   * allowed. If several connections match, chooses the one that was used last. Returns undefined
-   * when none matches.
+   * Removes and returns an idle connection for the given `key` (workspace and endpoint) and
+   * certificate authorities `ca`. Ignores a connection whose time from `keep` has passed. If
+   * several connections match, chooses the one that was used last. Returns undefined if none
+   * matches.
    */
   take(key: string, ca: string | undefined): ReceiverConnection | undefined {
     const connection = this.#byKey

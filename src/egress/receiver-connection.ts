@@ -98,8 +98,8 @@ export class ReceiverConnection {
   }
 
   /**
-   * Handles the receiver's closing of the connection. This completes a response that ends with the
-   * connection. Any other request in progress rejects.
+   * Called when the receiver closes the connection. If the end of the connection is the end of the
+   * response, the request completes. Otherwise the request in progress rejects.
    */
   #end(): void {
     const pending = this.#pending;

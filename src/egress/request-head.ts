@@ -2,9 +2,9 @@ import { EgressRefused } from "./checked-addresses.ts";
 import type { Target } from "./target.ts";
 
 /**
- * Names, in lower case, of headers that describe the connection or the body. Callers must not set
- * such headers: with a second body length, a caller could smuggle another request into a connection
- * that other callers use too (RFC 9112 §11.2).
+ * Names, in lower case, of headers that describe the connection or the length of the body. Callers
+ * must not set them. With a second body length, for example, a caller could smuggle another request
+ * into the connection (RFC 9112 §11.2).
  */
 export const reservedHeaders: ReadonlySet<string> = new Set([
   "host",

@@ -13,7 +13,8 @@ const notHttp = () => new Error("Expected a response of HTTP/1.1 or 1.0");
 
 /**
  * The head (status line and headers) that was parsed last. It is reused when the next response has
- * the same text, as is frequent for responses of a receiver within the same second.
+ * a head with the same text. This is frequent for responses that one receiver sends within a
+ * second.
  */
 let latest: ReturnType<typeof parseHead> | undefined;
 
@@ -42,16 +43,17 @@ function parseHead(text: string) {
  * State of a response reader.
  *
  * - head: it reads the status line and the headers, also those of an interim (1xx) response.
- * - length, chunks, close: it reads the body. The body ends after its length, with its last
- *   chunk, or when the connection is closed.
+ * - length: it reads a body whose length is known.
+ * - chunks: it reads a body in the chunked coding.
+ * - close: it reads a body that ends when the connection is closed.
  * - done: the response is complete.
  */
 type ResponseState = "head" | "length" | "chunks" | "close" | "done";
 
 /**
  * Reads one HTTP response (RFC 9112) that is received in pieces. Refuses responses that different
- * parsers understand differently: with a bare CR or LF, a folded line, a space before a colon, two
- * lengths, or a length together with `chunked`.
+ * parsers understand differently: those with a bare CR or LF, a folded line, a space before a
+ * colon, two lengths, or both a length and the chunked coding.
  */
 export class ResponseReader {
   status = 0;
@@ -104,7 +106,10 @@ export class ResponseReader {
     return true;
   }
 
-  /** Called when the receiver closes the connection. Returns whether the response is complete. */
+  /**
+   * Called when the receiver closes the connection. Returns whether the response is complete: a
+   * response without a stated length is complete then.
+   */
   end(): boolean {
     if (this.#state === "close") this.#state = "done";
     return this.#state === "done";

@@ -13,7 +13,10 @@ export type OnStage = (stage: ConnectStage) => void;
 export interface Endpoint {
   /** IP address of the peer. It is not a host name, so connecting sends no DNS query. */
   address: string;
-  /** The rules that permit `address`. They are checked again before the socket is opened. */
+  /**
+   * The address rules that permit `address`. Before a socket is opened, `address` is checked again
+   * with them.
+   */
   rules: AddressRules;
   port: number;
   /** Host name that the peer's certificate must contain; undefined for a connection without TLS. */
@@ -25,9 +28,9 @@ export interface Endpoint {
 }
 
 /**
- * Opens a socket, with TLS if the endpoint has a `tlsHost`. Calls `ready` when data can be sent, or
- * with an error when the peer's certificate is invalid. Other errors are emitted as `error` events
- * of the socket.
+ * Opens a socket, with TLS if the endpoint has a `tlsHost`. Calls `ready` without an argument when
+ * data can be sent, and with an error when the peer's certificate is invalid. The socket emits all
+ * other errors as `error` events.
  */
 export function openSocket(
   endpoint: Endpoint,
@@ -53,8 +56,9 @@ export function openSocket(
 }
 
 /**
- * Returns the error of a socket from `openSocket`, or a clearer error in its place. When this
- * process has reached its limit of open files, Bun reports that the peer refused the connection.
+ * Returns a clearer error in place of `error` if this process has reached its limit of open files.
+ * In this case, Bun reports that the peer refused the connection. Otherwise returns `error`, an
+ * error of a socket from `openSocket`.
  */
 export function trueErrorOf(error: Error): Error {
   if (codeOf(error) !== "ECONNREFUSED") return error;

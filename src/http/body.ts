@@ -44,9 +44,9 @@ export class Body {
   }
 
   /**
-   * Searches the request that begins at `start` of `bytes` and was received up to `end`. Returns
-   * the length in bytes of the whole request, head and body. Returns 0 while the body is
-   * incomplete, or when it is refused (then `status` is set).
+   * Searches for the end of the request that begins at offset `start` of `bytes` and was received
+   * up to offset `end`. Returns the length in bytes of the whole request, head and body. Returns 0
+   * while the body is incomplete, and when it is refused; `status` is set in the second case.
    */
   find(bytes: Buffer, start: number, end: number): number {
     if (this.status !== 0) return 0;
@@ -94,9 +94,9 @@ export class Body {
 }
 
 /**
- * Joins the contents of the chunks of a complete body, and moves them to offset `start`, where the
- * body begins. The caller must have found the body's end with `Body.find`. Returns the offset after
- * the contents.
+ * Removes the framing from a complete chunked body that begins at offset `start`: moves the
+ * contents of its chunks together, so that they begin at `start`. Returns the offset after the
+ * contents. The caller must have found the body's end with `Body.find`.
  */
 export function joinChunks(bytes: Buffer, start: number): number {
   let to = start;

@@ -6,9 +6,9 @@ import {
 } from "../settings/limits.ts";
 
 /**
- * Once all connections together buffer more than this number of bytes, each of them may buffer at
- * most `HTTP_HEAD_BYTES_MAX`. Requests with large bodies thus leave a quarter of the memory to
- * small requests, such as pixels.
+ * Total number of bytes buffered by all connections above which a single connection may buffer only
+ * `HTTP_HEAD_BYTES_MAX`. Requests with large bodies thus leave a quarter of the memory to small
+ * requests, such as pixels.
  */
 const LARGE_REQUESTS_BYTES_MAX = 0.75 * HTTP_WAITING_BYTES_MAX;
 
@@ -35,8 +35,8 @@ export class BufferedBytes {
   }
 
   /**
-   * Whether a connection of this network that buffers `bytes` bytes must drop them, because it, its
-   * network or all connections together buffer too many.
+   * Whether a connection that buffers `bytes` bytes must drop them, because the connection, its
+   * network or all connections together buffer too many bytes.
    */
   isOver(network: string | undefined, bytes: number): boolean {
     if (this.#all > HTTP_WAITING_BYTES_MAX) return true;

@@ -1,9 +1,9 @@
 /** Tells which bytes each part of an HTTP head may contain. */
 
 /**
- * Bits of the entries of `classes`, which has an entry for each byte value. Each bit stands for a
- * part of a request's head, and is set if this part may contain the byte. The parts are: a token
- * (such as a method or a header name), the request target, a header value, the host, the method.
+ * Flags in the entries of `classes`, which has an entry for each byte value. A flag is set if the
+ * byte may be part of a certain element of a request's head: a token (such as a header name), the
+ * request target, a header value, the host, or the method.
  */
 export const TOKEN = 1;
 export const TARGET = 2;

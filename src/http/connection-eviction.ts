@@ -3,20 +3,21 @@ import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
 import type { HttpConnection } from "./connection.ts";
 
 /**
- * Properties by which `OpenConnections` chooses the connection that it evicts (closes to admit a
- * new one). After a call of `end`, the connection's owner must call `OpenConnections.remove`.
+ * The properties of a connection that `OpenConnections` uses to choose and close the connection
+ * that it evicts (closes to admit a new one). When a connection is closed for another reason, its
+ * owner must call `OpenConnections.remove`.
  */
 type EvictableConnection = Pick<HttpConnection, "requests" | "isBusy" | "end">;
 
 export interface OpenConnectionsOptions {
   /**
-   * Maximum number of open connections, by default `HTTP_CONNECTIONS_MAX`. Beyond it, a new
-   * connection evicts (closes) one that waits for its client.
+   * Maximum number of open connections. The default is `HTTP_CONNECTIONS_MAX`. At the maximum, a
+   * new connection evicts (closes) an open one that waits for its client.
    */
   connectionsMax?: number | undefined;
   /**
-   * Maximum number of open connections of one client network. Beyond it, a new connection evicts
-   * another one of the same network. 0, the default, means no limit.
+   * Maximum number of open connections of one client network. At the maximum, a new connection
+   * evicts (closes) an open one of the same network. 0, the default, means no limit.
    */
   connectionsPerNetworkMax?: number | undefined;
   /**
@@ -27,24 +28,24 @@ export interface OpenConnectionsOptions {
 }
 
 /**
- * Number of connections by which `connectionsMax` may be exceeded for a short time. If a connection
- * receives a request just after it was chosen for eviction, it stays open, and the new connection
- * is admitted nevertheless.
+ * Number of connections by which `connectionsMax` may be exceeded for a short time. A connection
+ * chosen for eviction may receive a request just then. It stays open, and the new connection is
+ * admitted nevertheless.
  */
 const CONNECTIONS_BEYOND_MAX = 16;
 
 /**
- * The open connections. Decides which connection is evicted when a new one exceeds a bound.
- * Connections with a request that was not responded to are never evicted.
+ * The open connections of a server. When a new connection exceeds a maximum, one of them is evicted
+ * (closed). A connection with a request that was not responded to is never evicted.
  *
- * When the bound of one network is reached, a connection of that network is evicted. When the bound
- * of all connections is reached, any connection may be evicted, but those of trusted proxies last.
- * If most connections have never sent a request, one of these is evicted, because attackers open
- * many silent connections. Otherwise the connection is evicted whose last request is the oldest, so
- * that new clients have time for their first request.
+ * At the maximum for one network, a connection of that network is evicted. At the maximum for all
+ * connections, any connection may be evicted; those of trusted proxies are evicted last. If most
+ * connections have never sent a request, one of these silent ones is evicted, because attackers
+ * open many of them. Otherwise the connection with the oldest last request is evicted, so that new
+ * clients have time for their first request.
  *
- * The choice takes the same time for any number of connections: a connection is examined again only
- * after it sent a request.
+ * The time for the choice does not depend on the number of connections: a connection is examined
+ * again only after it has sent a request.
  */
 export class OpenConnections<T extends EvictableConnection> {
   readonly #max: number;
@@ -60,8 +61,8 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   /**
-   * Changes the maximum number of connections of each client network. A network with more open
-   * connections than that keeps them.
+   * Changes the maximum number of connections of each client network. Connections that are already
+   * open beyond the new maximum stay open.
    */
   setPerNetworkMax(max: number): void {
     this.#perNetworkMax = max;
@@ -76,8 +77,8 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   /**
-   * Whether another connection may be accepted. Evicts connections first if there are
-   * `CONNECTIONS_BEYOND_MAX` more than the maximum.
+   * Whether another connection may be accepted. If the maximum is exceeded by
+   * `CONNECTIONS_BEYOND_MAX`, first evicts connections.
    */
   hasRoom(): boolean {
     if (this.size < this.#max) return true;
@@ -87,10 +88,10 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   /**
-   * Adds a connection, and evicts others if a bound is reached. Returns false, without adding it,
-   * when its network has its maximum of connections and all of them wait for responses. `network`
-   * is undefined for the connection of a trusted proxy, because its requests come from many
-   * clients.
+   * Adds a connection, and evicts others when a maximum is reached. Returns false without adding it
+   * if its network has reached its maximum and all connections of the network wait for responses.
+   * `network` is undefined for a trusted proxy: its requests come from many clients, so no maximum
+   * per network applies.
    */
   tryAdd(connection: T, network: string | undefined): boolean {
     const isProxy = network === undefined;
@@ -148,8 +149,8 @@ interface OpenConnection<T extends EvictableConnection> {
 }
 
 /**
- * A group of connections in the order of their eviction. A group has the connections of one
- * network, of trusted proxies, or of all other clients.
+ * A group of connections in the order in which they are evicted. There is one group for each
+ * network, one for the trusted proxies, and one for all other clients.
  */
 class EvictionOrder<T extends EvictableConnection> {
   readonly #silent = new LinkedList<T>();
@@ -185,8 +186,8 @@ class EvictionOrder<T extends EvictableConnection> {
 /** Entry of a connection in a linked list. */
 class ListEntry<T extends EvictableConnection> {
   /**
-   * Number of requests of the connection when the entry was moved to the end of its list. If the
-   * connection has more requests now, the entry must move again.
+   * Number of requests of the connection at the time when the entry was moved to the end of its
+   * list. If the connection has had further requests since, the entry is moved to the end again.
    */
   requests: number;
   list: LinkedList<T> | undefined;

@@ -7,18 +7,21 @@ import type { HttpResponse } from "./response.ts";
 import type { ServerState } from "./server-state.ts";
 
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
-/** Age in seconds up to which a connection that sent no request is expected to send one soon. */
+/**
+ * Maximum age in seconds of a connection without a request that is still expected to send its first
+ * request.
+ */
 const EXPECTED_SECONDS_MAX = 1;
 const METHOD_GET = Buffer.from("GET ").readUInt32LE();
 
 /**
  * State of a connection.
  *
- * - reading: it waits for a complete request.
- * - handling: a request is complete and its response was not sent yet.
+ * - reading: the connection waits for a complete request.
+ * - handling: a complete request was received, and its response was not sent yet.
  * - sending: part of a response waits until the client reads more.
- * - closing: the server sends no more bytes. It drops the bytes that it receives: refusing them
- *   could make the client lose the last response.
+ * - closing: the server sends nothing more, and drops the bytes that it receives. If it closed the
+ *   socket at once, the client could lose the last response.
  */
 type State = "reading" | "handling" | "sending" | "closing" | "closed";
 
@@ -33,12 +36,14 @@ export class HttpConnection implements HttpExchange {
   /** Number of complete requests that were received so far. */
   requests = 0;
   /**
-   * Network of the client, for which the buffered bytes are counted; undefined for a trusted proxy.
+   * Network of the client, for which this connection's buffered bytes count; undefined for a
+   * trusted proxy.
    */
   readonly network: string | undefined;
   #state: State = "reading";
   /**
-   * Time at which the connection began to wait for its client, in seconds since the server's start.
+   * Time at which the connection began to wait for its client (for a request, or to read a
+   * response), in seconds since the server's start.
    */
   #since: number;
   readonly #reader: RequestReader;
@@ -46,9 +51,12 @@ export class HttpConnection implements HttpExchange {
   #counted = 0;
   #paused = false;
   #unsent: Buffer = Buffer.alloc(0);
-  /** Whether the connection closes after the current response and drops later bytes. */
+  /**
+   * Whether the connection closes after the current response. Bytes received after the request are
+   * dropped.
+   */
   #isLast = false;
-  /** Number of received bytes that were dropped because the connection reads no further request. */
+  /** Number of bytes dropped because the connection reads no further request; see `expire`. */
   #dropped = 0;
   #running = false;
 
@@ -113,10 +121,10 @@ export class HttpConnection implements HttpExchange {
   }
 
   /**
-   * Closes the connection if it has waited for its client for over `seconds`, and returns whether
+   * Closes the connection if it has waited for its client for more than `seconds`. Returns whether
    * it did. A request body may take longer while it arrives with at least
-   * `HTTP_BODY_BYTES_PER_SECOND_MIN`. The same holds for a refused body: many clients read the
-   * response only after they have sent the whole body, and closing earlier would reset the
+   * `HTTP_BODY_BYTES_PER_SECOND_MIN`. This also applies to the rest of a refused body: many clients
+   * read the response only after they have sent the whole body, and closing earlier would reset the
    * connection.
    */
   expire(seconds: number): boolean {
@@ -140,7 +148,10 @@ export class HttpConnection implements HttpExchange {
     this.socket.end();
   }
 
-  /** Closes the connection: at once, or after the response if a complete request was received. */
+  /**
+   * Closes the connection at once if it waits for a request, otherwise after the response in
+   * progress.
+   */
   stop(): void {
     if (this.#state === "reading") this.#close();
   }
@@ -239,8 +250,9 @@ export class HttpConnection implements HttpExchange {
   }
 
   /**
-   * Refuses an incomplete request because the connections buffer too many bytes. When a complete
-   * request waits for its response, the response is still sent.
+   * Stops reading because the connections buffer too many bytes. Refuses an incomplete request. A
+   * complete request still gets its response, but a response that the client has not read
+   * completely is dropped.
    */
   #refuseForRoom(): void {
     if (this.#state === "sending") this.socket.terminate();

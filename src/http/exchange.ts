@@ -1,8 +1,8 @@
 import type { HttpResponse } from "./response.ts";
 
 /**
- * Head of a request that is refused before its body is received. Its properties are valid only
- * until the function that gets it returns.
+ * Head of a request that is refused before its body is received. A function that gets this object
+ * must read its properties before it returns; later they are not valid.
  */
 export type RefusedRequest = Pick<HttpExchange, "path" | "header">;
 
@@ -31,9 +31,9 @@ export interface HttpExchange {
    */
   header(name: string): string | undefined;
   /**
-   * Returns the content of the request's body, without the framing of chunks. The bytes are a view
-   * into a buffer of the connection, and are never overwritten. Unlike the request's other
-   * properties, they therefore stay valid after the handler has returned.
+   * Returns the body of the request, without the framing of chunks, as a view into a buffer of the
+   * connection. Bytes of this buffer are never overwritten. Unlike the other properties of the
+   * request, the view therefore stays valid after the handler has returned.
    */
   body(): Buffer;
   /**

@@ -24,12 +24,14 @@ export const head = {
   pathStart: 0,
   pathEnd: 0,
   /**
-   * Offset of the query string, after the `?`. It is the end of the target when there is no query
-   * string.
+   * Offset of the query string, after the `?`. If there is no query string, the offset of the end
+   * of the request target.
    */
   queryStart: 0,
   targetEnd: 0,
-  /** Whether the client will send no further request over the connection. */
+  /**
+   * Whether the connection closes after the response: the request uses HTTP/1.0 or asks to close.
+   */
   isLast: false,
   /** Length of the body in bytes, by `Content-Length`. */
   bodyBytes: 0,
@@ -73,8 +75,8 @@ const CLOSE = ascii("close");
 const CHUNKED = ascii("chunked");
 
 /**
- * Whether the bytes of an incomplete head contain a line that does not end with CRLF, so that the
- * head can be refused before it is complete.
+ * Whether a line in these bytes of an incomplete head ends with LF without CR. The head can then be
+ * refused before it is complete.
  */
 export function hasBareFeed(bytes: Buffer, from: number, end: number): boolean {
   let at = bytes.indexOf(LF, from);
@@ -203,9 +205,9 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
 }
 
 /**
- * Returns the values of all headers with this name, joined with commas, from the head that
- * `readHead` parsed last. Returns undefined when there is none. `name` is in lower case; `bytes`
- * are those that `readHead` got.
+ * Returns the values of all headers with this name in `head`, the head that `readHead` parsed last,
+ * joined with commas. Returns undefined when there is none. `name` must be in lower case, and
+ * `bytes` those that `readHead` got.
  */
 export function headerValue(bytes: Buffer, name: string): string | undefined {
   const { headers, headerCount } = head;
@@ -227,7 +229,10 @@ function matchesName(bytes: Uint8Array, at: number, name: string): boolean {
   return true;
 }
 
-/** Whether the bytes at `at` are `text`, whose lower-case letters also match upper-case ones. */
+/**
+ * Whether the bytes at `at` are `text`. A lower-case letter of `text` also matches its upper-case
+ * form.
+ */
 function startsWith(bytes: Uint8Array, at: number, text: Uint8Array): boolean {
   for (let i = 0; i < text.length; i++) {
     const wanted = text[i]!;
@@ -251,8 +256,8 @@ function isHost(bytes: Uint8Array, start: number, stop: number): boolean {
 }
 
 /**
- * Returns the decimal length between two offsets. Returns -1 unless it has digits only, and a
- * JavaScript number represents it exactly.
+ * Returns the decimal number between two offsets. Returns -1 if it is empty, contains another
+ * character than a digit, or may be too large for an exact JavaScript number.
  */
 function lengthIn(bytes: Uint8Array, start: number, stop: number): number {
   if (stop === start || stop - start > LENGTH_DIGITS_MAX) return -1;

@@ -9,8 +9,8 @@ export class InputBuffer {
   at = 0;
   end = 0;
   /**
-   * Offset in `bytes` up to which an earlier search found no end of a request head. The next search
-   * starts here.
+   * Offset in `bytes` before which no end of a request head begins. The next search for it starts
+   * here.
    */
   searched = 0;
 
@@ -20,9 +20,9 @@ export class InputBuffer {
   }
 
   /**
-   * Adds received bytes. Takes over `chunk` without copying it when no other bytes wait, so the
-   * caller must not use it afterwards. The buffer grows by doubling, but not beyond `expected`, the
-   * total number of bytes that the caller expects, unless the received bytes need more.
+   * Adds received bytes. If the buffer is empty, `chunk` becomes the buffer without a copy, so the
+   * caller must not use `chunk` afterwards. Otherwise the buffer grows as needed. It doubles its
+   * size, but not beyond `expected`, the number of bytes that the whole request may have.
    */
   append(chunk: Buffer, expected = Number.POSITIVE_INFINITY): void {
     const { length } = this;
@@ -41,8 +41,9 @@ export class InputBuffer {
   }
 
   /**
-   * Frees memory when only `needed` bytes of the buffer are still used: if they fill less than half
-   * of it, moves them into a buffer of `needed` bytes. With 0, drops all bytes.
+   * Frees memory that is not needed for the `needed` bytes which the buffer must keep. If they fill
+   * less than half of the buffer, moves them into a buffer of `needed` bytes. If `needed` is 0,
+   * drops all bytes.
    */
   shrink(needed: number): void {
     if (needed === 0) {

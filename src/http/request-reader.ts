@@ -5,13 +5,16 @@ import { classes, METHOD } from "./byte-classes.ts";
 import { hasBareFeed, head, readHead } from "./head.ts";
 import { InputBuffer } from "./input-buffer.ts";
 
-/** The empty line after a request head, as bytes: five times as fast to search as a string. */
+/**
+ * The empty line after a request head, as bytes. Searching for bytes is five times as fast as
+ * searching for a string.
+ */
 const HEAD_END = Buffer.from("\r\n\r\n");
 const CR = 0x0d;
 const LF = 0x0a;
 /**
- * Number of buffered bytes above which the socket is paused, except while a request with a body is
- * being received.
+ * Number of buffered bytes above which reading from the socket is paused. While a request with a
+ * body is being received, `Body.requestBytesMax` applies instead.
  */
 const AHEAD_BYTES_MAX = HTTP_HEAD_BYTES_MAX + HTTP_BODY_BYTES_MAX;
 
@@ -22,8 +25,8 @@ export const INCOMPLETE = -1;
 export class RequestReader {
   readonly input = new InputBuffer();
   /**
-   * Finds the end of the current request's body. Set from the time when the request's head is
-   * complete until its body is complete. Stays set if the body is refused.
+   * Search for the end of the current request's body. Set once the request's head is complete, and
+   * unset once its body is complete. Stays set when the body is refused.
    */
   #body: Body | undefined;
   /**
@@ -61,9 +64,10 @@ export class RequestReader {
   }
 
   /**
-   * Finds the next request in the input. Returns 0 when it is complete; the input's offset `at` is
-   * then after the request, and `head` contains its parsed head. Otherwise returns `INCOMPLETE`, or
-   * the HTTP status with which the request must be refused.
+   * Finds the next request in the input. Returns 0 when it is complete: then the input's offset
+   * `at` is the end of the request, and `head` has its parsed head. Returns `INCOMPLETE` when more
+   * bytes must be received. Any other result is the HTTP status with which the request must be
+   * refused.
    */
   next(): number {
     if (this.#body !== undefined) return this.#readBody(this.#body);
@@ -83,8 +87,8 @@ export class RequestReader {
   }
 
   /**
-   * Returns the body of the last complete request, without the framing of chunks, as a view into
-   * the input. It is valid while `head` describes this request.
+   * Returns the body of the last complete request, without the framing of chunks. It is a view into
+   * the input. May be called only while `head` has the head of this request.
    */
   body(): Buffer {
     const { bytes } = this.input;
@@ -96,8 +100,8 @@ export class RequestReader {
   }
 
   /**
-   * Parses the head of the current request again into `head`, when its body is incomplete or was
-   * refused. Returns false when there is no such request.
+   * Parses the head of the current request into `head` again, if the request has a complete head
+   * and a body that is incomplete or was refused. Otherwise returns false.
    */
   readHeadAgain(): boolean {
     if (this.#body === undefined) return false;

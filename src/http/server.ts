@@ -34,9 +34,9 @@ export interface HttpServerOptions
   /** The socket from which connections are accepted. The server closes it when it stops. */
   socket: ListeningSocket;
   /**
-   * Returns the network of a client's IP address, by which the limits per network count
-   * connections. Returns undefined for a trusted proxy, whose connections have no limit per
-   * network.
+   * Returns the network of a client's IP address. The limits per network apply to all connections
+   * of a network together. Returns undefined for a trusted proxy, whose connections have no limit
+   * per network.
    */
   networkOf?(address: string): string | undefined;
   /**
@@ -83,8 +83,8 @@ export function serveHttp(options: HttpServerOptions) {
   }, SWEEP_MS);
 
   /**
-   * Closes each connection whose requests were all responded to. If `waits` is true, keeps those
-   * that will probably send a request soon. Returns whether any connection was kept.
+   * Closes the connections that have no request in progress. If `waits` is true, keeps those of
+   * them that will probably send a request soon. Returns whether any connection was kept.
    */
   function stopIdle(waits: boolean): boolean {
     let isBusy = false;
@@ -104,10 +104,10 @@ export function serveHttp(options: HttpServerOptions) {
     /** Changes the maximum number of open connections of one client network; 0 means no limit. */
     setConnectionsPerNetworkMax: (max: number) => open.setPerNetworkMax(max),
     /**
-     * Closes the clients' connections before `stop` is called, and still accepts new connections.
-     * Each response closes its connection, and after `KEPT_CONNECTIONS_MS` idle connections are
-     * closed too. Clients that keep connections open then seldom send a request at the moment when
-     * `stop` closes them.
+     * Asks clients to close their connections, as a preparation for `stop`. Still accepts new
+     * connections. Each response closes its connection, and after `KEPT_CONNECTIONS_MS` idle
+     * connections are closed too. It is then less likely that a client sends a request just when
+     * `stop` closes its connection.
      */
     async drain() {
       state.isStopping = true;
@@ -116,8 +116,8 @@ export function serveHttp(options: HttpServerOptions) {
       await Bun.sleep(REQUEST_EXPECTED_MS);
     },
     /**
-     * Stops accepting connections. Resolves when all requests were responded to. A connection that
-     * is new, or has sent a part of a request, has `REQUEST_EXPECTED_MS` to send a complete
+     * Stops accepting connections. Resolves when all requests were responded to. A client that has
+     * just connected, or has sent part of a request, gets `REQUEST_EXPECTED_MS` to send a complete
      * request.
      */
     async stop() {
@@ -132,13 +132,13 @@ export function serveHttp(options: HttpServerOptions) {
 }
 
 /**
- * Accepts connections from the socket of the options, and adds them to `open`: at most
- * `ACCEPTS_PER_TURN_MAX` in one iteration of the event loop, and none while `open` has no room for
- * another connection. Connections that are not accepted wait in the kernel's queue.
+ * Accepts connections from the socket in `options`, and adds them to `open`. Accepts at most
+ * `ACCEPTS_PER_TURN_MAX` in one iteration of the event loop, and none while `open` has no room.
+ * Other connections wait in the kernel's queue.
  *
- * Without these bounds, Bun accepts as long as connections arrive, and many clients that reconnect
- * at once would stop all other work. To stop accepting, Bun must close its file descriptor.
- * Therefore it gets a duplicate, and the socket with its queue stays open.
+ * Without these limits, Bun accepts connections as long as they arrive, and many clients that
+ * reconnect at once would stop all other work. Bun can stop accepting only by closing its file
+ * descriptor. It therefore gets a duplicate, so that the socket with its queue stays open.
  */
 function createAcceptor(
   options: HttpServerOptions,
@@ -200,8 +200,8 @@ function createAcceptor(
       open.remove(socket.data);
     },
     /**
-     * Called for an exception in another handler, and when the client resets the connection. Only a
-     * failed assertion needs an action.
+     * Called for an exception in another of these functions, and when the client resets the
+     * connection. Only a failed assertion is reported and closes the connection.
      */
     error(socket: Socket<HttpConnection>, error: Error) {
       if (!(error instanceof InvariantError)) return;

@@ -28,10 +28,11 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
 
   return {
     /**
-     * Returns the IP address of a request's client. This is the address of the connection's peer,
-     * unless the peer is a trusted proxy. Then it is the last entry in `X-Forwarded-For` that is
-     * not the address of a trusted proxy. Each proxy appends the address that it sees, so entries
-     * that a client forged come earlier. Entries before one that is no address are ignored.
+     * Returns the IP address of a request's client. If the connection's peer is not a trusted
+     * proxy, this is the peer's address. Otherwise it is the last entry in `X-Forwarded-For` that
+     * is not the address of a trusted proxy. Each proxy appends the address that it sees, so
+     * entries that a client forged come earlier. The search ends at an entry that is not an
+     * address: earlier entries are ignored.
      */
     of(request: Pick<HttpExchange, "peer" | "header">) {
       const peer = peerOf(request.peer);
@@ -47,8 +48,8 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
       return address;
     },
     /**
-     * Returns the network of a peer's address: the address itself for IPv4, its first 64 bits for
-     * IPv6, because one client may use all addresses of such a network. Returns undefined when the
+     * Returns the network of a peer: its address for IPv4, or the first 64 bits of its address for
+     * IPv6, because one client may use all addresses with these bits. Returns undefined when the
      * peer is a trusted proxy.
      */
     networkOf(text: string) {
@@ -84,10 +85,9 @@ function networkText(address: ipaddr.IPv4 | ipaddr.IPv6): string {
 }
 
 /**
- * Parses an IP address; returns undefined for other text. An IPv4 address in IPv6 notation
- * (`::ffff:a.b.c.d`) becomes IPv4. Refuses an address with a zone, because a zone is valid on one
- * machine only and can have any length. Also refuses short forms such as `010.1`, which ipaddr.js
- * accepts.
+ * Parses an IP address. Returns undefined for any other text, for short forms such as `010.1`
+ * (which ipaddr.js accepts), and for an address with a zone (valid on one machine only, and of any
+ * length). An IPv4 address in IPv6 notation (`::ffff:a.b.c.d`) becomes IPv4.
  */
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return isIP(text) !== 0 && !text.includes("%") ? ipaddr.process(text) : undefined;

@@ -13,14 +13,14 @@ interface FlushResponsesOptions<Taken> {
 }
 
 /**
- * Creates a function that responds to requests when the records of their events are durable. All
- * records of one flush have the same promise, so the function adds one callback per flush instead
- * of one per request.
+ * Creates a function that responds to requests once the records of their events are durable. The
+ * records of one flush share one promise. The function therefore adds one callback to each flush,
+ * not one to each request.
  */
 export function createFlushResponses<Taken>({ stored, failed }: FlushResponsesOptions<Taken>) {
   /**
-   * Requests that wait for a flush, by the promise that the flush's records share. `taken[i]`
-   * describes the events of `exchanges[i]`.
+   * Requests that wait for a flush. The key is the promise that all records of the flush share.
+   * `taken[i]` describes the events of the request `exchanges[i]`.
    */
   const flushes = new Map<Promise<void>, { exchanges: HttpExchange[]; taken: Taken[] }>();
 

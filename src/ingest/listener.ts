@@ -45,9 +45,9 @@ export interface IngestListenerOptions
   log: PixelEndpointOptions["log"] & SdkEndpointOptions["log"];
   logger: Logger;
   metrics: Metrics;
-  /** Numbers of stored and refused pixels. The listener increases them. */
+  /** Numbers of events stored, and refused because the log failed. The listener increases both. */
   outcomes: PixelOutcomes;
-  /** Number of stored events by source id. The listener increases it. */
+  /** Number of stored events that will be delivered, by source id. The listener increases it. */
   received: Map<string, number>;
 }
 
@@ -153,8 +153,9 @@ export function createIngestListener(options: IngestListenerOptions) {
   }
 
   /**
-   * Returns the function that makes error responses to a request. It counts them in the metric of
-   * pixels or of SDKs, depending on the request's path; without a readable head, in neither.
+   * Returns the function that makes the error responses to a request. It counts each response in
+   * the metric of pixels or in that of SDKs, depending on the request's path. A request without a
+   * readable head is counted in neither.
    */
   function refuseAs(request: RefusedRequest | undefined): Refuse {
     if (request === undefined) return errorResponse;
@@ -216,7 +217,7 @@ const isPixel = ({ method }: HttpExchange) => method === "GET" || method === "PO
 
 const isRead = ({ method }: HttpExchange) => method === "GET" || method === "HEAD";
 
-/** Returns an endpoint that responds to requests for reading, always in the same way. */
+/** Returns an endpoint that responds to each GET and HEAD request with `response`. */
 const shows = (response: HttpResponse) => (exchange: HttpExchange) =>
   isRead(exchange) ? response : wrongMethod(exchange, readOnlyResponse);
 
@@ -239,8 +240,8 @@ const wrongMethod = ({ method }: HttpExchange, response = wrongMethodResponse) =
   method === "OPTIONS" ? preflightResponse : response;
 
 /**
- * Sentence, and further headers, of the response with a status of the HTTP server. Other statuses
- * become 400.
+ * Message and further headers of the response to a request that the HTTP server refuses, by status.
+ * A status that is not listed becomes 400.
  */
 const refusals: Record<number, [message: string, headers?: Record<string, string>]> = {
   413: [

@@ -66,8 +66,9 @@ export interface FileLogSettings extends SegmentBounds {
 }
 
 /**
- * The server's part in the event logs of its ingest processes: it supplies their settings, and is
- * called when a log changes. `index` is the number of an ingest process, counted from 0.
+ * The event logs of the ingest processes, as the server sees them: supplies the settings of each
+ * log, and is called when a log changes. `index` is the number of an ingest process, counted from
+ * 0.
  */
 export interface IngestLogs {
   /** Returns the log settings for an ingest process that starts now. */
@@ -79,7 +80,8 @@ export interface IngestLogs {
   opened?(index: number, durable: number): void;
   /**
    * Called when all records with sequence numbers below `end` are durable. `sources` lists the
-   * source ids of the new records; undefined if the new records may have any source.
+   * source ids of the records that became durable since the last call. If it is undefined, these
+   * records may be of any source.
    */
   written?(index: number, end: number, sources: readonly string[] | undefined): void;
   /**
@@ -90,15 +92,15 @@ export interface IngestLogs {
 }
 
 /**
- * Number of pixels that were stored in the event log, and number of pixels that were refused with
- * status 503 because the log did not accept them.
+ * Number of events (pixels and events of SDKs) that were stored in the event log for delivery, and
+ * number of those that were refused with status 503 because the log did not accept them.
  */
 export interface PixelOutcomes {
   stored: number;
   refused: number;
 }
 
-/** Number of events of one source that were stored. */
+/** Source id, and the number of its events that were stored for delivery. */
 export type ReceivedCount = readonly [sourceId: string, count: number];
 
 /** File descriptor of the listening socket in each ingest process. */
@@ -138,8 +140,9 @@ export type IngestMessage =
   | { type: "missing"; from: number; to: number }
   | { type: "health"; health: LogHealth }
   /**
-   * Pulse that is sent every `INGEST_PULSE_MS` to show that the process is not blocked. It has the
-   * outcomes of pixels, and the number of stored events by source, since the last pulse.
+   * Pulse, sent every `INGEST_PULSE_MS` to show that the process is not blocked. `outcomes` counts
+   * the events that were stored or refused since the last pulse, `received` the stored events of
+   * each source.
    */
   | { type: "pulse"; outcomes: PixelOutcomes; received?: ReceivedCount[] }
   | { type: "metrics"; id: number; metrics: ProcessMetrics };

@@ -43,8 +43,9 @@ export function createStatusCounter(metrics: Metrics): (status: number) => void 
 export type RefusalReason = "disabled";
 
 /**
- * Returns a function that counts a response to a request of an SDK by its status. A request for a
- * disabled source is counted separately, because its status 503 says nothing about the server.
+ * Returns a function that counts a response to a request of an SDK by its status. A response for a
+ * disabled source gets a label of its own, because its status 503 does not mean that the server
+ * fails.
  */
 export function createSdkStatusCounter(
   metrics: Metrics,
@@ -67,7 +68,7 @@ export function createSdkStatusCounter(
 
 /**
  * Returns a function that counts stored SDK events. `good` is the number of events that will be
- * delivered, `refused` the number of events that are only stored.
+ * delivered. `refused` is the number of bad events, which are stored as refused and not delivered.
  */
 export function createSdkEventCounter(metrics: Metrics): (good: number, refused: number) => void {
   const counts = { stored: 0, refused: 0 };

@@ -18,7 +18,10 @@ const SHARED = {
   "Timing-Allow-Origin": "*",
 };
 
-/** Header that lets pages read `Retry-After`, the time to try again after a 429 or 503. */
+/**
+ * Header that lets scripts of pages read `Retry-After`, the number of seconds after which to try
+ * again following a 429 or 503.
+ */
 const EXPOSED = { "Access-Control-Expose-Headers": "Retry-After" };
 
 /** The response to a pixel whose event is durable. */
@@ -41,8 +44,9 @@ export function errorResponse(
 }
 
 /**
- * Returns the JSON of an error. RudderStack's SDK for Python reads `message` and `code` of every
- * error. It takes an error without `code` for a network failure, and sends its events again.
+ * Returns the JSON body of an error response. RudderStack's SDK for Python reads `message` and
+ * `code` of every error. If `code` is missing, it assumes a network failure and sends its events
+ * again.
  */
 export function errorBody(status: number, message: string): string {
   return JSON.stringify({ message, code: status });

@@ -1,13 +1,16 @@
 import ipaddr from "ipaddr.js";
 import type { Source } from "../catalog/model.ts";
 
-/** Number of leading bits of an IP address that the setting `ip: "truncate"` keeps. */
+/**
+ * Number of leading bits of an IPv4 address that the setting `ip: "truncate"` keeps. The others
+ * become 0.
+ */
 const IPV4_BITS = 24;
 const IPV6_BITS = 48;
 
 /**
- * Returns a client's IP address in the form in which the source records it. The source's setting
- * `ip` chooses the form: the whole address, its network, or the empty string. `address` is in the
+ * Returns a client's IP address as the source records it: the whole address, the address without
+ * its last bits, or the empty string, as the source's setting `ip` says. `address` must be in the
  * form that `ClientAddresses` returns.
  */
 export function recordedAddress({ settings }: Pick<Source, "settings">, address: string): string {
@@ -29,8 +32,9 @@ function truncated(text: string): string {
 }
 
 /**
- * Whether a source accepts events from a page with this origin. `origin` is the value of the header
- * `Origin`. A request without it is accepted, because only browsers send the header.
+ * Whether a source accepts events from a page with this origin. `origin` is the value of the
+ * request's `Origin` header. Requests without this header are always accepted, because only
+ * browsers send it.
  */
 export function allowsOrigin(
   { settings }: Pick<Source, "settings">,

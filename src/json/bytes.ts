@@ -33,8 +33,8 @@ for (let value = 0; value < 16; value++) {
 }
 
 /**
- * Writes a string at an offset, one byte per character. The characters must be ASCII: only the low
- * byte of others is written. Returns the offset after the string.
+ * Writes an ASCII string at an offset, one byte per character. Writes only the low byte of a
+ * character that is not ASCII. Returns the offset after the string.
  */
 export function writeAscii(text: string, into: Uint8Array, offset: number): number {
   for (let i = 0; i < text.length; i++) into[offset + i] = text.charCodeAt(i);
@@ -65,7 +65,10 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** `Buffer`'s method that decodes UTF-8. It also works on a `Uint8Array`, without wrapping. */
+/**
+ * The method of `Buffer` that decodes UTF-8. It is called on any `Uint8Array`, which then needs no
+ * wrapper.
+ */
 const { utf8Slice } = Buffer.prototype;
 
 /** Decodes bytes of UTF-8 from offset `start` to offset `end`. */

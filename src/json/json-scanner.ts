@@ -48,7 +48,8 @@ export const scanned = {
   /** Offset after the object for which `firstMember` or `nextMember` returned OBJECT_END last. */
   objectEnd: 0,
   /**
-   * Whether any string that was scanned since the caller set this to false contains a backslash.
+   * Whether a string that was scanned since this was last set to false contains a backslash.
+   * `firstMember` and `nextMember` set it to false before they scan a member's name.
    */
   isEscaped: false,
   /**
@@ -86,8 +87,8 @@ const isEscape = new Uint8Array(256);
 for (const letter of '"\\/bfnrt') isEscape[letter.charCodeAt(0)] = 1;
 
 /**
- * Stack of `skipValue`, with an entry for each open object or array: 1 when the container directly
- * around it is an object, 0 when that is an array or there is none.
+ * Stack of `skipValue` with an entry for each open object or array. The entry is 1 if the container
+ * is itself directly in an object, and 0 if it is in an array or not in a container.
  */
 let isObject = new Uint8Array(64);
 

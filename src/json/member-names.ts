@@ -19,8 +19,8 @@ export const OTHER_NAME = -1;
 export function memberNames(names: readonly string[]): (bytes: Buffer) => number {
   const texts = names.map((name) => Buffer.from(name));
   /**
-   * Hash table of the names. `first` has, for each hash, the index of a name with this hash. `next`
-   * has, for each index of a name, the index of another name with the same hash.
+   * Hash table of the names. `first` has the index of one name for each hash. `next` has, for each
+   * name, the index of another name with the same hash. The entry is `OTHER_NAME` if there is none.
    */
   const first = new Int8Array(256).fill(OTHER_NAME);
   const next = new Int8Array(names.length).fill(OTHER_NAME);
@@ -50,7 +50,7 @@ function isAt(name: Buffer, bytes: Buffer, start: number, length: number): boole
   return true;
 }
 
-/** Offset that `memberSpans` gives for a member that the object does not have. */
+/** Offset in `starts` of `memberSpans` for a member that the object does not have. */
 export const ABSENT = -1;
 
 /** Finds members of JSON objects by their names, without allocating memory. */

@@ -13,15 +13,18 @@ export function parseExact(json: string): unknown {
 
 /**
  * Parses JSON for a program that only shows the values or writes them as JSON again. If the runtime
- * has `JSON.rawJSON`, `JSON.stringify` then writes large integers with all their digits. Without
- * it, integers beyond 2^53 are rounded.
+ * has `JSON.rawJSON`, integers beyond 2^53 keep all their digits when they are written with
+ * `JSON.stringify`. Otherwise they are rounded.
  */
 export function parseToShow(json: string): unknown {
   const { rawJSON } = JSON as { rawJSON?(text: string): unknown };
   return rawJSON === undefined ? JSON.parse(json) : parseLarge(json, rawJSON);
 }
 
-/** Parses JSON, with the result of `large` in place of each integer beyond 2^53. */
+/**
+ * Parses JSON. Calls `large` with the digits of each integer beyond 2^53, and uses the result in
+ * place of that integer.
+ */
 export function parseLarge(json: string, large: (digits: string) => unknown): unknown {
   if (!/\d{16}/.test(json)) return JSON.parse(json);
   const revive = (_key: string, value: unknown, { source = "" }: { source?: string } = {}) => {

@@ -4,9 +4,9 @@ const ZEROS = 8;
 let text = Buffer.alloc(128 << 10);
 
 /**
- * Returns the scanner's working memory with its contents, enlarged if it cannot hold a text of
- * `bytes` bytes. A caller may write a text directly to the start of this memory; `loadText` then
- * does not copy the text.
+ * Returns the scanner's working memory, enlarged if it cannot hold a text of `bytes` bytes. Its
+ * contents stay. A caller may write a text directly to the start of this memory, which saves the
+ * copy in `loadText`.
  */
 export function textMemory(bytes: number): Buffer {
   if (bytes + ZEROS > text.length) {

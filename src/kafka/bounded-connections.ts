@@ -90,9 +90,9 @@ interface Members {
 }
 
 /**
- * Throws if the response to a request about a consumer group has data of a member that cannot be
- * decoded. The Kafka library decodes this data only later, in a callback. An exception there would
- * leave the request without a result.
+ * Throws if the response to a request about a consumer group contains data of a member that cannot
+ * be decoded. The Kafka library would decode this data only later, in a callback. If that failed,
+ * the request would never get a result.
  */
 function expectMembers(kafka: Decoding, key: number, answer: unknown): void {
   if (key !== JOIN_GROUP && key !== SYNC_GROUP && key !== DESCRIBE_GROUPS) return;
@@ -152,7 +152,10 @@ function isTlsAlert(piece: Buffer): boolean {
 export class AnswerLengths {
   /** Number of bytes of the current response that have not arrived yet. */
   #left = 0;
-  /** Number of bytes of the next response's length that have arrived; `#length` is their value. */
+  /**
+   * Number of bytes that have arrived of the length before the next response. `#length` is the
+   * value of these bytes.
+   */
   #lengthBytes = 0;
   #length = 0;
 

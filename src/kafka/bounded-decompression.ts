@@ -7,9 +7,9 @@ import { decompressLz4, decompressSnappy } from "./copy-compression.ts";
 type Algorithms = Record<number, { decompressSync: (data: Buffer) => Buffer }>;
 
 /**
- * The maximum decompressed size of one response is `OUTPUT_BYTES_MIN` plus `OUTPUT_RATIO_MAX` times
- * the response's size. Responses with pixelmill's records stay below it: a batch has at most 2 MiB,
- * and events compress to about a hundredth of their size.
+ * Part of the maximum decompressed size in bytes of one response, which is `OUTPUT_BYTES_MIN` plus
+ * `OUTPUT_RATIO_MAX` times the size of the response. Responses with pixelmill's records stay below
+ * it: a batch has at most 2 MiB, and events compress to about a hundredth of their size.
  */
 const OUTPUT_BYTES_MIN = 16 << 20;
 const OUTPUT_RATIO_MAX = 200;
@@ -29,8 +29,9 @@ export function allowDecompression(answerBytes: number): void {
 }
 
 /**
- * Replaces the Kafka library's decompression functions, whose output has no size limit, with
- * functions that throw `KafkaAnswerError` above the bound that `allowDecompression` sets.
+ * Replaces the decompression functions of the Kafka library, whose output has no size limit, by
+ * functions that throw `KafkaAnswerError` when the output exceeds the maximum from
+ * `allowDecompression`.
  */
 export function boundDecompression(algorithms: Algorithms): void {
   const bounded: Record<number, (data: Buffer, bytesMax: number) => Buffer> = {

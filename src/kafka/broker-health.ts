@@ -9,17 +9,21 @@ type Callback = (error: Error | null, connection?: Connection) => void;
 const PROBE_MS = 1_000;
 /** Pause in milliseconds after a failed probe of a broker. */
 const RETRY_MS = 250;
-/** Shortest pause in milliseconds between two probes of a broker, however often `refresh` runs. */
-const PAUSE_MS_MIN = 50;
-/** Longest time in milliseconds that `refresh` waits for further answers after the first one. */
-const FURTHER_MS_MAX = 250;
 /**
- * Time in milliseconds after which a broker that has not answered a probe counts as unresponsive.
+ * Minimum pause in milliseconds between two probes of a broker. It applies also when `refresh` asks
+ * for a probe.
  */
+const PAUSE_MS_MIN = 50;
+/**
+ * Maximum number of milliseconds that `refresh` waits for the other brokers after the first broker
+ * has answered.
+ */
+const FURTHER_MS_MAX = 250;
+/** Milliseconds after which a broker counts as unresponsive if it has not answered a probe. */
 const UNRESPONSIVE_MS = 1_000;
 /**
- * Largest number of brokers that are probed. Brokers in the settings come first, then other brokers
- * of the cluster.
+ * Maximum number of brokers that are probed. Brokers in the settings are probed first, then other
+ * brokers of the cluster up to this number.
  */
 const PROBED_MAX = 5;
 
@@ -29,16 +33,16 @@ interface ProbedBroker {
   /** Start of the probe in flight, by `performance.now()`. Undefined while none is in flight. */
   since?: number | undefined;
   /**
-   * Start, by `performance.now()`, of the first probe that was sent after the broker's last answer.
-   * Undefined if no probe was sent since that answer.
+   * Time, by `performance.now()`, since which the broker has not answered: the start of the first
+   * probe after its last answer. Undefined if no probe was sent since that answer.
    */
   silentSince?: number | undefined;
   /** Whether the broker answered the last completed probe. If it did not, `error` is the reason. */
   answered: boolean;
   error?: unknown;
   /**
-   * Promise that `refresh` waits for: it resolves or rejects when the next probe ends. Undefined
-   * while no call of `refresh` waits.
+   * Promise for calls of `refresh`. It resolves when the next probe is answered, and rejects when
+   * that probe fails. Undefined while no call waits.
    */
   next?: PromiseWithResolvers<void> | undefined;
   /** Ends the pause before the next probe. */
@@ -46,11 +50,11 @@ interface ProbedBroker {
 }
 
 /**
- * Probes up to `PROBED_MAX` brokers. A probe requests the list of brokers and the partition leaders
- * of the topics in use. All clients take their metadata from the merged answers, and send requests
- * that any broker can answer to a broker that responds. Without probes, a broker whose process
- * hangs would delay every client: it accepts requests but never answers them, so each client would
- * wait for its timeout and then ask the same broker again.
+ * Monitors up to `PROBED_MAX` brokers with probes. A probe requests the list of brokers, and the
+ * partition leaders of the topics in use. All clients take their metadata from the merged answers,
+ * and send requests that any broker can answer to a broker that responds. A broker whose process
+ * hangs accepts requests but never answers. Without probes, each client would wait for its timeout
+ * and then ask the same broker again.
  *
  * When the merged list no longer contains a broker, its connections are closed and no new ones are
  * made, because the cluster has moved its partitions to other brokers.
@@ -77,9 +81,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Changes a client's connection pool in two ways. Requests that any broker can answer go to a
-   * broker that responds and is not cut off from the other brokers. Connections to a broker that
-   * has left the cluster, or belongs to another one, are closed, and new ones fail at once.
+   * Changes a client's connection pool in two ways. A request that any broker can answer goes to a
+   * broker that responds and is not cut off from the others. If a broker has left the cluster or
+   * belongs to another one, connections to it are closed, and new connections to it fail at once.
    */
   routeConnections({ connections }: Pick<Base, "connections">): void {
     const get = connections.get.bind(connections);
@@ -96,8 +100,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Sends a request to each probed broker that answers at present, by calling `ask` with a client
-   * that connects to this broker only. Resolves with the results of the requests that succeed
+   * Sends a request to each probed broker that answers at present. Calls `ask` for each with a
+   * client that connects to this broker only. Resolves with the results of the calls that succeed
    * within `UNRESPONSIVE_MS`.
    */
   async askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]> {
@@ -109,8 +113,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns the sorted addresses of the probed brokers that do not answer at present and have not
-   * answered for at least `silentMs` milliseconds.
+   * Returns the sorted addresses of the probed brokers that do not answer at present. Leaves out
+   * brokers that have answered within the last `silentMs` milliseconds.
    */
   unresponsive(silentMs = 0): string[] {
     const until = performance.now() - silentMs;
@@ -122,8 +126,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns for each broker the `error` of its last completed probe; undefined if the broker
-   * answered or no probe is completed. `isProbed` says whether a probe is completed.
+   * Returns the result of the last completed probe of each broker. `error` is why it failed;
+   * undefined if the broker answered. `isProbed` is false if no probe of the broker is completed
+   * yet.
    */
   failures(): { address: string; error: unknown; isProbed: boolean }[] {
     return [...this.#asked.values()].map(({ address, error, answered }) => {
@@ -138,9 +143,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Probes all brokers at once, and includes `topics` in this and all later probes. Resolves when
-   * one broker has answered and the others have had `FURTHER_MS_MAX` to answer. Rejects when no
-   * broker answers.
+   * Probes all brokers at once. This and all later probes ask for `topics` too. Resolves when one
+   * broker has answered, and the other brokers have answered or have had `FURTHER_MS_MAX` to
+   * answer. Rejects when no broker answers.
    */
   async refresh(topics: readonly string[]): Promise<void> {
     if (!this.#isOpen) throw this.#closedError();
@@ -175,8 +180,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns whether one more broker may be probed. Does not count a broker that left the cluster
-   * and does not answer. Ends the probes of this broker, unless it is in the settings.
+   * Whether one more broker may be probed. A broker that has left the cluster and does not answer
+   * is not counted. Its probes are ended, unless it is in the settings.
    */
   #hasRoom(): boolean {
     const named = new Set((this.options.bootstrapBrokers as string[]).map(addressOf));

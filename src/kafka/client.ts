@@ -12,9 +12,8 @@ export interface BrokerSettings {
   /** Addresses (`host:port`) of at least one broker. These brokers report the other addresses. */
   brokers: readonly string[];
   /**
-   * TLS settings; absent for connections without TLS. Broker certificates are checked against the
-   * PEM certificates in `ca`. If `ca` is absent, they are checked against the system's
-   * certificates.
+   * TLS settings. If absent, connections have no TLS. `ca` has the PEM certificates against which
+   * broker certificates are checked. If `ca` is absent, the system's certificates are used.
    */
   tls?: { ca?: string };
   sasl?: { mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512"; user: string; password: string };
@@ -101,9 +100,9 @@ export async function connectClients(settings: BrokerSettings) {
      */
     unresponsiveBrokers: (silentMs?: number) => health.unresponsive(silentMs),
     /**
-     * Returns the outdated brokers. They answer, but name former leaders of partitions, or are not
-     * listed by the other brokers. A broker is outdated for a moment when a leader changes, and for
-     * a long time when it is cut off from the other brokers.
+     * Returns the outdated brokers: they answer, but name former leaders of partitions, or the
+     * other brokers do not list them. After a change of a leader, a broker is outdated for a
+     * moment. A broker that is cut off from the others stays outdated.
      */
     outdatedBrokers: () => health.view.outdated(),
     /**
@@ -112,13 +111,13 @@ export async function connectClients(settings: BrokerSettings) {
      */
     foreignBrokers: () => health.view.foreign(),
     /**
-     * Returns the error in milliseconds of this process's clock, compared with the brokers' clocks:
-     * positive if it is ahead, negative if it is behind. The true error is at least as large; see
-     * `BrokerClock`. Undefined if no broker has reported its time recently.
+     * Returns by how many milliseconds the clock of this process differs at least from the brokers'
+     * clocks: positive if it is ahead, negative if it is behind (see `BrokerClock`). Undefined if
+     * no broker has reported its time recently.
      */
     clockErrorMs: () => clock.errorMs(),
     view: health.view as SharedView,
-    /** Returns for each broker why its last completed probe failed; see `BrokerHealth.failures`. */
+    /** Returns the result of each broker's last completed probe; see `BrokerHealth.failures`. */
     failures: () => health.failures(),
     /** Whether the clients can be used: true until `close` is called. */
     isOpen: () => isOpen,
@@ -138,8 +137,9 @@ const CLIENT_ID = "pixelmill";
 const FETCH_OPTIONS = { retries: 0, autocommit: false };
 
 /**
- * Options of consumers that are members of a group. They use the cooperative protocol, in which a
- * member gives up a revoked partition before another one gets it. The caller retries a failed join.
+ * Options of consumers that are members of a group. In the cooperative protocol, a member gives up
+ * a revoked partition before another member gets it. If the member cannot join the group, the
+ * caller tries again.
  */
 const GROUP_OPTIONS = {
   // The broker delays the response to a join until all members have joined.
@@ -169,8 +169,8 @@ function libraryOptions({ brokers, tls, sasl }: BrokerSettings) {
 
 /**
  * Makes a consumer use a separate connection pool for fetches. A broker answers the requests of one
- * connection in order. On a shared connection, a metadata request would therefore wait behind a
- * fetch, which the broker answers only when a new record arrives or its wait time ends.
+ * connection in order, and answers a fetch only when a new record arrives or the wait time of the
+ * fetch ends. On a shared connection, a metadata request would have to wait for that.
  */
 function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer {
   const fetch: Fetch = consumer.fetch.bind(consumer);

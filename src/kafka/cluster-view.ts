@@ -32,11 +32,11 @@ const EMPTY: MergedView = {
 };
 
 /**
- * Merges the last metadata answer of each broker into one view of the cluster. Each partition has
- * the leader with the highest leader epoch. A broker belongs to the cluster when at least half of
- * the answers list it. Answers that name a former leader are not counted for this. A broker that is
- * cut off from the others therefore decides nothing, whatever the order of the answers. The first
- * answer determines the Kafka cluster: answers from brokers of another one are ignored.
+ * Merges the last metadata answer of each broker into one view of the cluster. The leader of a
+ * partition is the one with the highest leader epoch. A broker belongs to the cluster when at least
+ * half of the answers list it; answers that name a former leader are not counted for this. A broker
+ * that is cut off from the others therefore decides nothing, whatever the order of the answers. The
+ * first answer determines the Kafka cluster: answers of brokers of another one are ignored.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();
@@ -44,12 +44,12 @@ export class ClusterView {
   readonly #foreign = new Map<string, string>();
   /** Id of the Kafka cluster. Undefined before a broker has reported it. */
   #clusterId: string | undefined;
-  /** Ids of the brokers at the `NAMED_MAX` addresses listed last, by address, oldest first. */
+  /** Broker ids by address, for the `NAMED_MAX` addresses that were listed last, oldest first. */
   readonly #named = new Map<string, number>();
   #outdated = new Map<string, Omit<OutdatedBroker, "forMs"> & { since: number }>();
   #merged: MergedView = EMPTY;
 
-  /** Stores a metadata answer of the broker at `address`; it replaces the broker's last one. */
+  /** Stores a metadata answer of the broker at `address` in place of its previous one. */
   take(address: string, answer: MetadataAnswer): void {
     const clusterId = answer.clusterId ?? undefined;
     this.#clusterId ??= clusterId;
@@ -78,8 +78,8 @@ export class ClusterView {
   }
 
   /**
-   * Returns a topic's partitions; if brokers report an error for it, one broker's answer with the
-   * error code. Returns undefined when no stored answer is about the topic.
+   * Returns a topic's partitions. If the brokers report an error for it, returns one broker's
+   * answer with the error code. Undefined when no stored answer mentions the topic.
    */
   topic(name: string): ClusterTopicMetadata | TopicAnswer | undefined {
     return this.#merged.topics.get(name);
@@ -131,7 +131,7 @@ export class ClusterView {
   }
 
   /**
-   * Whether any answer so far listed a broker at this address. An address in the settings may
+   * Whether any answer so far has listed a broker at this address. An address in the settings may
    * differ from the address that the brokers list.
    */
   wasListed(address: string): boolean {
@@ -222,7 +222,7 @@ interface BehindLeader {
 
 type AddressedAnswer = [address: string, answer: MetadataAnswer];
 
-/** Metadata of a topic in one broker's answer. `id` is that broker's id, if its answer has it. */
+/** Metadata of a topic in one broker's answer. `id` is that broker's id, if its answer lists it. */
 type TopicStatement = { address: string; id: number | undefined; topic: TopicAnswer };
 
 /** Groups the topics in all answers by name. An answer's last entry for a topic counts. */

@@ -35,13 +35,14 @@ export function coordinatorInOffice(
 }
 
 /**
- * Pause in milliseconds between two checks of a group member's coordinator. Checks are made only
- * while a broker is outdated: it names former leaders, or is not listed by the other brokers.
+ * Milliseconds between two checks whether a group member's coordinator is still the right one. A
+ * check asks the brokers only while a broker is outdated: it names former leaders, or is not listed
+ * by the other brokers.
  */
 const CHECK_MS = 2_000;
 /**
- * Kafka's topic with the states of consumer groups. Each group has its state in one partition of
- * the topic. The partition's leader coordinates the group.
+ * Kafka's topic that stores the states of consumer groups. The state of each group is in one
+ * partition of this topic, and the leader of that partition is the group's coordinator.
  */
 const GROUPS_TOPIC = "__consumer_offsets";
 const GROUP_KEY_TYPE = 0;
@@ -50,9 +51,10 @@ const GROUP_KEY_TYPE = 0;
 const GROUP_REQUESTS = new Set(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"]);
 
 /**
- * Makes a client ask all responding brokers which broker coordinates a group, and use the answer of
- * the brokers that know the newest leaders. By itself, the Kafka library asks one broker. This can
- * be a former coordinator that is cut off from the other brokers, still answers, and names itself.
+ * Makes a client ask all responding brokers which broker coordinates a group. If their answers
+ * differ, the answers of the brokers that know the newest leaders count. By itself, the Kafka
+ * library asks one broker. If this is a former coordinator that is cut off from the other brokers,
+ * it would name itself.
  */
 export function askAllForCoordinator(
   kafka: KafkaLibrary,
@@ -89,13 +91,13 @@ async function findCoordinator(
 
 /**
  * Makes a group member use the broker that coordinates the group at present. By itself, the Kafka
- * library keeps a coordinator while it can connect to it, even if the other brokers have removed it
- * from the cluster.
+ * library keeps its coordinator while it can connect to that broker, even if the other brokers have
+ * removed it from the cluster.
  *
- * With this function, the member asks for the coordinator again after each failed request, unless
- * the coordinator itself decided that the member must rejoin. It also asks again when a check finds
- * that the brokers name another coordinator (see `CHECK_MS`). Returns a function that ends the
- * checks.
+ * With this function, the member asks for the coordinator again after each failed request, except
+ * when the coordinator has decided that the member must rejoin. It also asks again when a check
+ * finds that the brokers name another coordinator (see `CHECK_MS`). Returns a function that ends
+ * the checks.
  */
 export function followCoordinator(
   kafka: KafkaLibrary,
@@ -105,7 +107,7 @@ export function followCoordinator(
 ): () => void {
   askAllForCoordinator(kafka, consumer, brokers);
   const getConnection = consumer[kafka.kGetConnection].bind(consumer);
-  /** Whether the coordinator must be determined again before the next request to it. */
+  /** Whether the member must ask for the coordinator again before its next request. */
   let isDoubted = false;
 
   interceptRequests(kafka, consumer, GROUP_REQUESTS, (api, args, answer) => {
@@ -140,7 +142,10 @@ export function followCoordinator(
   return () => clearInterval(check);
 }
 
-/** Whether a request failed because the coordinator has decided that the member must rejoin. */
+/**
+ * Whether a request failed because the coordinator tells the member to rejoin. The coordinator is
+ * then not in doubt.
+ */
 function isDecided(error: Error): boolean {
   return "findBy" in error && Boolean((error as Found).findBy("needsRejoin", true));
 }

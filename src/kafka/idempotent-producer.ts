@@ -19,9 +19,9 @@ export interface WriteRefusal {
   /** Address of the broker that leads the partition, as far as this process knows. */
   leader: string | undefined;
   /**
-   * Address of the broker to which the failed batch was sent, and which `error` is about. It led
-   * the partition at that time; another broker may lead it now. Undefined if the batch was sent to
-   * no broker.
+   * Address of the broker to which the batch was sent in the last failed attempt, or in the present
+   * attempt if none has failed. `error` is about this broker. It led the partition then; another
+   * broker may lead it at present. Undefined if the batch was sent to no broker.
    */
   broker: string | undefined;
   /** Error of the last attempt to send the batch; undefined while no attempt has failed. */
@@ -36,25 +36,24 @@ const ATTEMPTS = 20;
 /** Pause in milliseconds before a batch is sent again. */
 const RETRY_MS = 250;
 /**
- * Pause in milliseconds between a leader's response and the next request to this leader. Clients
- * send their next events after an acknowledgement, and the events that arrive during the pause join
+ * Milliseconds between a leader's response and the next request to this leader. Clients send their
+ * next events after an acknowledgement, and all events that arrive during the pause are sent with
  * one request. With 48 client connections, a pause of 1 ms saves at least an eighth of the
- * requests. A pause as long as the response took saves a quarter with 256 connections, but with 16
- * it lowers the rate of events by a quarter, and costs more CPU time in code and deliveries than it
- * saves (measured).
+ * requests. A longer pause, as long as the response took, saves a quarter with 256 connections.
+ * With 16 connections, however, it lowers the rate of events by a quarter, and costs more CPU time
+ * in code and deliveries than it saves (measured).
  */
 const PAUSE_MS = 1;
 /**
- * Size in bytes above which a batch takes no further value. The value that exceeds the size still
- * belongs to the batch.
+ * Size in bytes above which no further value is added to a batch. The value with which a batch
+ * exceeds this size still belongs to it.
  */
 const BATCH_BYTES = 512 << 10;
 
 /**
- * Writes values to the partitions of a topic, in order and without duplicates. Each request to a
- * leader has all values that wait for this leader, and the next one is sent only after its
- * response. Requests are therefore as full as possible, and a failed leader delays only its own
- * partitions.
+ * Writes values to the partitions of a topic, in order and without duplicates. At most one request
+ * to each leader is in flight. It contains all values that wait for this leader, so requests are as
+ * full as possible. A failed leader delays only its own partitions.
  */
 export class IdempotentProducer {
   readonly #partitions: PartitionState[] = [];
@@ -66,9 +65,9 @@ export class IdempotentProducer {
    */
   readonly #busy = new Set<number>();
   /**
-   * Producer id for new batches. Undefined until one is requested: at the start, after a batch was
-   * abandoned, and after a broker rejected the id. The id of an abandoned batch is never used
-   * again.
+   * Producer id for new batches. It is undefined until one is requested: at the start, after a
+   * batch was abandoned, and after a broker has rejected the id. The id with which a batch was
+   * abandoned is never used again.
    */
   #producerId: ProducerId | undefined;
   /**
@@ -84,10 +83,10 @@ export class IdempotentProducer {
   constructor(private readonly options: IdempotentProducerOptions) {}
 
   /**
-   * Sends a value to a partition. `take` returns the value, and is called when the value joins a
-   * batch. Resolves with the value's offset once all in-sync replicas have the value. Rejects when
-   * the brokers did not confirm it; they may still have written it. The caller must not change the
-   * value before the promise resolves or rejects.
+   * Sends a value to a partition. When the value joins a batch, `take` is called, and returns the
+   * value. Resolves with the value's offset once all in-sync replicas have the value. Rejects when
+   * the brokers have not confirmed it; they may have written it nevertheless. The value must not be
+   * changed before the promise is settled.
    */
   send(partition: number, take: () => Buffer): Promise<bigint> {
     const { promise, resolve, reject } = Promise.withResolvers<bigint>();
@@ -148,9 +147,9 @@ export class IdempotentProducer {
   }
 
   /**
-   * Rejects values of the given partitions with the error of `failure`. If a partition has a batch
-   * that was already sent, rejects the values of this batch. Otherwise rejects all its waiting
-   * values.
+   * Rejects values of the given partitions with the error of `failure`. These are the values of the
+   * partition's batch, if it has one that was already sent. Otherwise they are all values that wait
+   * for the partition.
    */
   #refuse(partitions: readonly PartitionState[], failure: SendFailure): void {
     this.#producerId = undefined;
@@ -217,8 +216,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * Handles a batch that the leader did not confirm: sends it again later, or rejects its values if
-   * its error is fatal or it had `ATTEMPTS` attempts.
+   * Handles a batch that the leader did not confirm. Rejects its values if the error is fatal, or
+   * after `ATTEMPTS` attempts. Otherwise sends it again later.
    */
   #failed(state: PartitionState, failure: SendFailure): void {
     Object.assign(state, failure);
@@ -264,7 +263,7 @@ interface PartitionState extends Partial<SendFailure> {
   /** Number of requests so far that contained the partition's current batch. */
   attempts: number;
   /**
-   * Whether the partition's batch must not be sent now, because it is in flight or pauses before
+   * Whether no batch of the partition may be sent at present: its batch is in flight, or waits for
    * its next attempt.
    */
   isHeld?: boolean;

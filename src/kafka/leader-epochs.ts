@@ -7,10 +7,11 @@ export interface LeaderStatement {
 }
 
 /**
- * Returns the statement with the highest leader epoch, because a broker that is cut off from the
- * others still names former leaders. Among several with this epoch, prefers those that name a
- * leader, then those with the leader that most statements name, then those whose leader has the
- * lowest id. The result therefore does not depend on the order of the statements.
+ * Returns the statement with the highest leader epoch. Statements with a lower epoch come from
+ * brokers that are cut off from the others and still name former leaders. Among statements with the
+ * same epoch, those that name a leader are preferred, then those whose leader most statements name,
+ * then those whose leader has the lowest id. The result therefore does not depend on the order of
+ * the statements.
  */
 export function latestStatement<T extends LeaderStatement>(
   statements: readonly T[],
@@ -38,10 +39,10 @@ function supporters(statement: LeaderStatement, all: readonly LeaderStatement[])
 }
 
 /**
- * Groups the entries about one topic's partitions, from the answers of several brokers, by
- * partition. Kafka numbers partitions from 0 without gaps, so a broker that reports `n` partitions
- * should use the numbers 0 to `n - 1`. Ignores a broker's entries with other numbers. If a broker
- * has several entries with one number, the last counts.
+ * Groups entries about the partitions of one topic by partition. Each element of `answers` has the
+ * entries of one broker. Kafka numbers partitions from 0 without gaps. If a broker reports `n`
+ * partitions, entries with other numbers than 0 to `n - 1` are ignored. If a broker has several
+ * entries with one number, the last one counts.
  */
 export function statementsByPartition<T extends { partitionIndex: number }>(
   answers: readonly (readonly T[])[],
@@ -69,7 +70,10 @@ export function mostFrequent(texts: readonly string[]): string {
 export interface OutdatedBroker {
   /** Address as `host:port`. */
   address: string;
-  /** Milliseconds since the broker began to name former leaders, or was left out by the others. */
+  /**
+   * Milliseconds for which the broker has been outdated: it names former leaders, or the other
+   * brokers do not list it.
+   */
   forMs: number;
   /** Whether the other brokers list this broker as a member of the cluster. */
   isListed: boolean;

@@ -13,10 +13,10 @@ export type KafkaProtocol = Awaited<ReturnType<typeof importProtocol>>;
 export type MetadataAnswer = Awaited<ReturnType<KafkaProtocol["metadataV12"]["api"]["async"]>>;
 
 /**
- * Loads the part of the Kafka library that encodes requests and decodes responses. Bounds its
- * decoding and decompression: the time and memory that they take grow only in proportion to the
- * bytes from a broker. The bounds are set on the library's prototypes, because the library creates
- * its decoders itself. All code must load the library with the functions of this file.
+ * Loads the part of the Kafka library that encodes requests and decodes responses. Limits decoding
+ * and decompression, so that their time and memory are in proportion to the bytes from a broker.
+ * These limits are set on prototypes of the library, because it creates its decoders itself. All
+ * code must therefore load the library with the functions of this file.
  */
 export const loadKafkaProtocol = recentResult(Number.POSITIVE_INFINITY, async () => {
   const kafka = await importProtocol();
@@ -27,8 +27,9 @@ export const loadKafkaProtocol = recentResult(Number.POSITIVE_INFINITY, async ()
 });
 
 /**
- * Imports the Kafka library's protocol files without its clients. The clients compile the schemas
- * of their options on import, which takes four fifths of the 0.4 s of CPU time of the whole import.
+ * Imports the protocol files of the Kafka library without its clients. Importing the clients
+ * compiles the schemas of their options, which takes four fifths of the 0.4 s of CPU time for the
+ * whole library.
  */
 async function importProtocol() {
   const [wire, apis, errors, groups] = await Promise.all([
@@ -40,7 +41,10 @@ async function importProtocol() {
   return { ...wire, ...apis, ...errors, ...groups };
 }
 
-/** Loads the whole Kafka library. Bounds its decoding (see `loadKafkaProtocol`) and connections. */
+/**
+ * Loads the whole Kafka library. Limits its decoding (see `loadKafkaProtocol`), and checks
+ * responses on its connections (see `boundConnections`).
+ */
 export const loadKafkaLibrary = recentResult(Number.POSITIVE_INFINITY, async () => {
   await loadKafkaProtocol();
   const kafka: KafkaLibrary = await import("@platformatic/kafka");
@@ -48,13 +52,13 @@ export const loadKafkaLibrary = recentResult(Number.POSITIVE_INFINITY, async () 
   return kafka;
 });
 
-/** Function of the Kafka library that sends all requests with one name. */
+/** Function of the Kafka library that sends all requests of one type (API), such as `Metadata`. */
 type Api = API<unknown[], unknown>;
 
 /**
- * Makes a client of the Kafka library send the requests that have one of `names` with `send`. This
- * function gets the library's own function `api`, the arguments of the request, and the callback
- * `answer`, which it must call once.
+ * Makes a client of the Kafka library call `send` in order to send a request whose name is in
+ * `names`. `send` gets the library's own function `api`, the arguments of the request, and the
+ * callback `answer`, which it must call once.
  */
 export function interceptRequests(
   kafka: Pick<KafkaLibrary, "kGetApi">,
@@ -82,7 +86,10 @@ export function interceptRequests(
 
 type GetApi = (name: string, callback: Callback<Api>) => void;
 
-/** Calls `start`. Resolves or rejects with what `start` passes to its callback `done`. */
+/**
+ * Calls `start` with a callback `done`. Resolves with the result, or rejects with the error, that
+ * `done` is called with.
+ */
 export function promised<T>(start: (done: Callback<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     start((error, found) => (error ? reject(error) : resolve(found as T)));

@@ -31,8 +31,8 @@ export class PartitionQueue<R> {
   #batch: ProducerBatch<R> | undefined;
   #producerId: ProducerId | undefined;
   /**
-   * Producer id whose last batch was abandoned although the broker may have written it. This id
-   * must not be used again. Undefined until a batch is abandoned.
+   * Producer id that must not be used again: a batch with this id was abandoned although the broker
+   * may have written it, or the broker has rejected the id. Undefined if there is none.
    */
   #retired: ProducerId | undefined;
   #nextSequence = 0;
@@ -60,8 +60,8 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Returns the batch in flight. If there is none, makes a batch from the records at the front of
-   * the queue. `count` gets the queued records and returns how many of them the batch takes.
+   * Returns the batch in flight. If there is none, makes one from the first records of the queue.
+   * `count` is called with the queued records, and returns how many of them the batch takes.
    */
   fill(producerId: ProducerId, count: (waiting: readonly R[]) => number): ProducerBatch<R> {
     if (this.#batch !== undefined) return this.#batch;
@@ -103,16 +103,16 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Ends the batch in flight and returns its records, which leave the queue. Called when the broker
-   * has certainly not written the batch.
+   * Removes the batch in flight and its records from the queue, and returns the records. For a
+   * batch that the broker has certainly not written.
    */
   discard(): readonly R[] {
     return this.#batch === undefined ? [] : this.#end().records;
   }
 
   /**
-   * Ends the batch in flight and returns its records, which leave the queue. Called when the broker
-   * may have written the batch; its producer id is therefore not used again.
+   * Removes the batch in flight and its records from the queue, and returns the records. For a
+   * batch that the broker may have written: its producer id is not used again.
    */
   abandon(): readonly R[] {
     if (this.#batch === undefined) return [];

@@ -7,20 +7,20 @@ import { type PartitionMessages, type PartitionResponse, produce } from "./produ
 import type { Compression } from "./record-batch.ts";
 
 /**
- * Reaction of a producer to a failed batch. `retry` sends the batch again unchanged. `producer-id`
- * sends the batch's records with a new producer id, because the broker does not know the old one.
- * `fatal` rejects the records.
+ * Reaction of a producer to a failed batch. `retry`: sends the batch again unchanged.
+ * `producer-id`: sends the records of the batch with a new producer id, because the broker does not
+ * accept the old one. `fatal`: rejects the records.
  */
 type SendErrorClass = "retry" | "producer-id" | "fatal";
 
-/** Milliseconds after which the result of a comparison with a broker's clock is no longer used. */
+/** Milliseconds for which the result of a comparison with a broker's clock is used. */
 const FRESH_MS = 60_000;
 
 /**
- * Compares the wall clock of this process with that of a broker. When a topic uses `LogAppendTime`,
- * the broker's response to a write contains the time of the append. If both clocks agree, that time
- * lies between this process's request and the response. If it lies before the request or after the
- * response, the distance is the smallest possible difference of the clocks.
+ * Compares the wall clock of this process with that of a broker. If a topic uses `LogAppendTime`,
+ * the broker's response to a write contains the time at which it appended the records. If the
+ * clocks agree, this time is between the times of the request and of the response. If it is earlier
+ * or later, the distance to that interval is the smallest possible difference of the clocks.
  */
 export class BrokerClock {
   #errorMs = 0;
@@ -100,8 +100,8 @@ export function createProduceClient(
     initProducerId: (): Promise<ProducerId> => producer.initIdempotentProducer({}),
     /**
      * Sends a request with one or more batches to the broker with the id `leader`. Resolves with
-     * the broker's response for each batch, which comes once all in-sync replicas have stored the
-     * batch, or has an error code if the broker refused it.
+     * the broker's response for each batch. It responds once all in-sync replicas have stored the
+     * batch. If it has refused the batch, the response has an error code.
      */
     async produce(leader: number, producerId: ProducerId, batches: readonly PartitionMessages[]) {
       // If the broker is unknown, the connection pool gets undefined and reports an error.

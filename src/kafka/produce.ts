@@ -13,8 +13,8 @@ export interface PartitionMessages {
   sequence: number;
   messages: readonly BatchRecord[];
   /**
-   * Whether the batch was sent before. If the broker has stored it already, the response has the
-   * offset and the time of the first append.
+   * Whether the batch was sent before. If the broker has already stored it, the broker does not
+   * append it again, and responds with the offset and the time of the first append.
    */
   isRepeated?: boolean;
 }
@@ -37,8 +37,8 @@ export interface PartitionResponse {
   baseOffset: bigint;
   /**
    * Time at which the broker appended the batch, by its clock, in milliseconds since the epoch; -1
-   * if the topic does not use `LogAppendTime`. If the broker already had the batch, this is the
-   * time that is stored with the batch, even without `LogAppendTime`.
+   * if the topic does not use `LogAppendTime`. If the broker already had the batch, the time stored
+   * with it is returned, for every topic.
    */
   logAppendTimeMs?: bigint;
 }
@@ -51,10 +51,10 @@ type ProduceResponse = Exclude<Awaited<ReturnType<ProduceApi["async"]>>, boolean
 const COMPACT_VERSION = 9;
 
 /**
- * Sends batches with one producer id over `connection` to the leader of their partitions. `api` is
- * the version of the produce request that the Kafka library chose. Resolves with the leader's
- * response for each batch, which comes once all in-sync replicas have stored the batch, or has an
- * error code if the leader refused it.
+ * Sends batches with one producer id over `connection` to the broker that leads their partitions.
+ * `api` is the function for the version of the produce request that the Kafka library chose.
+ * Resolves with the leader's response for each batch. The leader responds once all in-sync replicas
+ * have stored the batch. If it has refused the batch, the response has an error code.
  */
 export async function produce(
   kafka: KafkaProtocol,

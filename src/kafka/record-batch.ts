@@ -23,13 +23,13 @@ export interface RecordBatchOptions {
   sequence: number;
   compression: Compression;
   /**
-   * Time, in milliseconds since the epoch, of records that have no `timestamp`; undefined means no
-   * time. Not used if the batch's first record has a `timestamp`: records without one get that
-   * `timestamp`.
+   * Time in milliseconds since the epoch for records without a `timestamp` of their own; undefined
+   * for no time. Used only if the first record of the batch has no `timestamp`; otherwise the first
+   * record's `timestamp` is used.
    *
-   * Records should have a present time: a broker forgets the sequence numbers of a producer whose
-   * last batch is old or has no time. If this batch is then sent again, the broker appends it
-   * twice.
+   * Records should have the present time. A broker forgets the sequence numbers of a producer whose
+   * last batch is old or has no time. If that batch is then sent again, the broker appends it a
+   * second time.
    */
   timestamp?: number | undefined;
 }
@@ -46,13 +46,14 @@ const NO_TIMESTAMP = -1;
 const ALGORITHMS = { none: 0, gzip: 1, zstd: 4 };
 const ZSTD_LEVEL = 1;
 /**
- * Size in bytes from which the records of a batch are compressed with zstd. Compressing a smaller
- * batch costs more CPU time than it saves by writing fewer bytes.
+ * Minimum size in bytes of a batch's records for compression with zstd. Compressing fewer bytes
+ * costs more CPU time than it saves when they are written.
  */
 const ZSTD_BYTES_MIN = 4_096;
 /**
- * Largest ratio of uncompressed to compressed size with which a batch is sent compressed. It is
- * half of the ratio that readers accept (`OUTPUT_RATIO_MAX` in `bounded-decompression.ts`).
+ * Maximum ratio of uncompressed to compressed size of a batch. If zstd would exceed it, the batch
+ * is sent uncompressed. It is half of the ratio that readers accept (`OUTPUT_RATIO_MAX` in
+ * `bounded-decompression.ts`).
  */
 const ZSTD_RATIO_MAX = 100;
 /** Size in bytes of a batch's header, which precedes its records. */

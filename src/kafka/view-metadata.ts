@@ -5,8 +5,8 @@ import type { KafkaLibrary } from "./library.ts";
 
 /**
  * Makes a client of the Kafka library take its metadata from the view of the cluster that all
- * clients share. By itself, the client uses the answer of whichever broker it asked last, even if
- * that broker's metadata is older than that of others.
+ * clients share. By itself, a client uses the answer of the broker that it asked last, even if
+ * other brokers have newer metadata.
  */
 export function useClusterView(
   kafka: KafkaLibrary,
@@ -91,11 +91,11 @@ function metadataOf(
 }
 
 /**
- * Makes a consumer ask the brokers only for the topics that it reads, even when it leads its
- * consumer group. By default, the group's leader asks for the topics of all members before it
- * assigns partitions. If another program's member wanted a topic that does not exist, each
- * assignment would fail. The consumer gets metadata in which topics that only other members read
- * have no partitions.
+ * Makes a consumer ask the brokers only for the topics that it reads itself. By default, the member
+ * that leads the consumer group asks for the topics of all members before it assigns partitions. If
+ * a member of another program wanted a topic that does not exist, each assignment would fail. With
+ * this function, the leader's metadata contains the topics that only other members read without
+ * partitions.
  */
 export function leaveOutForeignTopics(kafka: KafkaLibrary, consumer: Consumer): void {
   const client: Base = consumer;

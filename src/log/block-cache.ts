@@ -9,7 +9,7 @@ export class BlockCache {
   readonly #blocks = new Map<number, Block>();
   #bytes = 0;
 
-  /** Creates a cache of blocks with this total size in bytes at most. */
+  /** `bytesMax` is the maximum total size of the cached blocks in bytes. */
   constructor(readonly bytesMax: number) {}
 
   get(first: number): Block | undefined {
@@ -26,8 +26,8 @@ export class BlockCache {
   }
 
   /**
-   * Removes blocks until the cache fits `bytesMax`, beginning with the block that was added first.
-   * The time at which a block was last used is ignored, because each consumer of the log reads a
+   * Removes blocks until the cache fits `bytesMax`. The block that was added first is removed
+   * first. It does not matter when a block was last used, because each consumer of the log reads a
    * block only once.
    */
   #evict(): void {

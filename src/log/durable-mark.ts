@@ -6,10 +6,10 @@ import { StartError } from "../errors.ts";
 import { PAGE_BYTES } from "./io/page.ts";
 
 /**
- * Mark for the end of a log: the sequence number after its last durable record. The mark is the
- * file `durable` in the log's directory, which several processes map into memory. The log's writer
- * sets the mark before it acknowledges a record. A process that learns of the acknowledgement
- * therefore reads a mark beyond that record.
+ * Mark for the end of a log: the sequence number after its last durable record. It is in the file
+ * `durable` of the log's directory, which several processes map into memory. The log's writer sets
+ * the mark before it acknowledges a record. A process that reads the mark after the acknowledgement
+ * therefore finds a number beyond that record.
  */
 export type DurableMark = ReturnType<typeof openMark>;
 
@@ -38,8 +38,8 @@ export function openMark(directory: string) {
 }
 
 /**
- * Returns the sequence number that the last writer stored in the mark; 0 when the mark holds no
- * valid sequence number.
+ * Returns the sequence number that is in the mark since its last writer set it; 0 when the mark
+ * contains no valid sequence number.
  */
 export function readStoredMark(mark: DurableMark): number {
   const sequence = mark.get();

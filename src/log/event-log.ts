@@ -16,14 +16,14 @@ export interface RecordCodec<T> {
 export interface LogWriter<T> {
   /**
    * Appends a record. Resolves when the record is durable: on disk, or stored by all in-sync
-   * replicas. Rejects with `LogUnavailable` when the write is not confirmed; the log may contain
-   * the record nevertheless, or receive it later. Records that are written together get the same
+   * replicas. Rejects with `LogUnavailable` when this is not confirmed; the log may nevertheless
+   * contain the record, or receive it later. Records that are written together get the same
    * promise.
    */
   append(record: T): Promise<void>;
   /**
-   * Appends the records of one request, in one block if they fit one. When the log refuses the
-   * append, it stores none of the records.
+   * Appends the records of one request. They are in one block if they fit into one. If the log
+   * refuses the append, none of them is stored.
    */
   appendAll(records: readonly T[]): Promise<void>;
   /** Sequence number after the last durable record that this writer appended. */
@@ -40,14 +40,13 @@ export interface LogWriter<T> {
 }
 
 /**
- * How many parts of an event log can be written, and how many cannot. In Kafka, the parts are the
- * partitions; a log in files has one part.
+ * Health of an event log: how many of its partitions can be written. A log in files counts as one
+ * partition.
  */
 export interface LogHealth {
   /**
-   * `writable` is the number of the log's partitions whose last write succeeded; `failing` is the
-   * number of those whose last write failed. A partition that was never written is in neither
-   * number. A log in files counts as one partition.
+   * `writable` is the number of partitions whose last write succeeded, `failing` the number of
+   * those whose last write failed. A partition that was never written is counted in neither.
    */
   failing: number;
   writable: number;
@@ -87,10 +86,10 @@ export interface LogReader {
    */
   countBetween(from: number, to: number): number;
   /**
-   * Reads whole blocks, beginning with the block that holds `sequence`, until about `bytesMax`
+   * Reads whole blocks, beginning with the block that contains `sequence`, until about `bytesMax`
    * bytes are read or no block is left. Reads at least one block if there is one. `next` is the
-   * sequence number to pass to the next call. It is usually the one after the last record, and
-   * higher if a damaged block was skipped.
+   * sequence number for the next call: usually the number after the last record, and a higher one
+   * if a damaged block was skipped.
    */
   read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }>;
   /**
@@ -108,14 +107,15 @@ export interface EventLogs {
   /** Readers by name of their log. Logs may be added while the server runs. */
   readonly readers: ReadonlyMap<string, LogReader>;
   /**
-   * Resolves with the end of each log, by the log's name: the sequence number after its last
-   * durable record. Each end is beyond every record that any machine acknowledged before the call.
+   * Resolves with the end of each log by the log's name: the sequence number after its last durable
+   * record. Every record that was acknowledged before the call, on any machine, is before the end
+   * of its log.
    */
   ends(): Promise<Readonly<Record<string, number>>>;
   /**
-   * Calls `listener` whenever further records become durable. `news` names the log and describes
-   * these records; without `news`, any log may have new records. Returns a function that
-   * unsubscribes the listener.
+   * Calls `listener` whenever further records become durable. `news` describes these records and
+   * names their log. If `news` is absent, any log may have new records. Returns a function that
+   * removes the listener.
    */
   onDurable(listener: (news?: DurableRange) => void): () => void;
   /** Warnings for the operator of the server: one sentence for each log that lost records. */

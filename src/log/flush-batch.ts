@@ -10,8 +10,8 @@ import type { RecordCodec } from "./event-log.ts";
 import { PAGE_BYTES, pageAligned } from "./io/page.ts";
 
 /**
- * A block to which records are still being added. Its buffer is reused after the write, so
- * appending a record allocates no memory.
+ * A block to which records are still added. After the block is written, its buffer is reused for
+ * another block, so appending a record allocates no memory.
  */
 export interface OpenBlock {
   buffer: Buffer;
@@ -59,7 +59,8 @@ export class FlushBatch {
   }
 
   /**
-   * Writes the blocks' headers, and returns the buffers to write at `offset` of the segment file.
+   * Pads the blocks and writes their headers. Returns the buffers to write at `offset` of the
+   * segment file.
    */
   seal(offset: number): Buffer[] {
     this.#fillPages(offset);
@@ -70,13 +71,13 @@ export class FlushBatch {
   }
 
   /**
-   * Pads blocks with zeros to the end of their disk page, so that the next flush does not write a
-   * half-full page again. (64 records of 300 bytes per flush: 1.07 instead of 1.23 bytes are
+   * Pads blocks with zeros to the end of their last disk page. The next flush then does not write a
+   * half-full page again. (With 64 records of 300 bytes per flush, 1.07 instead of 1.23 bytes are
    * written per byte of data.)
    *
-   * If the batch begins at a page boundary, pads every block, so that they can be written without
-   * the page cache; otherwise only the last one. Pads nothing if the padding would exceed
-   * `PADDING_SHARE_MAX` of the batch's bytes.
+   * If the batch begins at a page boundary, pads every block, so that the batch can be written
+   * without the page cache. Otherwise pads only the last block. Pads nothing if the padding would
+   * exceed `PADDING_SHARE_MAX` of the batch's bytes.
    */
   #fillPages(offset: number): void {
     const { blocks, bytes } = this;
@@ -95,21 +96,21 @@ export class FlushBatch {
 }
 
 /**
- * Largest padding of a batch, as a share of the batch's bytes. Padding fills a block's last disk
- * page with zeros.
+ * Maximum number of zero bytes with which a batch is padded to disk pages, as a share of the
+ * batch's bytes.
  */
 const PADDING_SHARE_MAX = 1 / 4;
 
 /**
- * Number of buffers of written blocks that are kept for reuse: as many as one flush needs when 64
- * connections send batches. A new buffer is slower, because it costs a page fault for each of its
- * pages.
+ * Maximum number of buffers of written blocks that are kept for reuse. One flush needs this many
+ * when 64 connections send batches. A new buffer is slower, because each of its pages causes a page
+ * fault.
  */
 const SPARE_BUFFERS = 8;
 
 /**
- * Encodes records into the blocks of a batch that waits for the next flush. Each flush takes the
- * waiting batch, and the next record starts a new batch.
+ * Encodes records into the blocks of the waiting batch. A flush takes this batch, and the next
+ * record then starts a new one.
  */
 export class Batcher<T> {
   #waiting = new FlushBatch();

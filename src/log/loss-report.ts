@@ -11,7 +11,10 @@ export interface Gap {
 interface LogLosses {
   records: number;
   bytes: number;
-  /** Reported gaps: sequence number at the gap's end → number of records missing in the gap. */
+  /**
+   * Reported gaps, by the sequence number at their end. The value is the number of records missing
+   * in the gap.
+   */
   gaps: Map<number, number>;
 }
 
@@ -29,8 +32,8 @@ interface LossReportOptions {
   logger: Logger;
   metrics?: Metrics | undefined;
   /**
-   * Describes a loss in a warning. Needed for a log whose records do not each hold one event. The
-   * default description is the number of missing records.
+   * Describes a loss in a warning. If absent, the warning states the number of missing records.
+   * Needed for a log in which a record is not one event.
    */
   describe?: DescribeLoss;
 }
@@ -49,8 +52,8 @@ export class LossReport {
 
   /**
    * Reports that `records` records are missing between the sequence numbers `from` and `to` of the
-   * log in `directory`. If an earlier report had a gap with the same end, counts only the records
-   * by which this report exceeds it.
+   * log in `directory`. If a gap with the same end was reported before, counts only the records
+   * that are missing in addition.
    */
   missing(directory: string, { from, to }: Gap, records: number): void {
     const lost = this.#of(directory);

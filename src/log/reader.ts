@@ -17,8 +17,8 @@ import { listSegments, type Segment } from "./segment/segments.ts";
 /** Size in bytes of one read from a segment file. */
 const LOG_READ_WINDOW_BYTES = 256 << 10;
 /**
- * Number of segments whose index a reader keeps in memory: those that it used last. The index of a
- * segment that has been read completely takes 50 KB.
+ * Maximum number of segments whose index a reader keeps in memory. The least recently used one is
+ * dropped first. The index of a segment that was read completely takes 50 KB.
  */
 const LOG_INDEXED_SEGMENTS_MAX = 64;
 
@@ -34,7 +34,10 @@ interface LogReaderOptions {
   durable?(): number;
 }
 
-/** Opens a log for reading. Records are returned once `advance` or `durable` gives the end. */
+/**
+ * Opens a log for reading. The reader returns records only up to the end that `advance` or
+ * `durable` gives.
+ */
 export async function openLogReader(options: LogReaderOptions): Promise<LogReader> {
   makeDirectory(options.directory);
   return new SegmentLogReader(options);
@@ -148,9 +151,10 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Returns the block that holds the record with the number `position`, or the next block after it
-   * if that record is missing. Returns the sequence number at which reading must continue instead
-   * if no block is left before it. `position` must be below the log's end.
+   * Returns the block that contains the record with the number `position`. If this record is
+   * missing, returns the next block after it. If there is no such block before the log's end,
+   * returns the sequence number at which reading must continue. `position` must be below the log's
+   * end.
    */
   async #find(position: number): Promise<Lookup> {
     let segment = this.#segmentOf(position);
@@ -174,9 +178,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Returns the block of `run` (consecutive blocks of a segment) that holds the record with the
-   * number `position`, or else the next block after it. Returns undefined when all blocks end
-   * before `position`; the search then continues after the run. Adds the blocks to the segment's
+   * Returns the block of `run` (consecutive blocks of a segment) that contains the record with the
+   * number `position`, or else the next block after it. Returns undefined if all blocks of `run`
+   * end before `position`: the search then continues after `run`. Adds the blocks to the segment's
    * index.
    */
   #pick(segment: KnownSegment, run: BlockRun, position: number): Lookup | undefined {
@@ -198,8 +202,8 @@ class SegmentLogReader implements LogReader {
 
   /**
    * Reads consecutive blocks of a segment file, beginning at the index entry `start`. Returns
-   * undefined when the file no longer exists, because it was trimmed, or because it was empty and
-   * its writer replaced it.
+   * undefined if the file no longer exists: either it was trimmed, or it was empty and the log's
+   * writer replaced it.
    */
   async #readRun(segment: KnownSegment, start: IndexEntry): Promise<BlockRun | undefined> {
     let fd: number;
@@ -280,9 +284,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Skips the sequence numbers from `from` (inclusive) to `to` (exclusive), which have no readable
-   * record, and returns the number at which reading continues. Reports the records as missing,
-   * except those whose write failed, because they were never acknowledged.
+   * Skips the sequence numbers from `from` (inclusive) to `to` (exclusive), for which no record can
+   * be read. Returns the number at which reading continues. Reports the records as missing. Does
+   * not report records that the writer refused to store, because they were never acknowledged.
    */
   #passOver(from: number, to: number): number {
     if (to <= from) return from;

@@ -18,8 +18,8 @@ const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
 /**
  * Recovers a log that will not be written again, and returns the sequence number after its last
- * record. Adds an empty segment at the end, so that `trim` can delete all segments with records: it
- * never deletes the newest segment.
+ * record. Adds an empty segment, because `trim` never deletes the newest segment. So it can delete
+ * all segments that have records.
  */
 export async function sealLog(options: { directory: string; logger: Logger }): Promise<number> {
   const { directory, logger } = options;
@@ -38,9 +38,9 @@ export async function sealLog(options: { directory: string; logger: Logger }): P
 }
 
 /**
- * Repairs a log directory after a crash, and returns the sequence number after its last record.
- * Repairs only the newest segment, because a writer starts a new segment only after the last block
- * of the old one is complete. The caller must hold the directory's lock.
+ * Repairs a log directory after a crash, and returns the sequence number after the log's last
+ * record. Only the newest segment can need a repair, because a writer starts a segment only after
+ * the last block of the previous one is complete. The caller must hold the lock of the directory.
  */
 export async function recover(directory: string, logger: Logger): Promise<number> {
   const newest = listSegments(directory).at(-1);
@@ -97,10 +97,10 @@ async function endOfUnreadable(
 }
 
 /**
- * Reads a segment file, and returns the end of its last complete block: the sequence number `next`
- * after its records, and its `offset` in the file. `damaged` is the number of bytes after it. Calls
- * `onDamage` with the offset and the number of damaged bytes before a complete block. `pastErrors`
- * says whether pages that the disk cannot read are skipped like damaged bytes.
+ * Reads a segment file to find the end of its last complete block. In the result, `next` is the
+ * sequence number after the block, `offset` the offset of its end, and `damaged` the number of
+ * bytes after it. Damaged bytes before a complete block are reported to `onDamage` with their
+ * offset. With `pastErrors`, pages that the disk cannot read are skipped like damaged bytes.
  */
 async function lastBlockEnd(
   fd: number,

@@ -13,8 +13,8 @@ import type { LogReader } from "./event-log.ts";
 export type TimeOf = (record: Uint8Array) => number;
 
 /**
- * Returns the time of the first record at or after `position` that has a time; undefined if none
- * has.
+ * Returns the time of the first record that has one, at or after `position`. Returns undefined if
+ * there is no such record.
  */
 export async function firstTime(
   reader: LogReader,
@@ -25,12 +25,12 @@ export async function firstTime(
 }
 
 /**
- * Returns the sequence number of the first record whose time is at least `time`, or the log's end
- * when all records are older. Uses a binary search, so it reads only a few blocks.
+ * Returns the sequence number of the first record whose time is at least `time`. Returns the log's
+ * end if all records are older. Uses a binary search, so it reads only a few blocks.
  *
- * If the clock was set back by `d`, times do not always ascend, and the search may find a later
- * record. All records before the result are then older than `time + d`, and all records from it on
- * have a time of at least `time - d`.
+ * If the clock was set back by `d`, the times are not all in ascending order, and the search may
+ * find a later record. Even then, all records before the result are older than `time + d`, and all
+ * records from it on have a time of at least `time - d`.
  */
 export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf): Promise<number> {
   const end = reader.end();
@@ -52,8 +52,9 @@ export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf
 }
 
 /**
- * Returns the sequence number of the first record whose time is at least `time`, by binary search
- * from `low` to `high`. The record at `low` must be older than `time`, the one at `high` must not.
+ * Returns the sequence number of the first record whose time is at least `time`, by a binary search
+ * between two records. The record at `low` must be older than `time`, and the record at `high` must
+ * not be older.
  */
 async function search(
   reader: LogReader,
@@ -78,8 +79,8 @@ async function search(
 }
 
 /**
- * Returns the records that have a time, with their times, from one block: the first block at or
- * after `position` with such a record. The list is empty when there is no such block.
+ * Returns the records with a time, and their times, of the first block at or after `position` that
+ * has such records. Returns an empty list if no block has any.
  */
 async function timesFrom(reader: LogReader, position: number, timeOf: TimeOf) {
   for (let at = position; at < reader.end(); ) {

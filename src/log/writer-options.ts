@@ -4,8 +4,8 @@ import type { RecordCodec } from "./event-log.ts";
 import type { Gap } from "./loss-report.ts";
 
 /**
- * Longest time in ms that a flush waits for more records, counted from the start of the flush
- * before.
+ * Maximum number of milliseconds that a flush waits for more records, counted from the start of the
+ * previous flush.
  */
 export const LOG_GATHER_MS = 1;
 /** Milliseconds between two attempts to replace a segment that has reached its largest age. */
@@ -36,9 +36,9 @@ export interface LogWriterOptions<T> extends SegmentBounds {
   logger: Logger;
   metrics?: Metrics;
   /**
-   * Lowest sequence number that the writer may assign; by default it continues after the last
-   * record on disk. Needed when the disk has lost records that consumers have already read, because
-   * consumers skip new records with old numbers.
+   * Minimum sequence number of the next record. By default, numbers continue after the last record
+   * on disk. Needed when the disk has lost records that consumers have already read: they would
+   * skip new records with the same numbers.
    */
   first?: number;
   /**
@@ -47,8 +47,8 @@ export interface LogWriterOptions<T> extends SegmentBounds {
    */
   onMissing?(gap: Gap): void;
   /**
-   * Called after a change of `durable`, `healthy` or `failure`, before the promise of any record
-   * settles.
+   * Called when `durable`, `healthy` or `failure` has changed. The promises of the records
+   * concerned settle only after this call.
    */
   onChange?(): void;
 }

@@ -46,13 +46,13 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
 }
 
 /**
- * Writes records to segment files in batches (group commit): while one batch is written, appended
- * records go into the next. That batch is written when the disk has finished the previous one and
+ * Writes records to segment files in batches (group commit). While a batch is written, appended
+ * records go into the next batch. The next batch is written when the previous write has ended and
  * no more records arrive.
  *
- * A batch whose write fails is rejected and never retried. Its sequence numbers are not reused: the
- * disk may hold part of the batch, which must not be mistaken for other records. The writer then
- * tries to start a new segment, at once and every `LOG_PROBE_MS`, and refuses appends until it can.
+ * If a write fails, its batch is rejected and never retried. Its sequence numbers are not reused,
+ * because the disk may contain part of the batch, which must not be mistaken for other records. The
+ * writer then refuses appends until it can start a new segment; it tries every `LOG_PROBE_MS`.
  */
 class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #options: LogWriterOptions<T>;
@@ -62,7 +62,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #batcher: Batcher<T>;
   /** Segment that is being written. Undefined after a failed write, until the next one starts. */
   #segment: SegmentFile | undefined;
-  /** Newest segment while it holds no block. Its file is removed once the next segment exists. */
+  /** Newest segment while it has no block. Its file is removed once another segment replaces it. */
   #emptySegment: Segment | undefined;
   #durable: number;
   #failure: unknown;
@@ -140,8 +140,8 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Writes batches until no record waits. No `await` comes between the last check for waiting
-   * records and the end of the loop, so no record can be added there and stay unwritten.
+   * Writes batches until no record waits. No `await` is between its last check for waiting records
+   * and its end, so no record can be added there and stay unwritten.
    */
   async #run(): Promise<void> {
     do {
@@ -214,7 +214,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     this.#ageAfter(this.#options.segmentMsMax);
   }
 
-  /** After `ms`, marks the segment as too old; the next batch or `#rotateIdle` then replaces it. */
+  /** Marks the segment as too old after `ms`; the next batch or `#rotateIdle` then replaces it. */
   #ageAfter(ms: number | undefined): void {
     if (ms === undefined || this.#closed) return;
     this.#ageTimer = setTimeout(() => {

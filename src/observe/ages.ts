@@ -1,7 +1,7 @@
 /** Interval in milliseconds at which `createAges` checks whether the wall clock was set. */
 const STEP_CHECK_MS = 1_000;
 /**
- * Smallest change in milliseconds that counts as setting the clock. Smaller changes are gradual
+ * Minimum change in milliseconds by which the wall clock counts as set. Smaller changes are gradual
  * corrections, such as those by NTP.
  */
 export const STEP_MS_MIN = 2_000;
@@ -9,16 +9,16 @@ export const STEP_MS_MIN = 2_000;
 const STEPS_MAX = 16;
 
 /**
- * Earliest time that a wall clock shows once it is set, in milliseconds since the epoch. A machine
- * whose clock has no battery starts in 1970.
+ * Earliest time that a correctly set wall clock can show, in milliseconds since the epoch. A clock
+ * without a battery starts in 1970 and shows an earlier time until it is set.
  */
 const SET_CLOCK_MS_MIN = Date.UTC(2026, 0);
 
 /**
- * Creates the function that computes ages. When the wall clock is set, its difference to the
- * monotonic clock `elapsed` changes; the function remembers the differences that it has seen. It
- * cannot know whether `at` was read before or after such a change. It therefore computes the age by
- * each difference and returns the smallest, so that new data never looks old.
+ * Creates the function that computes ages. Each time the wall clock is set, its difference to the
+ * monotonic clock `elapsed` changes. The function remembers these differences. It cannot know
+ * whether a time was read before or after the clock was set. It therefore computes the age with
+ * each difference and returns the smallest age, so that new data never looks old.
  */
 export function createAges(wall: () => number, elapsed: () => number) {
   let distances = [wall() - elapsed()];
@@ -36,9 +36,9 @@ export function createAges(wall: () => number, elapsed: () => number) {
   }
 
   /**
-   * Returns how many milliseconds ago the time `at` was, at least 0. `at` is a time of the wall
-   * clock in milliseconds since the epoch. If the clock may have been set since `at`, returns the
-   * smallest possible age.
+   * Returns the age of the time `at`: the number of milliseconds since then, at least 0. `at` is a
+   * time of the wall clock in milliseconds since the epoch. If the clock may have been set since
+   * `at`, returns the smallest possible age.
    */
   function ageOf(at: number): number {
     const ages = times().map((time) => time - at);
@@ -48,9 +48,9 @@ export function createAges(wall: () => number, elapsed: () => number) {
   }
 
   /**
-   * Returns the earliest time that it may be now, in milliseconds since the epoch: the wall clock
-   * may have been set wrongly, so each remembered difference to the monotonic clock gives a
-   * possible time. Ignores times before `SET_CLOCK_MS_MIN` if a later one is possible. Otherwise a
+   * Returns the earliest time that it may be at present, in milliseconds since the epoch. The wall
+   * clock may have been set wrongly, so each remembered difference to the monotonic clock gives a
+   * possible time. Times before `SET_CLOCK_MS_MIN` are ignored if there is a later one. Otherwise a
    * machine whose clock started in 1970 would never delete old data.
    */
   function earliestNow(): number {
@@ -63,8 +63,8 @@ export function createAges(wall: () => number, elapsed: () => number) {
 }
 
 /**
- * Computes ages by the clock of this machine. Code that deletes data because of its age uses this
- * function, so that nothing is deleted too early while the wall clock is ahead.
+ * Computes ages by the clock of this machine. Code that deletes data by age uses this function. It
+ * then deletes nothing too early if the wall clock was ahead for a time.
  */
 export const ageOf = createAges(
   () => Date.now(),

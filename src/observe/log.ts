@@ -39,9 +39,9 @@ function standardError() {
 }
 
 /**
- * Returns the fields that describe an error in a log line. For an AggregateError, which holds the
- * errors of several attempts, gives only the message of the last error. The stacks of all errors
- * would take 60 kB when a cluster is unreachable for seconds.
+ * Returns the fields that describe an error in a log line. An `AggregateError` contains the errors
+ * of several attempts. Only the message of the last one is logged, because the stacks of all would
+ * take 60 kB when a cluster is unreachable for seconds.
  */
 export function errorFields(error: Error): object {
   const { aggregateErrors, ...fields } = pino.stdSerializers.err(error);

@@ -3,9 +3,9 @@ import { freemem, totalmem } from "node:os";
 import { dirname } from "node:path";
 
 /**
- * The two versions of control groups. `limits` and `used` are the files with the memory limits and
- * with the bytes in use. `cache` is the field of `memory.stat` with the bytes of cached file data
- * that was not read lately.
+ * The two versions of control groups. `limits` are the files with the memory limits, and `used` is
+ * the file with the bytes in use. `cache` is the field of `memory.stat` with the bytes of cached
+ * files that were not read recently.
  */
 const VERSIONS = [
   {
@@ -25,10 +25,10 @@ const VERSIONS = [
 ];
 
 /**
- * Returns how many bytes of memory this process may use, and how many of them are free: those of
- * the machine, or of the process's control group (such as a container's) if that allows less.
- * Memory that caches files which were not read lately counts as free. The paths of the files that
- * are read begin with `root`.
+ * Returns how many bytes of memory this process may use, and how many of them are free. The limits
+ * are the machine's memory, and the memory limits of the process's control groups (such as a
+ * container's). Memory that caches files counts as free if the files were not read recently. `root`
+ * is put before the path of each file that is read.
  */
 export function usableMemory(root = ""): { totalBytes: number; freeBytes: number } {
   const usable = { totalBytes: totalmem(), freeBytes: freemem() };
@@ -54,8 +54,8 @@ export function usableMemory(root = ""): { totalBytes: number; freeBytes: number
 }
 
 /**
- * Returns the number in the text of a file with a limit. Infinity for the text `max`, and for the
- * empty text of a missing file.
+ * Parses the content of a file with a memory limit. Returns Infinity for `max`, and for the empty
+ * text that `read` returns for a missing file.
  */
 const bytesIn = (text: string) => Number.parseInt(text, 10) || Number.POSITIVE_INFINITY;
 

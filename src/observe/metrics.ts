@@ -11,10 +11,10 @@ const HEAP_SPACES = ["total", "used", "available"].map((what) => {
 });
 
 /**
- * Interval in milliseconds of the timer that measures `nodejs_eventloop_lag_…`. A wake-up of an
- * idle process costs 25 µs of CPU time, so prom-client's default of 10 ms takes half of what an
- * idle ingest process needs. A pause of the process that is longer than the interval is always
- * measured.
+ * Interval in milliseconds of the timer that measures `nodejs_eventloop_lag_…`. Each wake-up of an
+ * idle process costs 25 µs of CPU time. With prom-client's default of 10 ms, these wake-ups would
+ * be half of the CPU time of an idle ingest process. Any pause of the process that is longer than
+ * the interval is still measured.
  */
 const LAG_INTERVAL_MS = 50;
 

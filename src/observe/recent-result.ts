@@ -1,7 +1,7 @@
 /**
- * Returns a function that calls `make` and shares its result: while a call of `make` runs, and for
- * `keptMs` milliseconds after its result, further calls get the same result. After an error, the
- * next call runs `make` again.
+ * Returns a function that calls `make` and shares its result. Further calls get the same result
+ * while `make` runs, and for `keptMs` milliseconds after it has ended. If `make` has failed, the
+ * next call runs it again.
  */
 export function recentResult<T>(
   keptMs: number,

@@ -3,12 +3,16 @@ import type { Logger } from "./log.ts";
 /** Interval in milliseconds at which a step that still runs is logged. */
 const SLOW_MS = 5_000;
 
-/** Duration of each step of a start, in milliseconds, in the order of their ends. */
+/**
+ * Duration of each step of a start in milliseconds, by the step's name. The steps are in the order
+ * in which they ended.
+ */
 export type StepDurations = Readonly<Record<string, number>>;
 
 /**
- * Runs the steps of a server's start one by one, and logs the step that takes long. A server that
- * does not listen yet answers no `/ready`, so only the log can show why it waits.
+ * Runs the steps of a server's start one after another. While a step takes long, logs it
+ * repeatedly: a server that does not listen yet cannot answer `/ready`, so only the log can show
+ * why it waits.
  */
 export class StartSteps {
   readonly #durations: Record<string, number> = {};

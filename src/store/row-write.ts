@@ -13,7 +13,10 @@ export interface RowWrite {
 export interface DryRun {
   /** Return value or error of each function, in the order of the functions. */
   outcomes: PromiseSettledResult<unknown>[];
-  /** Writes of the functions that did not throw. Contains only the last write to each row. */
+  /**
+   * Writes of the functions that did not throw. If a row was written several times, only the last
+   * write to it.
+   */
   writes: RowWrite[];
 }
 
@@ -24,8 +27,8 @@ export const encodeValue = (value: unknown): Uint8Array => packr.encode(value);
 export const decodeValue = (value: Uint8Array): unknown => packr.decode(value);
 
 /**
- * Creates a `RowWrite`. `value` is a list of one value, which the write stores in the row, or an
- * empty list, for a write that removes the row.
+ * Creates a `RowWrite`. `value` is a list. Its only element is stored in the row; if the list is
+ * empty, the write removes the row.
  */
 export function encodeWrite(table: string, key: Key, value: readonly unknown[]): RowWrite {
   return value.length === 0 ? { table, key } : { table, key, value: encodeValue(value[0]) };

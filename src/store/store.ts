@@ -4,7 +4,7 @@ import type { Table } from "./table.ts";
 
 export interface ChangeOptions {
   /**
-   * Lets `apply` run first on data that can lack the newest writes of other nodes, which saves a
+   * Whether `apply` may first run on data that lacks the newest writes of other nodes. This saves a
    * request to the brokers. If the data was out of date, the transaction is not committed, and
    * `apply` runs again.
    */
@@ -22,10 +22,10 @@ export interface Store {
    */
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
-   * Calls the listener after each transaction, on any node of the cluster, with the names of the
-   * tables that it changed. Does not call it for transactions of this store object with
-   * `allowStale`. Returns a function that removes the listener. A standalone store never calls the
-   * listener.
+   * Registers a listener that is called after each transaction on any node of the cluster, with the
+   * names of the changed tables. It is not called for transactions of this store object with
+   * `allowStale`. Returns a function that removes the listener. A standalone store never calls
+   * listeners.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
@@ -58,9 +58,9 @@ export function withoutClose(store: Store): Store {
 /** A store in a local file. It can also run functions as transactions without committing them. */
 export interface LocalStore extends Store {
   /**
-   * Runs the functions in order in one transaction, then rolls the transaction back. Each function
-   * sees the writes of the earlier ones. The result leaves out the writes of a function that
-   * throws.
+   * Runs the functions one after another in one transaction, then rolls the transaction back. Each
+   * function sees the writes of the functions before it. If a function throws, its writes are
+   * undone and not in the result.
    */
   dryRun(applies: readonly (() => unknown)[]): Promise<DryRun>;
   /** Returns the sorted names of all tables, including tables that this process has not opened. */
@@ -69,9 +69,9 @@ export interface LocalStore extends Store {
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
    * Writes an encoded row. Throws outside a transaction. In a dry run (a transaction that is rolled
-   * back), the write is only recorded, and later reads do not see it. A dry run must therefore
-   * write only the value that the row has already. A compaction does so, to append the row to the
-   * log again.
+   * back), the write is only recorded, and later reads do not see it. There, it may therefore write
+   * only the value that the row already has. A compaction does this, in order to append the row to
+   * the log again.
    */
   write(write: RowWrite): void;
   /**

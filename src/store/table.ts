@@ -7,9 +7,9 @@ type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
  */
 export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
   /**
-   * Reads a value. If the current read snapshot lacks the row, reads again in a new snapshot, which
-   * has the newest commits of all processes. The other read methods use only the current snapshot.
-   * Each iteration of the event loop begins a new one.
+   * Reads a value. If the current read snapshot lacks the row, reads it again from a new snapshot,
+   * which has the newest commits of all processes. The other methods read only from the current
+   * snapshot. A new snapshot begins in each iteration of the event loop.
    */
   getNewest(key: K): V | undefined;
   /** Writes a row. Throws outside a transaction. */
@@ -20,9 +20,9 @@ export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
 
 /**
  * Creates the table object for an LMDB table. `opened` must return the LMDB table, or throw while
- * the store is closed. `note` is called before each write, without a value if the write removes the
- * row. `note` can throw to refuse the write. If it returns a value, that is stored as the encoded
- * row.
+ * the store is closed. `note` is called before each write, with the key and the value. If the write
+ * removes the row, it gets only the key. `note` can throw to refuse the write. If it returns bytes,
+ * these are stored as the encoded row.
  */
 export function tableOf<V, K extends Key>(
   opened: () => Database<V, K>,

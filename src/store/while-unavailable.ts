@@ -6,9 +6,9 @@ const RETRY_MS = 250;
 const REPEATED_MS_MAX = 5 * 60_000;
 
 /**
- * Calls `call`, and repeats it for up to `msMax` milliseconds while it rejects with an
- * `unavailable` error. A node of a cluster uses this when it starts, so that slow brokers do not
- * make the start fail.
+ * Calls `call` and returns its result. If it rejects with an `unavailable` error, calls it again,
+ * for up to `msMax` milliseconds. A starting node of a cluster uses this function, so that slow
+ * brokers do not make its start fail.
  */
 export async function whileUnavailable<T>(
   call: () => Promise<T>,

@@ -33,8 +33,8 @@ interface ResolverOptions {
    */
   servers?: readonly string[] | undefined;
   /**
-   * Milliseconds after which a query without a response is sent again, to the next name server if
-   * there are several.
+   * Milliseconds after which a query without a response is sent again: to the next name server, or
+   * to the same one if there is only one.
    */
   tryMs?: number;
   /**
@@ -64,9 +64,9 @@ const reasons: Record<string, string> = {
 
 /**
  * Creates a resolver of host names that follows the rules of getaddrinfo(3) with `hosts: files
- * dns`. It uses c-ares, because getaddrinfo blocks Bun's few worker threads, which also do file
- * I/O: 16 names on a name server that did not respond blocked all file access and all other names
- * for a minute.
+ * dns`. It uses c-ares instead of getaddrinfo, which blocks Bun's few worker threads. These threads
+ * also do file I/O: 16 names on a name server that did not respond blocked all file access and all
+ * other names for a minute.
  */
 export function createResolver(options: ResolverOptions = {}): ResolveHost {
   // RFC 8305 §3 recommends 50 ms for IPv6.
@@ -74,8 +74,9 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
   /**
-   * Number of queries so far that took longer than `tryMs`. Each of them moves the name server that
-   * is asked first to the end of the list, for all later queries.
+   * Number of queries so far that took at least `tryMs`. It is the number of places by which the
+   * list of name servers is rotated: after each slow query, later queries begin with another name
+   * server.
    */
   let demoted = 0;
 

@@ -6,8 +6,9 @@ interface ResolverSettings {
   /** Addresses of the name servers, in the order in which they are queried. */
   servers: string[];
   /**
-   * Domains that are appended to a host name. A name with at least `dots` dots is tried without a
-   * domain first, any other name with the domains first.
+   * Domains that are appended to a host name to resolve it. A name with at least `dots` dots is
+   * tried first as it is, then with each domain. Any other name is tried first with each domain,
+   * then as it is.
    */
   search: string[];
   dots: number;
@@ -52,9 +53,10 @@ export function parseHosts(text: string): Map<string, string[]> {
 }
 
 /**
- * Returns a function that returns the parsed content of a file, which it reads again after a
- * change. A missing file counts as empty. It reads synchronously, because all of Bun's worker
- * threads may be waiting for a disk.
+ * Returns a function that returns the parsed content of a file. It reads the file again only after
+ * a change. A file that cannot be opened counts as empty. The function reads synchronously, because
+ * an asynchronous read could wait for a long time: all of Bun's worker threads may be waiting for a
+ * disk.
  */
 export function followFile<T>(path: string, parse: (text: string) => T): () => T {
   let seen = "";

@@ -21,12 +21,12 @@ export function descriptorOfListener(listen: () => void): number {
 }
 
 /**
- * Makes a listener of Bun accept connections from another socket. This is needed because
- * `Bun.serve`, unlike `Bun.listen`, does not take the file descriptor of a socket.
+ * Makes a listener of `Bun.serve` accept connections from another socket. Needed because
+ * `Bun.serve`, unlike `Bun.listen`, cannot use a given socket.
  *
  * `fd` is the descriptor of the listener. It becomes a duplicate of `socketFd`, and the listener's
- * own socket is closed. This ends the registration of `fd` with Bun's epoll instance, so the
- * function registers it again, for the same events and with the same data.
+ * former socket is closed. This removes `fd` from Bun's epoll instance. The function therefore
+ * registers `fd` there again, with the same events and data.
  */
 export function replaceSocket(fd: number, socketFd: number): void {
   const watch = watchOf(fd);

@@ -37,9 +37,9 @@ interface Client {
 }
 
 /**
- * Starts a TLS relay in front of a `Bun.serve` server. `Bun.serve` cannot replace its certificate
- * and does not limit the time of a handshake. The relay uses `Bun.listen`, which can accept from
- * the same socket again with another certificate.
+ * Starts a TLS relay in front of a server of `Bun.serve`, which can neither change its certificate
+ * nor limit the time of a handshake. The relay uses `Bun.listen`, which can listen on the same
+ * socket again with another certificate.
  */
 export function relayTls(options: TlsRelayOptions) {
   const { socket, serverPort, onFailedHandshake } = options;
@@ -129,8 +129,9 @@ export function relayTls(options: TlsRelayOptions) {
 
   return {
     /**
-     * Returns the address of the client whose bytes the relay sends to the server from this local
-     * port. Returns undefined for a port that the relay does not use.
+     * Returns the address of the client for a connection from the relay to the server; `port` is
+     * the relay's local port of this connection. Returns undefined for a port that the relay does
+     * not use.
      */
     clientAt: (port: number) => addresses.get(port),
     /** Changes certificate and key for new connections. Open connections keep theirs. */

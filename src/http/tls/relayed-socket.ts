@@ -2,8 +2,8 @@ import type { Socket } from "bun";
 import { IDLE_CONNECTION_SECONDS_MAX } from "../../settings/limits.ts";
 
 /**
- * One of the two sockets of a relayed connection, with the bytes that wait until this socket
- * accepts more. While bytes wait, the other socket is paused.
+ * One of the two sockets of a relayed connection, with the bytes that this socket could not send
+ * yet. While bytes wait, reading from the other socket is paused.
  */
 export class RelayedSocket {
   #socket: Socket<unknown> | undefined;
@@ -16,8 +16,8 @@ export class RelayedSocket {
   #isTerminated = false;
 
   /**
-   * Stores the socket when it is open, and sends the bytes that wait for it. When all of them are
-   * sent, resumes reading from `other`, the socket from which the bytes came.
+   * Sets the socket once it is open, and sends the bytes that wait for it. When all of them are
+   * sent, resumes reading from `other`, the socket that received them.
    */
   attach(socket: Socket<unknown>, other: RelayedSocket): void {
     this.#socket = socket;

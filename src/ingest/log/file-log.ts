@@ -55,16 +55,16 @@ export async function openFileLog(
 }
 
 /**
- * Maximum number of source ids in one report to the server about durable records. A report about
- * records of more sources names no source, so the deliveries for all sources read the new records.
- * This costs far more than a long report.
+ * Maximum number of source ids in one report to the server about durable records. If the records
+ * have more sources, the report names none, and the deliveries for all sources read the new
+ * records. That costs far more than a long report.
  */
 const REPORTED_SOURCES_MAX = 2_000;
 
 /**
  * Returns a function that reports to the server up to which record the log is durable. The first
- * report after a pause is sent at once, further ones at most once per `INGEST_DURABLE_MS`. A single
- * record therefore needs no timer, whose wake-up costs about 25 µs of CPU.
+ * report after a pause is sent at once, so a single record needs no timer (a timer's wake-up costs
+ * about 25 µs of CPU). Further reports are sent at most once per `INGEST_DURABLE_MS`.
  */
 function createReporter(
   log: LogWriter<unknown>,
@@ -91,13 +91,13 @@ function createReporter(
 }
 
 /**
- * Returns a function that reads the ends of the event logs of other ingest processes from their
- * durable marks (files with the end of a log). The function returns the same array until an end has
- * changed. When there are no other logs, returns undefined instead of a function.
+ * Returns a function that reads the ends of the event logs of the other ingest processes from their
+ * durable marks (files that hold the end of a log). While no end changes, the function returns the
+ * same array. If there are no other logs, returns undefined instead of a function.
  *
- * The ends order a client's events across logs, because a process sets its mark before it responds.
- * If a client gets the response of one process and then sends a second pixel to another, the ends
- * stored with the second pixel are after the record of the first.
+ * Each record stores these ends, which order a client's events across logs. A process sets its mark
+ * before it responds to a request. If a client sends a second pixel to another process after that
+ * response, the ends in the second record are therefore beyond the first record.
  */
 function watchOtherLogEnds(others: FileLogSettings["otherLogs"]) {
   if (others.length === 0) return undefined;

@@ -22,9 +22,9 @@ export interface FileLogsOptions {
   /** Number of ingest processes that write logs. */
   count: number;
   /**
-   * For each event log, by its name, the lowest sequence number that a new record may get. Lower
-   * numbers are not assigned again, even if the log on disk ends earlier, because a consumer may
-   * have read records with these numbers, or stored a position among them.
+   * Lowest sequence number that a new record may get, by the name of the event log. Lower numbers
+   * are never assigned again, even if the log on disk ends earlier: a consumer may have read
+   * records with these numbers, or stored a position among them.
    */
   known?: Positions;
   /** Bounds (size and age) at which an ingest process starts a new segment of its log. */
@@ -52,9 +52,9 @@ interface Log {
 }
 
 /**
- * Opens the logs of the ingest processes that will be started, and logs that earlier processes
- * left. If ingest processes of an earlier server still write, waits until they stop, because they
- * also hold the port on which pixels are received.
+ * Opens the logs of the ingest processes that will be started, and further logs that earlier
+ * processes left. Waits while ingest processes of an earlier server still write the logs. Such
+ * processes also hold the port on which pixels are received.
  */
 export async function openFileLogs(options: FileLogsOptions): Promise<FileLogs> {
   const losses = new LossReport(options);

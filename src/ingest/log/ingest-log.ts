@@ -10,18 +10,20 @@ import type { Metrics } from "../../observe/metrics.ts";
 export interface IngestLog {
   /**
    * Appends a record. Resolves when the record is durable, and rejects when it was not stored.
-   * `user` is the hash of the event's user, which chooses the partition, so that a user's records
-   * keep their order. It is 0 unless `isPartitionedByUser`.
+   * `user` is a hash of the event's user. If `isPartitionedByUser`, it chooses the partition, so
+   * that the records of a user keep their order; otherwise it is 0.
    */
   append(record: EventRecord, user: number): Promise<void>;
   /**
-   * Appends the records of one request; `users` has the hash of each event's user. Stores none of
-   * the records if the partition of any of them accepts no records. Otherwise stores all or none,
-   * unless a partition fails during the write, or the records do not fit into one block (the unit
-   * of a write to a log file).
+   * Appends the records of one request. `users` has the hash of each event's user. If a partition
+   * for one of the records accepts no records, stores none of them. Otherwise stores either all or
+   * none, with two exceptions: a partition fails during the write, or the records do not fit into
+   * one block (the unit of a write to a log file).
    */
   appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
-  /** Whether records are partitioned by user, so that `append` needs the hash of the user. */
+  /**
+   * Whether the hash of a record's user chooses its partition. If not, callers of `append` pass 0.
+   */
   isPartitionedByUser?: boolean;
   /** Returns how many partitions of the log accept records, and why the other partitions do not. */
   health(): LogHealth;

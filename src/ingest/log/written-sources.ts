@@ -2,14 +2,14 @@ import type { EventRecord } from "../../event/record.ts";
 import type { LogWriter } from "../../log/event-log.ts";
 
 /**
- * Collects the source ids of appended records for the next report about durable records to the
- * server. A source id may be in several reports, because a record that is being written at the time
- * of a report can become durable before or after it.
+ * Collects the source ids of appended records for the next report to the server about durable
+ * records. A record that is being written at the time of a report may become durable before or
+ * after it. Its source id is therefore in that report and in the next one.
  */
 export class WrittenSources {
   /** Source ids of the records whose flush has ended since the last report. */
   #ended = new Set<string>();
-  /** Source ids of the records of each flush that has not ended. */
+  /** Source ids of the records that are being written, by the promise of their flush. */
   readonly #writing = new Map<Promise<void>, Set<string>>();
 
   /**

@@ -13,15 +13,17 @@ import { allowsOrigin, recordedAddress } from "../source-rules.ts";
 
 export interface PixelEndpointOptions {
   /**
-   * Returns the source with a write key (the key by which a pixel names its source), whether or not
-   * the source is enabled; undefined when no source has this key.
+   * Returns the source that has this write key (the key by which a pixel names its source), even if
+   * the source is disabled. Returns undefined when no source has it.
    */
   source(writeKey: string): Source | undefined;
   log: Pick<IngestLog, "append" | "isPartitionedByUser" | "otherLogs">;
   clients: ClientAddresses;
   /** Whether the client's IP address is recorded, as `request_ip` of the event. */
   recordClientAddress: boolean;
-  /** Limits the number of events per second of each source, by the source's id. */
+  /**
+   * Limits the number of events per second of each source. The key of a bucket is the source's id.
+   */
   rate: TokenBuckets;
   /** Returns the response to a pixel that is refused. */
   refuse(status: number, message: string, headers?: Record<string, string>): HttpResponse;
@@ -33,10 +35,10 @@ export interface PixelEndpointOptions {
 }
 
 /**
- * Returns the function that handles pixel requests (events sent as GET requests). This function
- * checks the request and appends a record to the event log. It returns the response to a pixel that
- * is refused. For an accepted pixel it returns undefined, and the response follows when the record
- * is written.
+ * Returns the function that handles pixel requests (events sent as GET or POST requests). The
+ * function checks the request and appends a record to the event log. If it refuses the pixel, it
+ * returns the response. Otherwise it returns undefined, and `respondWhenStored` responds when the
+ * record is durable.
  */
 export function createPixelEndpoint(options: PixelEndpointOptions) {
   const { source: sourceOf, log, clients, rate, recordClientAddress, refuse } = options;
@@ -81,10 +83,10 @@ export function createPixelEndpoint(options: PixelEndpointOptions) {
 const USER_AGENT_CHARS_MAX = 1_024;
 
 /**
- * Returns the query of a pixel as it is recorded. When the source marks or drops bots, the header
- * `User-Agent` is appended as the parameter `context.userAgent`, unless the query would become too
- * long. Because the parameter is last, it has no effect on a query that already has a parameter
- * with this name.
+ * Returns the query of a pixel in the form in which it is recorded. If the source marks or drops
+ * bots, the header `User-Agent` is appended as the parameter `context.userAgent`, unless the query
+ * would then be too long. If the query already has a parameter with this name, that one counts,
+ * because it comes first.
  */
 function recordedQuery(source: Source, exchange: HttpExchange): string {
   const { query } = exchange;

@@ -3,7 +3,7 @@ import type { HttpExchange } from "../../http/exchange.ts";
 import { textMemory } from "../../json/text-memory.ts";
 import { SDK_BODY_BYTES_MAX } from "../../settings/limits.ts";
 
-/** Reason why a request's body is refused: the response's status and sentence. */
+/** Response to a request whose body is refused: its status, its sentence, and further headers. */
 interface ContentProblem {
   status: 400 | 413 | 415;
   problem: string;
@@ -11,9 +11,9 @@ interface ContentProblem {
 }
 
 /**
- * Returns the body of an SDK request, decompressed, or the reason why it is refused. Decompression
- * stops at `SDK_BODY_BYTES_MAX` bytes, so that a small request cannot cost more memory or time than
- * that. The bytes are valid until the next JSON text is scanned.
+ * Returns the body of an SDK request, decompressed, or the response with which it is refused.
+ * Decompression stops at `SDK_BODY_BYTES_MAX` bytes, which limits the memory and the time that a
+ * small request can cost. The bytes are valid until the next JSON text is scanned.
  */
 export function bodyContent(
   exchange: Pick<HttpExchange, "header" | "body">,
@@ -61,8 +61,8 @@ interface ZlibHandle {
 const GZIP_FRAME_BYTES = 18;
 const MEMORY_BYTES_MIN = 16_384;
 /**
- * Bytes by which the output buffer is larger than the expected data. Without them, zlib would need
- * another call to report the end of the data.
+ * Number of bytes by which the output buffer is larger than the expected data. If the buffer were
+ * full at the end of the data, zlib would need another call to report the end.
  */
 const SLACK_BYTES = 64;
 
@@ -93,8 +93,8 @@ export function inflate(gzip: Buffer, bytesMax: number): Buffer | "large" | "dam
 }
 
 /**
- * Returns the size of the decompressed data in bytes, as a gzip trailer states it, or
- * `MEMORY_BYTES_MIN` if that is larger. The trailer may be wrong.
+ * Returns the size in bytes of the decompressed data that the gzip trailer states, but at least
+ * `MEMORY_BYTES_MIN`. The stated size may be wrong.
  */
 function statedBytes(gzip: Buffer): number {
   if (gzip.length < GZIP_FRAME_BYTES) return MEMORY_BYTES_MIN;
@@ -104,9 +104,9 @@ function statedBytes(gzip: Buffer): number {
 let zlib: ReturnType<typeof openZlib> | undefined;
 
 /**
- * Opens a zlib stream that decompresses the bodies of all requests. `gunzipSync` would create a
- * stream with its state and buffers for each call, and map new memory. This function uses the same
- * internal parts of Node's stream as `gunzipSync` itself. They are not in Node's types.
+ * Opens one zlib stream, with which all request bodies are decompressed. `gunzipSync` would create
+ * a stream with its state and buffers for each call, and allocate new memory. The stream is used
+ * through the internal parts of Node that `gunzipSync` uses too. They are missing in Node's types.
  */
 function openZlib() {
   const stream = createGunzip() as unknown as { _handle: ZlibHandle; _writeState: Uint32Array };

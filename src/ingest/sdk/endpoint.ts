@@ -42,21 +42,22 @@ export interface TakenEvents {
 
 /**
  * Seconds after which an SDK should send its events again when its source is disabled. The response
- * has status 503: after it, SDKs keep their events. After 404, mobile SDKs would repeat the request
- * every second.
+ * has status 503, because SDKs then keep their events. With 404, mobile SDKs would repeat the
+ * request every second.
  */
 const DISABLED_RETRY_SECONDS = 300;
 /**
- * Number of bytes, from the start of an event's JSON, that are stored if the event is refused
- * because it is too large or too deeply nested.
+ * Maximum number of bytes that are stored of the JSON of a refused event, if the event is too large
+ * or too deeply nested. The first bytes are stored.
  */
 const REFUSED_BYTES_KEPT = 4_096;
 
 /**
- * Returns the function that handles requests with events of SDKs. This function appends a record
- * for each event to the event log. A bad event is stored as refused, and does not affect the
- * others. It returns the response to a request that is refused as a whole. For other requests it
- * returns undefined, and the response follows when the records are written.
+ * Returns the function that handles requests with events of SDKs. The function appends a record for
+ * each event to the event log. A bad event is stored as refused and not delivered; the other events
+ * of the request are not affected. If the function refuses the whole request, it returns the
+ * response. Otherwise it returns undefined, and `respondWhenStored` responds when the records are
+ * durable.
  */
 export function createSdkEndpoint(options: SdkEndpointOptions) {
   const { source: sourceOf, log, clients, rate, recordClientAddress, respondWhenStored } = options;
@@ -145,9 +146,9 @@ export function createSdkEndpoint(options: SdkEndpointOptions) {
 }
 
 /**
- * Returns the JSON that is stored for a refused event: the event itself. If the event is too large
- * or too deeply nested, readers of the log could fail to parse it. Then returns a JSON string with
- * the first `REFUSED_BYTES_KEPT` bytes of the event.
+ * Returns the JSON that is stored for a refused event. This is the event itself, unless it is too
+ * large or too deeply nested, so that readers of the log could fail to parse it. Then it is a JSON
+ * string with the first `REFUSED_BYTES_KEPT` bytes of the event.
  */
 function kept(json: Buffer, { isTooDeep }: Pick<SdkEventFacts, "isTooDeep">): Buffer {
   if (json.length <= SDK_EVENT_BYTES_MAX && !isTooDeep) return json;
@@ -160,9 +161,9 @@ const END = Buffer.from("}");
 const NONE: Buffer[] = [];
 
 /**
- * Returns a function that takes an event of a batch, and returns the members `context` and
- * `integrations` of the batch, except those that the event has itself. Each member is returned as
- * pieces of JSON, with a comma first.
+ * Returns a function that takes an event of a batch. It returns the members `context` and
+ * `integrations` that the event inherits from the batch, because the event lacks them. They are
+ * returned as pieces of JSON, each member with a comma before it.
  */
 function inheritedMembers({ bytes, context, integrations }: SdkBody) {
   if (context === undefined && integrations === undefined) return () => NONE;
@@ -177,9 +178,9 @@ function inheritedMembers({ bytes, context, integrations }: SdkBody) {
 }
 
 /**
- * Returns the JSON of an object, which must have a member, with `members` added at its end. An
- * added member replaces one with the same name whose value is null, because the last of several
- * members with one name counts.
+ * Appends `members` to the JSON of an object, which must have at least one member. If the object
+ * has a member of the same name (its value is then null), the appended member replaces it, because
+ * the last member with a name counts.
  */
 function withMembers(json: Buffer, members: readonly Buffer[]): Buffer {
   if (members.length === 0) return json;

@@ -16,17 +16,17 @@ const HEADER_NAMES = /^[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,4096}$/;
 const PREFLIGHT_SECONDS = "900";
 
 /**
- * Whether a response may contain this origin. The client may have sent any text of any length as
- * origin.
+ * Whether a response may repeat the origin that the client sent. Clients other than browsers may
+ * send a text of any content and length.
  */
 function isRepeated(origin: string | undefined): origin is string {
   return origin !== undefined && ORIGIN.test(origin);
 }
 
 /**
- * Returns the headers with which a browser lets a page of this origin read a response. They contain
- * the origin instead of `*`, because beacons send cookies, and a browser does not accept `*` for a
- * request with cookies.
+ * Returns the CORS headers with which a browser lets a page of this origin read a response. They
+ * contain the origin itself: beacons send cookies, and a browser does not accept `*` for a request
+ * with cookies.
  */
 function corsHeaders(origin: string | undefined): Record<string, string> {
   const isKnown = isRepeated(origin);
@@ -65,10 +65,7 @@ export function sdkErrorResponse(
 /** The answer to a request whose events are durable. Segment's SDK for Java expects this body. */
 const success: SdkAnswer = { status: 200, body: JSON.stringify({ success: true }) };
 
-/**
- * Returns the response to a request whose events are durable, from the cache of responses by
- * origin.
- */
+/** Returns the response to a request whose events are durable. Responses are cached by origin. */
 const successFor = remembered(ORIGINS_REMEMBERED_MAX, (origin: string | undefined) =>
   sdkResponse(origin, success),
 );

@@ -20,8 +20,8 @@ const READING_METHODS = "GET, HEAD, OPTIONS";
 export type ExchangeHandler = (exchange: HttpExchange) => HttpResponse | undefined;
 
 /**
- * Returns a function that finds the handler for a path. It returns undefined for a path that SDKs
- * do not use.
+ * Returns a function that returns the handler for a path, or undefined for a path that SDKs do not
+ * use.
  */
 export function createSdkRoutes(options: SdkEndpointOptions & SourceConfigOptions) {
   const takeEvents = createSdkEndpoint(options);

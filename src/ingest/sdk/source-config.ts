@@ -13,11 +13,11 @@ export type SourceConfigOptions = Pick<PixelEndpointOptions, "source"> &
   Pick<IngestSettings, "publicUrl">;
 
 /**
- * Creates the answers to SDKs that ask for their configuration. No answer lists destinations,
- * because the server alone delivers to them.
+ * Creates the functions that answer SDKs when they ask for their configuration. No answer lists
+ * destinations, because the server itself delivers to all of them.
  *
- * The SDKs of a disabled source get status 404. An answer with `enabled: false` would make mobile
- * SDKs delete the events that they have stored.
+ * SDKs of a disabled source get status 404. With an answer that has `enabled: false`, mobile SDKs
+ * would delete the events that they have stored.
  */
 export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {
   return {
@@ -64,9 +64,9 @@ function rudderStackConfig({ id, name, writeKey, workspaceId, updatedAt }: Sourc
 }
 
 /**
- * Returns the settings that Segment's SDKs get when they start. `apiKey` is the write key that they
- * will send. `apiHost` is the address to which they will send events, unless the application has
- * set one.
+ * Returns the settings that Segment's SDKs request when they start. `apiKey` is the write key that
+ * they then send. `apiHost` is the address to which they then send events, unless the application
+ * has set another one.
  */
 function segmentSettings({ writeKey }: Source, publicUrl: string | undefined) {
   const { protocol, host, pathname } = publicUrl === undefined ? NO_URL : new URL(publicUrl);

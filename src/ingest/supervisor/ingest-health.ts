@@ -8,7 +8,10 @@ import type { PixelOutcomes } from "../messages.ts";
 
 /** State of one ingest process, as the server knows it. */
 export interface ProcessState {
-  /** Sentence about why the process does not run or respond; undefined while it does both. */
+  /**
+   * Sentence that says why the process does not run or does not respond; undefined while it runs
+   * and responds.
+   */
   trouble: string | undefined;
   /**
    * Health of the log that the process writes: how many partitions accept records, and why others
@@ -18,10 +21,11 @@ export interface ProcessState {
 }
 
 /**
- * Judges whether the server accepts pixels. It does not if an ingest process does not run or
- * respond, or if most pixels are refused. Most are refused in two cases: the last write failed in
- * more than the share `INGEST_REFUSED_SHARE_MAX` of the partitions that were written; or more than
- * this share of the last minute's pixels was refused, some of them in the last seconds.
+ * Judges whether the server accepts pixels. It does not while an ingest process is not running or
+ * does not respond, and while most pixels are refused. This is so in two cases. In the first, the
+ * last write failed in more than the share `INGEST_REFUSED_SHARE_MAX` of the partitions written to.
+ * In the second, more than this share of the last minute's pixels was refused, some of them in the
+ * last seconds; the minute then needs at least `INGEST_JUDGED_PIXELS_MIN` pixels.
  */
 export function judgeIngest(
   processes: readonly ProcessState[],
@@ -55,13 +59,13 @@ const shareOf = (part: number, rest: number) => (part === 0 ? 0 : part / (part +
 /** Time in milliseconds over which stored and refused pixels are added up. */
 const WINDOW_MS = 60_000;
 /**
- * Time in milliseconds for which the server counts as refusing pixels after a refused pixel, if it
- * has stored no pixel since.
+ * Milliseconds after a refused pixel in which the server counts as refusing pixels. Applies if no
+ * pixel was stored since.
  */
 const REFUSING_MS = 10_000;
 /**
- * Time in milliseconds that replaces `REFUSING_MS` if a pixel was stored after the last refused
- * one, so that `/ready` shows the recovery soon.
+ * Milliseconds after a refused pixel in which the server counts as refusing pixels, if a pixel was
+ * stored since. Shorter than `REFUSING_MS`, so that `/ready` shows the recovery soon.
  */
 const REFUSING_MS_STORING = 2_000;
 

@@ -26,8 +26,8 @@ import { StartLimit } from "./start-limit.ts";
 import { hasProgressed, readMainThread, type ThreadState } from "./thread-state.ts";
 
 /**
- * Number of missing pulses (regular messages that show a process is alive) in a row after which a
- * process that uses no CPU counts as hung and is killed.
+ * Number of pulses (regular messages that show a process is alive) missing in a row after which a
+ * process that makes no progress counts as hung and is killed.
  */
 export const INGEST_PULSES_MISSED_MAX = 15;
 /** Health of a log to which no record has been written yet. */
@@ -46,8 +46,8 @@ export interface IngestProcessOptions {
   logger: Logger;
   onDeath(): void;
   /**
-   * Called about every second. `outcomes` counts the pixel requests that were stored and refused
-   * since the last call, `received` the stored events of each source.
+   * Called about every second. `outcomes` has the numbers of events that were stored and refused
+   * since the last call, `received` the number of stored events of each source.
    */
   onOutcomes(outcomes: PixelOutcomes, received: readonly ReceivedCount[]): void;
 }
@@ -59,7 +59,7 @@ export class IngestProcess {
   readonly #firstListening = Promise.withResolvers<void>();
   readonly #metricsRequests = new Map<number, (metrics: ProcessMetrics) => void>();
   #child: Subprocess | undefined;
-  /** Whether `listen` was called. If so, a restarted process accepts pixels without a new call. */
+  /** Whether `listen` was called. If so, a process that is restarted may accept pixels at once. */
   #mayListen = false;
   /** Whether the process has listened at least once. Only then is it restarted when it dies. */
   #started = false;
@@ -70,10 +70,10 @@ export class IngestProcess {
   #failure: string | undefined;
   /**
    * Number of pulses missed since the last message of the process. A pause of the server, however
-   * long, counts as one missed pulse, because the timer that counts them fires once after it.
+   * long, adds only one missed pulse, because after the pause the interval timer fires once.
    */
   #missed = 0;
-  /** State of the process's main thread at the first missing pulse. */
+  /** State of the process's main thread when the first of the missing pulses was missed. */
   #stateAtFirstMiss: ThreadState | undefined;
   #watch: ReturnType<typeof setInterval> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
@@ -104,7 +104,10 @@ export class IngestProcess {
     return this.#firstListening.promise;
   }
 
-  /** Changes settings of the process. A process that replaces it after its death gets them too. */
+  /**
+   * Changes settings of the running process, and of each process that is started in its place
+   * later.
+   */
   configure(settings: ChangeableIngestSettings): void {
     this.#settings = { ...this.#settings, ...settings };
     this.#send({ type: "configure", ...settings });
@@ -203,8 +206,8 @@ export class IngestProcess {
   }
 
   /**
-   * Counts a missed pulse of the process. Kills the process after `INGEST_PULSES_MISSED_MAX` in a
-   * row, or after `INGEST_PULSES_SLOW_MAX` if it makes progress.
+   * Counts a missed pulse of the process. Kills the process after `INGEST_PULSES_MISSED_MAX` missed
+   * pulses in a row. If the process makes progress, kills it only after `INGEST_PULSES_SLOW_MAX`.
    */
   #check(child: Subprocess): void {
     if (!this.#listening) return;

@@ -1,15 +1,15 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Shortest delay in milliseconds before a restart of an ingest process. The delay doubles each time
- * the process dies within `INGEST_STEADY_MS_MIN` after its start.
+ * Shortest delay in milliseconds before a restart of an ingest process. Each time in a row that the
+ * process dies within `INGEST_STEADY_MS_MIN` after its start, the next delay is twice as long.
  */
 const INGEST_RESTART_MS_MIN = 50;
 /** Longest delay in milliseconds before a restart. */
 const INGEST_RESTART_MS_MAX = 5_000;
 /**
- * A process that lived for at least this time, in milliseconds, is restarted after the shortest
- * delay. After a shorter life, the delay doubles.
+ * Minimum lifetime in milliseconds of a process that is restarted after the shortest delay. If a
+ * process dies earlier, the delay doubles.
  */
 const INGEST_STEADY_MS_MIN = 10_000;
 

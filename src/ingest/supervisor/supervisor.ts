@@ -27,10 +27,10 @@ export interface IngestOptions
 export type Ingest = Awaited<ReturnType<typeof startIngestProcesses>>;
 
 /**
- * Starts the ingest processes and restarts those that die. The server keeps the listening socket
- * open, and all processes accept connections from it. When a process dies, new connections
- * therefore wait until another process, or its replacement, accepts them. Throws `StartError` when
- * a process cannot start, or when the port is in use.
+ * Starts the ingest processes, and restarts those that die. All processes accept connections from
+ * one listening socket, which the server keeps open. When a process dies, new connections therefore
+ * wait until another process or its replacement accepts them. Throws `StartError` when a process
+ * cannot start, or when the port is in use.
  */
 export async function startIngestProcesses(options: IngestOptions) {
   const { host, command, count, logs, logger, metrics, onReceived, ...rest } = options;
@@ -99,7 +99,9 @@ export async function startIngestProcesses(options: IngestOptions) {
       pids: () => processes.map((process) => process.pid()).filter((pid) => pid !== undefined),
       /** Returns the metrics of each ingest process, with the process's name as a label. */
       metrics: () => Promise.all(processes.map((process) => process.metrics())),
-      /** Changes settings of all ingest processes, which share `eventsPerSecondMax` equally. */
+      /**
+       * Changes settings of all ingest processes. Each gets an equal part of `eventsPerSecondMax`.
+       */
       configure(changed: ChangeableIngestSettings) {
         const eventsPerSecondMax = share(changed.eventsPerSecondMax);
         for (const process of processes) process.configure({ ...changed, eventsPerSecondMax });

@@ -11,11 +11,11 @@ const ATTEMPTS = 3;
 const RETRY_MS = 1_000;
 
 /**
- * Calls `read`, and resolves with its result. When the disk has failed `ATTEMPTS` times to read the
- * bytes, resolves with the result of `pastErrors` instead, which skips the unreadable bytes.
+ * Calls `read`, and resolves with its result. If the disk fails `ATTEMPTS` times to read the bytes,
+ * calls `pastErrors` and resolves with its result; this function must skip unreadable bytes.
  *
- * Before it skips bytes, tests whether the disk can write, and rejects if it cannot: then the whole
- * disk has failed, not only a sector, and skipping would lose all further records.
+ * First tests whether the disk can write, and rejects if it cannot. In that case the whole disk has
+ * failed and not only a sector, and skipping bytes would lose all further records.
  */
 export async function readOrPassOver<T>(
   directory: string,
@@ -49,9 +49,9 @@ function expectDisk(directory: string): void {
 }
 
 /**
- * Tests whether the disk can read the page of a file that contains `offset`. Rejects with the error
- * of the read if it cannot. Reads without the page cache where the file system allows it, because
- * the cache may hold a page that the disk has lost.
+ * Tests whether the disk can read that page of a file which contains `offset`. If it cannot,
+ * rejects with the error of the read. Bypasses the page cache where the file system allows it,
+ * because the cache may still have a page that the disk has lost.
  */
 export async function expectReadable(path: string, offset: number): Promise<void> {
   const page = pageAligned(PAGE_BYTES);

@@ -17,12 +17,14 @@ import { PAGE_BYTES, pageAligned } from "../io/page.ts";
 import { type Segment, segmentOf } from "./segments.ts";
 
 /**
- * A write that takes fewer milliseconds than this counts as fast. After a fast write, the next
- * write is synchronous and blocks the event loop. After a slow one, a thread of the pool does the
- * next write.
+ * Duration in milliseconds below which a write counts as fast. After a fast write, the next write
+ * is synchronous, and blocks the event loop. After a slower one, a thread of the pool does the next
+ * write.
  */
 const LOG_BLOCKING_WRITE_MS_MAX = 1;
-/** Size in bytes above which a batch is always written by a thread of the pool. */
+/**
+ * Size in bytes above which a batch is never written synchronously, but by a thread of the pool.
+ */
 const LOG_BLOCKING_WRITE_BYTES_MAX = 256 << 10;
 
 const openFile = promisify(open);
@@ -70,13 +72,13 @@ export async function createSegment(directory: string, first: number): Promise<S
 }
 
 /**
- * Writes blocks at the end of the segment. After a failed write, the caller truncates the bytes
- * that reached the disk.
+ * Writes blocks at the end of the segment. When a write fails, some of its bytes may be on disk;
+ * the caller must truncate them.
  *
- * After a write of less than a millisecond, the next one blocks the event loop, because handing it
- * to a thread would cost as much as the write (256 connections: 90,000 instead of 78,000 pixels per
- * CPU-second at the same p99). After a slow write, the thread pool writes until one is fast again.
- * A stalling disk therefore stalls the event loop only once.
+ * If the last write took less than a millisecond, the write is synchronous and blocks the event
+ * loop: handing it to a thread would cost as much as the write (256 connections: 90,000 instead of
+ * 78,000 pixels per CPU-second at the same p99). After a slower write, threads of the pool write
+ * until a write is fast again. A stalling disk therefore stalls the event loop only once.
  */
 export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promise<void> {
   let bytes = 0;
@@ -101,10 +103,10 @@ export function mayBlock({ quick }: Pick<SegmentFile, "quick">, bytes: number): 
 type Put = (fd: number, blocks: Buffer[], position: number) => number | Promise<number>;
 
 /**
- * Writes the blocks. If they consist of whole pages, uses direct I/O, which stalls less often (8 KB
- * every millisecond: 35 instead of 105 of 20,000 writes take more than 1 ms) and costs 2 to 3 %
- * less CPU time per pixel. Blocks written by direct I/O are not in the page cache, so readers read
- * them from the disk. This costs little, because a reader reads many blocks at a time.
+ * Writes the blocks. If they consist of whole pages, uses direct I/O, which stalls less often (one
+ * write of 8 KB every millisecond: 35 instead of 105 of 20,000 writes took more than 1 ms) and
+ * costs 2 to 3 % less CPU time per pixel. Blocks written in this way are not in the page cache, so
+ * readers read them from the disk. That costs little, because a reader reads many blocks at a time.
  */
 async function putBlocks(segment: SegmentFile, blocks: Buffer[], put: Put): Promise<number> {
   const { fd, direct, end } = segment;

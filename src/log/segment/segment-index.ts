@@ -4,8 +4,8 @@ import { assert } from "../../assert.ts";
 const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
 /**
- * Entry of a segment's index: the block at `offset` of the segment file, and all blocks after it,
- * hold only records from `sequence` on.
+ * Entry of a segment's index: from `offset` in the segment file on, all blocks have only records
+ * with numbers of at least `sequence`.
  */
 export interface IndexEntry {
   sequence: number;
@@ -13,10 +13,10 @@ export interface IndexEntry {
 }
 
 /**
- * Index of one segment file, built while the file is read. It has one entry for every
- * `LOG_INDEX_STRIDE_BYTES` of the file, and one for the furthest block that was read. To find a
- * record, a reader looks up the entry before it and then scans a short part of the file. A reader
- * at the log's end starts at the entry of the furthest block, so it scans nothing.
+ * Index of one segment file, built while the file is read. It has an entry for about every
+ * `LOG_INDEX_STRIDE_BYTES` of the file, and one for the end of the furthest block that was read. To
+ * find a record, a reader takes the last entry before it, and scans a short part of the file from
+ * there. A reader at the log's end takes the entry of the furthest block, and scans nothing.
  */
 export class SegmentIndex {
   readonly #entries: IndexEntry[];

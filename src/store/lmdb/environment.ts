@@ -36,9 +36,10 @@ export function openEnvironment(path: string, names: Iterable<string>, { isView 
   };
   for (const name of names) table(name);
   /**
-   * Runs `apply` in a transaction. Rolls the transaction back when `apply` throws or returns
-   * `ABORT`. When a function throws, lmdb's plain `transaction` keeps the writes before the throw;
-   * these two roll them back. A commit without a sync costs less than handing it to another thread.
+   * Runs `apply` in a transaction, which is rolled back when `apply` throws or returns `ABORT`.
+   * lmdb's `transaction` would keep the writes that a function makes before it throws; the two
+   * methods used here roll them back. A view commits synchronously: without a sync, this costs less
+   * than handing the commit to another thread.
    */
   const transact = async (apply: () => unknown): Promise<unknown> =>
     isView ? root.transactionSync(apply) : root.childTransaction(apply);
@@ -66,9 +67,9 @@ export function isAlive({ root }: Environment): boolean {
 export const PROBE = "\u0000probe";
 
 /**
- * Returns a promise of the LMDB or disk error of a failed transaction; undefined if the transaction
- * succeeded or its `apply` threw. The error is in a promise, which never rejects, because LMDB
- * reports the reason of a failed commit later than the failure.
+ * Returns undefined if a transaction succeeded or its `apply` threw. Otherwise returns a promise of
+ * the error of LMDB or of the disk. The promise never rejects. It is needed because LMDB reports
+ * the reason of a failed commit later than the failure.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

@@ -18,8 +18,8 @@ const LEAF = 2;
 const OVERFLOW = 4;
 const KINDS = BRANCH | LEAF | OVERFLOW;
 /**
- * LMDB's flag for a leaf node whose value is in overflow pages. `SUB_DATA` is the flag for a leaf
- * node whose value is a nested tree.
+ * LMDB's flag for a node whose value is in overflow pages. The next flag, `SUB_DATA`, is for a node
+ * whose value is a nested tree. Both occur in leaf nodes.
  */
 const BIG_DATA = 1;
 const SUB_DATA = 2;
@@ -105,9 +105,9 @@ class PageWalk {
   }
 
   /**
-   * Checks the pages of one large value. Only its first page has a header. If a later page begins
-   * with a header whose transaction number is higher than that of the meta page, then LMDB reused
-   * that page while the file was being copied, and the value is damaged.
+   * Checks the pages of one large value, of which only the first has a header. If a later page
+   * begins with a header, and the transaction number in it is higher than that of the meta page,
+   * LMDB has reused the page while the file was copied. The value is then damaged.
    */
   #overflow(node: Buffer): void {
     const { pageBytes, transaction } = this.#meta;

@@ -16,11 +16,14 @@ export interface StoreOptions {
   /** Name of the store in messages, such as "The catalog" in "The catalog is closed". */
   name: string;
   /**
-   * Whether the store is a local copy (view) of a shared log. Commits then return before the data
-   * is on disk. A machine crash can damage the file, and the log is then read again.
+   * Whether the store is a local copy (view) of a shared log. Its commits return before the data is
+   * on disk. If a crash of the machine damages the file, the view reads the log again.
    */
   isView?: boolean;
-  /** Bytes kept allocated after the end of the file, to store changes on a full disk. Default 0. */
+  /**
+   * Bytes of disk space kept allocated after the end of the file, so that a full disk can store
+   * changes. Default 0.
+   */
   reserveBytes?: number;
   logger: Logger;
 }
@@ -43,9 +46,9 @@ export function openStore(options: StoreOptions): LocalStore {
 
 /**
  * A store in an LMDB file. Calls of `change` that arrive during a commit are committed together in
- * the next commit. A failed commit can make LMDB's environment unusable, and the promises of
- * transactions that have begun in it then never resolve. Therefore a transaction begins only after
- * the last one has ended, and an unusable environment is closed and opened again.
+ * the next commit. A failed commit can make the LMDB environment unusable. Promises of transactions
+ * that have begun in it would then never resolve. A transaction therefore begins only after the
+ * last one has ended, and an unusable environment is closed and opened again.
  */
 class LmdbStore implements LocalStore {
   readonly #release: () => void;
@@ -62,7 +65,8 @@ class LmdbStore implements LocalStore {
    */
   #dryWrites: RowWrite[] | undefined;
   /**
-   * Whether a row was written since the last commit. A commit without writes does not use the disk.
+   * Whether a row was written since the last commit. If not, a commit does not use the disk, and so
+   * does not show that writes succeed.
    */
   #wrote = false;
   #closed = false;
@@ -218,8 +222,8 @@ class LmdbStore implements LocalStore {
   }
 
   /**
-   * Runs one function of a dry run as a nested transaction, and returns its result or error. Throws
-   * errors of LMDB and of the disk.
+   * Runs one function of a dry run in a nested transaction. Returns its result or the error that it
+   * threw. Throws errors of LMDB and of the disk.
    */
   #runDry(apply: () => unknown): PromiseSettledResult<unknown> {
     const before = this.#dryWrites!.length;
@@ -249,7 +253,7 @@ class LmdbStore implements LocalStore {
     this.#reopened();
   }
 
-  /** Records a failed write with its `error`, or a successful one with `undefined`. */
+  /** Records the result of the last write: `error` if it failed, undefined if it succeeded. */
   #setFailure(error: unknown): void {
     const { logger, name, path } = this.options;
     clearTimeout(this.#probe);

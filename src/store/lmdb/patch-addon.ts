@@ -1,10 +1,10 @@
 /**
  * Patches lmdb's native addon in `node_modules`: `bun src/store/lmdb/patch-addon.ts`, which
  * `.ci/setup` runs. When a write fails, lmdb 3.5.6 formats a message into a buffer of 100 bytes.
- * The message ends with lengths that were never set. If it is too long, it damages the heap, and
- * after several writes to a full disk the process aborts. The patch ends the message before these
- * lengths. lmdb also prints a message without a line end to standard error, which damages the log
- * line that follows; the patch empties that message.
+ * The message ends with lengths that were never set. If they make it too long, it damages the heap,
+ * and after several writes to a full disk the process aborts. The patch ends the message before
+ * these lengths. lmdb also prints another message without a line end to standard error, which
+ * damages the next log line. The patch makes that message empty.
  */
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -19,9 +19,9 @@ const PATCHES = [
 ] as const;
 
 /**
- * Ends each format string of `PATCHES` after its kept beginning, in place. Returns whether a byte
- * has changed. Throws when the addon has neither the original nor the patched string, because the
- * addon then belongs to another version of lmdb.
+ * Shortens each format string of `PATCHES` in `addon` to its `kept` part. Returns whether a byte
+ * was changed. Throws if `addon` has neither the original nor the patched string, because it then
+ * belongs to another version of lmdb.
  */
 export function patchAddon(addon: Buffer): boolean {
   let isChanged = false;

@@ -10,10 +10,10 @@ const BOOT = "/proc/sys/kernel/random/boot_id";
 const bootFileOf = (path: string) => `${dataFileOf(path)}-boot`;
 
 /**
- * Opens the store of this node's local copy (view) of an ordered log. Commits do not wait for the
- * disk. The file survives a process crash, but a machine crash may tear it. If the file cannot be
- * opened, or was written before the last boot of the machine, it is deleted, and the view then
- * reads the whole log.
+ * Opens the store for a view, this node's local copy of an ordered log. Commits do not wait for the
+ * disk. The file therefore survives a crash of the process, but a crash of the machine may tear it.
+ * A file that was written before the last boot of the machine, or that cannot be opened, is
+ * deleted. The view then reads the whole log.
  */
 export function openView(options: StoreOptions): LocalStore {
   const { path, name, logger } = options;

@@ -3,9 +3,9 @@ import { packr, type RowWrite } from "../row-write.ts";
 import type { LogEntry } from "./ordered-log.ts";
 
 /**
- * Set of row writes that a node proposes by appending it to the shared log. Every node applies the
- * whole set if no other change set has taken effect since the version `base`, for which the writes
- * were computed. Otherwise no node applies it.
+ * Set of row writes that a node proposes by appending it to the shared log. `base` is the version
+ * of the store for which the writes were computed. If no other change set has taken effect since
+ * then, every node applies all of the writes. Otherwise no node applies any.
  */
 export interface ChangeSet {
   /** Id of the store object that proposed the change set. Each open store has its own id. */
@@ -30,8 +30,9 @@ export interface ChangeSetPart extends Omit<ChangeSet, "writes"> {
 }
 
 /**
- * Version of the format of log entries and stored rows. It is raised by each format change that
- * older releases would misread. A node stops reading the log at an entry with a higher version.
+ * Version of the format of log entries and stored rows. A change of the format that older releases
+ * would misread increases it. A node stops reading the log at an entry with a higher version than
+ * its own.
  */
 export const SHARED_FORMAT = 1;
 

@@ -10,8 +10,8 @@ export interface RowsAndBytes {
 
 /**
  * Progress of a compaction of the log. A compaction appends all rows of the store to the log again,
- * ordered by table and key. The progress is stored as a row of the store, with these field names.
- * `rows` and `bytes` are what the compaction has appended so far.
+ * in the order of table and key. `rows` and `bytes` count what it has appended so far. The progress
+ * is itself stored as a row of the store, so these field names must not change.
  */
 export interface CompactionProgress extends RowsAndBytes {
   id: string;
@@ -28,9 +28,9 @@ export type RowKey = Omit<RowWrite, "value">;
 export const COMPACTION_TABLE = "rewriting";
 export const COMPACTION_KEY = "walk";
 /**
- * Name of the table that holds the log position of the view (a node's copy of the store). The table
- * `PARTS_TABLE` holds the parts of change sets that are not complete yet. Both tables are local to
- * a node, not shared through the log.
+ * Name of the table with the log position of the view (a node's copy of the store). The table
+ * `PARTS_TABLE` has the parts of change sets whose last part was not read yet. Both tables are
+ * local to the node: changes of them are not in the log.
  */
 export const POSITION_TABLE = "order";
 export const PARTS_TABLE = "pieces";
@@ -40,9 +40,9 @@ const LEFT_OUT = new Set([COMPACTION_TABLE, POSITION_TABLE, PARTS_TABLE]);
 const ROW_BYTES = 64;
 
 /**
- * Reads the rows after row `at`, in the order of table and key, until it has `max.rows` rows or
- * `max.bytes` bytes. `next` in the result is the key of the last row read, from which the next call
- * continues. It is absent when no rows remain.
+ * Reads the rows after the row `at`, in the order of table and key, up to `max.rows` rows or about
+ * `max.bytes` bytes. In the result, `next` is the key of the last row that was read; pass it as
+ * `at` to the next call. It is absent if no rows remain.
  */
 export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAndBytes) {
   const writes: RowWrite[] = [];
@@ -77,8 +77,8 @@ export function removeRowsBetween(
 }
 
 /**
- * Yields the tables that can have rows after row `at`, in the order of their names, each with the
- * range of its keys after `at`.
+ * Yields the tables that can have rows after the row `at`, in the order of their names. With each
+ * table, yields the range of its keys that come after `at`.
  */
 function* rangesAfter(local: LocalStore, at: RowKey | undefined) {
   for (const table of local.tables()) {

@@ -14,19 +14,20 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * Length of the log up to which no compaction starts. A compaction starts when the log has more
-   * entries than `min.rows` plus `factor` times the number of rows that the last compaction wrote,
-   * or more bytes than `min.bytes` plus `factor` times the bytes that it wrote.
+   * Length of the log up to which no compaction starts. One starts when the log has more entries
+   * than `min.rows` plus `factor` times the rows that the last compaction appended, or more bytes
+   * than `min.bytes` plus `factor` times the bytes that it appended.
    */
   min: RowsAndBytes;
   factor: number;
   /**
-   * Number of rows, or of bytes, after which a step of a compaction ends. Each step is a separate
+   * Maximum number of rows, and of bytes, that one step of a compaction appends. Each step is a
    * transaction, and other transactions can run between two steps.
    */
   portion: RowsAndBytes;
   /**
-   * Time in milliseconds after which another node continues a compaction that makes no progress.
+   * Milliseconds without progress after which a compaction counts as stalled. Another node then
+   * continues it.
    */
   stalledMs: number;
   /**
@@ -46,10 +47,10 @@ const BOUNDS: CompactionBounds = {
 };
 
 /**
- * Length of the pause after each step of a compaction, as a multiple of the time that the step
- * took: with 4, the steps fill a fifth of the time, the pauses the rest. The pauses are needed
- * because pixels and changes wait while all nodes and brokers write the rows of a step. A pause
- * takes at most `PAUSE_MS_MAX` milliseconds, well below `stalledMs`.
+ * Length of the pause after a step of a compaction, as a multiple of the duration of the step. With
+ * 4, the steps take a fifth of the time. While the rows of a step are written on all nodes and
+ * brokers, pixels and changes wait; the pauses give way to them. A pause lasts at most
+ * `PAUSE_MS_MAX` milliseconds, which is far below `stalledMs`.
  */
 const PAUSE_STEPS = 4;
 const PAUSE_MS_MAX = 1_000;
@@ -76,9 +77,9 @@ export interface LogCompactionOptions {
 }
 
 /**
- * Keeps an ordered log short. When the log is much longer than the store's rows, one node appends
- * all rows again as ordinary change sets, and then deletes the older entries. Other transactions
- * can run during a compaction.
+ * Keeps an ordered log short. When the log is much longer than the rows of the store, one node
+ * appends all rows again as ordinary change sets (a compaction), and then deletes the older
+ * entries. Other transactions can run meanwhile.
  */
 export class LogCompaction {
   readonly #bounds: CompactionBounds;
@@ -86,9 +87,9 @@ export class LogCompaction {
   /** Id of the compaction that this node runs. Undefined while it runs none. */
   #own: string | undefined;
   /**
-   * Latest step of a compaction on any node (id of the compaction and number of rows written), and
-   * when this node first saw the step. If no later step follows within `stalledMs`, the compaction
-   * has stopped. Undefined until this node has seen a step.
+   * The latest step of a compaction by any node (id of the compaction and number of rows appended),
+   * and the time at which this node first saw it. If no further step follows within `stalledMs`,
+   * the compaction is stalled. Undefined until this node looks for a stalled compaction.
    */
   #seen: { step: string; since: number } | undefined;
   /** Log position below which this node has deleted the entries; 0 before it has deleted any. */
@@ -98,7 +99,7 @@ export class LogCompaction {
    * The replaced entries are deleted `keptMs` later. Undefined while no entries wait for deletion.
    */
   #first: { position: number; since: number } | undefined;
-  /** Time (`performance.now()`) before which nothing is tried again after a failure. */
+  /** Time by `performance.now()` before which nothing is started. It is set after a failure. */
   #notBefore = 0;
   #isClosed = false;
 
@@ -107,12 +108,12 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a compaction, or the deletion of replaced log entries, in the background if it is due.
+   * Starts a compaction, or the deletion of replaced log entries, in the background, if one is due.
    * The store calls this after each change set of this node that took effect, and after each read.
-   * So the node with the most change sets usually compacts, and its compaction rarely conflicts
-   * with other nodes. After a read, a compaction starts only if more than `min.rows` entries follow
-   * the last change set: no node changes the store then, and only barriers (empty entries that
-   * reads append) make the log longer.
+   * Usually the node with the most change sets therefore runs the compaction, which then rarely
+   * conflicts with other nodes. After a read, a compaction starts only if more than `min.rows`
+   * entries follow the last change set. No node changes the store in this case: only the barriers
+   * (empty entries) that reads append make the log longer.
    */
   runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;
@@ -192,8 +193,9 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a compaction, or continues the running one if it is this node's or has stalled. Must run
-   * within a transaction. Returns the compaction's id; undefined while another node runs it.
+   * Starts a compaction and returns its id. If one is running, returns the id of that one if this
+   * node runs it or if it is stalled, so that this node continues it. Returns undefined while
+   * another node runs it. Must be called within a transaction.
    */
   #begin(): string | undefined {
     const { local, view } = this.options;

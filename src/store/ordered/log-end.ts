@@ -6,7 +6,10 @@ import type { ViewProgress } from "./view-progress.ts";
  */
 const ACKNOWLEDGED_MS_MAX = 8_000;
 
-/** Error that is thrown when the log ends before the position up to which a node has read it. */
+/**
+ * Error for a log that has lost entries: it ends before the position up to which this node has read
+ * it.
+ */
 export class LogShortenedError extends Error {
   constructor(read: number, end: number) {
     super(`has ${read} entries of its log, which ends at ${end}`);
@@ -14,9 +17,10 @@ export class LogShortenedError extends Error {
 }
 
 /**
- * Reads the end position of an ordered log. A leader that was replaced keeps answering requests
- * with its old end, but only the current leader can acknowledge an entry. Therefore each read
- * appends an empty entry (barrier) and uses its position. Concurrent calls share one barrier.
+ * Reads the end position of an ordered log. It cannot ask the leader for it: a leader that was
+ * replaced keeps answering with its old end. But only the present leader can acknowledge an entry.
+ * Each read therefore appends an empty entry (barrier), and uses the position of this entry.
+ * Concurrent calls share one barrier.
  */
 export class OrderedLogEnd {
   /**
@@ -27,22 +31,22 @@ export class OrderedLogEnd {
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
   /**
-   * Promise of the calls of `read` that wait for the barrier (empty entry) in flight. While no
-   * barrier is in flight, the promise of the last one; undefined before the first.
+   * Promise of the calls of `read` that share the barrier (empty entry) in flight, or of the last
+   * one if none is in flight. Undefined before the first barrier.
    */
   #reading: PromiseWithResolvers<number> | undefined;
   /**
-   * The latest barriers (empty entries) that this node appended directly one after the other:
-   * `from` is the log position of the first one, `end` the position after the last one.
+   * The last barriers (empty entries) of this node that are next to each other in the log. `from`
+   * is the position of the first of them, `end` the position after the last one.
    */
   #barriers = { from: 0, end: 0 };
   /** Number of entries in flight that the log's leader has not acknowledged in time. */
   #overdue = 0;
 
   /**
-   * `progress` says up to which position the node's view has read the log. When an entry in flight
-   * is not acknowledged for `acknowledgedMsMax` milliseconds, it is overdue, and calls of `read`
-   * reject.
+   * `progress` has the position up to which the node's view has read the log. An entry that is not
+   * acknowledged within `acknowledgedMsMax` milliseconds is overdue. While an entry is overdue,
+   * calls of `read` reject.
    */
   constructor(
     private readonly log: Pick<OrderedLog, "append" | "knownEnd">,
@@ -59,10 +63,10 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Appends a barrier (empty entry), and resolves with its log position. All entries that were
-   * durable before the call are before this position. If other barriers of this node stand directly
-   * before the new one, the position is that of the first of them, because barriers change nothing.
-   * Rejects while an entry in flight is overdue (not acknowledged in time). Rejects with
+   * Appends a barrier (empty entry) and resolves with its log position. Every entry that was
+   * durable before the call is before this position. If other barriers of this node are directly
+   * before the new one, resolves with the position of the first of them, because barriers change
+   * nothing. Rejects while an entry in flight is overdue (not acknowledged in time). Rejects with
    * `LogShortenedError` when the log has lost entries.
    */
   read(): Promise<number> {
@@ -74,9 +78,9 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Appends an entry. Resolves with the position of the entry once it is durable. Rejects with
-   * `LogShortenedError` when this node has already read another entry at that position: the log has
-   * then lost the entry that was read.
+   * Appends an entry. Resolves with its position when it is durable. Rejects with
+   * `LogShortenedError` if this node has read the log beyond this position before: the log has then
+   * lost entries.
    */
   async append(entry: Uint8Array): Promise<number> {
     const next = Math.max(this.progress.next, this.#barriers.end);
@@ -91,9 +95,9 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Rejects with `LogShortenedError` if the log's leader reports an end before the position up to
-   * which the view has read. Appends no entry, because a new one in the place of a lost one would
-   * hide the loss.
+   * Rejects with `LogShortenedError` if the leader of the log reports an end before the position up
+   * to which the view has read. Does not append an entry, because a new entry at the position of a
+   * lost one would hide the loss.
    */
   async expectKnown(): Promise<void> {
     const { next } = this.progress;

@@ -18,9 +18,9 @@ export interface OrderedLog {
   /** Deletes the entries before a position from the shared log, for all nodes. */
   trim(position: number): Promise<void>;
   /**
-   * Passes entries to `take`, in batches and in order, from `position` on, until the follower is
-   * closed. If the entry at `position` was deleted, begins with the oldest entry of the log. Calls
-   * `take` again with the same batch when it has rejected.
+   * Passes the entries from `position` on to `take`, in batches and in order, until the follower is
+   * closed. If the entry at `position` was deleted, begins with the oldest entry of the log. If
+   * `take` rejects, calls it again with the same batch.
    */
   follow(position: number, take: (entries: readonly LogEntry[]) => Promise<void>): Follower;
   /** Returns a sentence that says why entries cannot be read; undefined while they can be read. */
@@ -34,8 +34,8 @@ export interface LogEntry {
 }
 
 /**
- * Log entry without content, which readers skip. A node appends a barrier to learn whether the log
- * can be written, and where the log ends.
+ * Log entry without content (barrier), which changes no store. A node appends one to learn whether
+ * entries can be appended, and where the log ends.
  */
 export const BARRIER = new Uint8Array(0);
 

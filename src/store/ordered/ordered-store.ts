@@ -24,14 +24,14 @@ import { ViewProgress } from "./view-progress.ts";
 export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" | "change"> {
   /** Called with the reason (a sentence) when an entry in a newer format stops the reading. */
   onNewer?(reason: string): void;
-  /** Largest size of a change set in bytes. */
+  /** Maximum size of a change set in bytes. Default 64 MiB. */
   changeSetBytesMax?: number;
-  /** Maximum time in milliseconds of a call of `change`, and of reading other nodes' changes. */
+  /** Maximum milliseconds of a call of `change`, and of a wait for other nodes. Default 20 s. */
   changeMsMax?: number;
 }
 
 const DEFAULTS = { changeSetBytesMax: 64 << 20, changeMsMax: 20_000 };
-/** Time in ms after which `recover` throws if the log still ends before entries read earlier. */
+/** Milliseconds after which `recover` throws if the log still ends before entries read earlier. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
@@ -39,9 +39,9 @@ const RETRY_MS = 250;
 /**
  * Store of tables that several nodes change through a shared ordered log, without locks. A call of
  * `change` runs on this node's local copy of the tables (view). Its writes are appended to the log
- * as a change set, with the version of the view. Each node applies the set only if its own view
- * still has that version. Otherwise the set has no effect on any node, and the node that appended
- * it runs the change again.
+ * as a change set, together with the version of the view. Each node applies the change set only if
+ * its own view has that version at this place in the log. All nodes therefore decide alike. If the
+ * set had no effect, the node that appended it runs the change again.
  */
 export class OrderedStore implements Store {
   readonly #options: OrderedStoreOptions & typeof DEFAULTS;
@@ -160,8 +160,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Commits calls of `change` as one change set, and tries again while the set has no effect. Each
-   * attempt adds the calls that arrived since the last one, unless `isAlone`.
+   * Commits calls of `change` together as one change set. If the set has no effect, tries again.
+   * Each attempt includes the calls that arrived since the previous attempt, unless `isAlone`.
    */
   async #decide(first: readonly PendingChange[], isAlone = false): Promise<void> {
     const { local, changeSetBytesMax } = this.#options;
@@ -204,8 +204,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Appends a change set to the log. Resolves with whether the set took effect. Rejects when the
-   * outcome is not known within `changeMsMax`.
+   * Appends a change set to the log. Resolves when its outcome is known: true if it took effect.
+   * Rejects if the outcome is still unknown after `changeMsMax` milliseconds.
    */
   async #propose(
     number: number,
@@ -245,8 +245,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Handles a log that has lost entries that this node has read. Stops reading the log for good,
-   * and throws, because the view would skip new entries at the positions of the lost ones.
+   * If `error` says that the log has lost entries that this node has read, stops reading for good
+   * and throws. Otherwise the view would skip the new entries at the positions of the lost ones.
    */
   #stopIfShortened(error: unknown): void {
     if (!(error instanceof LogShortenedError)) return;

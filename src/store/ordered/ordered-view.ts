@@ -15,8 +15,8 @@ import {
 import type { LogEntry } from "./ordered-log.ts";
 
 /**
- * State of a view after it has applied the log entries before `next`. The state is stored, with
- * these field names, in the same transaction as the rows that these entries write.
+ * State of a view after it has applied the log entries before the position `next`. It is stored in
+ * the same transaction as the rows that these entries write, so these field names must not change.
  */
 export interface ViewPosition {
   /** Log position of the first entry that the view has not applied yet. */
@@ -51,9 +51,9 @@ export interface OrderedViewOptions {
   /** Author id of this node's change sets. */
   author: string;
   /**
-   * Whether listeners need not be called for this node's change set `number`, because the caller
-   * that wrote it already knows of the change. `ApplyResult.written` then leaves out the tables
-   * that the set writes to.
+   * Whether the listeners need not be called for the change set `number` of this node, because the
+   * caller that wrote it already knows of the change. If true, `ApplyResult.written` leaves out the
+   * tables that the set changes.
    */
   isKnown(number: number): boolean;
 }
@@ -69,8 +69,9 @@ export interface ApplyResult {
   /** Outcomes of all nodes' change sets among the applied entries, in the order of the log. */
   outcomes: SetOutcome[];
   /**
-   * Names of the tables that the applied entries changed, for the store's listeners. Leaves out
-   * changes by this node's own change sets for which `isKnown` returns true.
+   * Names of the tables that the applied entries changed, with which the store's listeners are
+   * called. Changes by those of this node's change sets for which `isKnown` returns true are left
+   * out.
    */
   written: Set<string>;
   /** Whether log entries were deleted before this view had read them. */
@@ -82,8 +83,8 @@ export interface SetOutcome {
   author: string;
   isEffective: boolean;
   /**
-   * Whether the change set is empty, and says only that its author gives up its turn (see
-   * `passOf`).
+   * Whether the change set is a pass: it has no writes, and only says that its author gives up its
+   * turn (see `passOf`).
    */
   isPass: boolean;
 }
@@ -117,9 +118,10 @@ export class OrderedView {
   }
 
   /**
-   * Applies log entries in one transaction. After a failed commit, the caller can pass the same
-   * entries again. If the commit had stored them after all, they have no effect now, because the
-   * view's version is higher than the one that their change sets were computed on.
+   * Applies log entries in one transaction. If the commit fails, the caller may pass the same
+   * entries again. If the failed commit has stored them nevertheless, their change sets have no
+   * effect the second time: the version of the view is then higher than the version on which they
+   * were computed.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
     const { local, logger, name } = this.options;
@@ -159,9 +161,10 @@ export class OrderedView {
   }
 
   /**
-   * Returns the state with which the view is read again from the oldest entry of the log, because
-   * entries were deleted before the view had read them. That oldest entry must start a compaction,
-   * which writes all rows again and so replaces the view's rows. Throws if it does not.
+   * Returns the state from which the view is read again, because log entries were deleted before
+   * the view had read them. `position` and `found` are those of the oldest entry in the log. This
+   * entry must start a compaction, which writes all rows again and so replaces the rows of the
+   * view. Throws if it does not.
    */
   #beginAt(position: number, found: ChangeSet | ChangeSetPart | undefined): ViewPosition {
     const compaction = found && "writes" in found ? compactionOf(found) : undefined;

@@ -8,9 +8,9 @@ import type { OrderedView } from "./ordered-view.ts";
 export interface PendingChange extends Pick<PromiseWithResolvers<unknown>, "resolve" | "reject"> {
   apply: () => unknown;
   allowStale: boolean;
-  /** Time in milliseconds after which the call is given up. */
+  /** Maximum number of milliseconds that the call may take. After that, its promise rejects. */
   msMax: number;
-  /** Time (`performance.now()`) at which the call is given up. */
+  /** Time by `performance.now()` at which the promise of the call rejects. */
   until: number;
 }
 
@@ -20,8 +20,8 @@ interface PendingChangeOptions extends Pick<PendingChange, "allowStale" | "msMax
 }
 
 /**
- * Returns a call of `change`, and the promise of its result. The promise rejects `msMax`
- * milliseconds after this, whatever the call waits for.
+ * Creates a pending call of `change`, and the promise of its result. The promise rejects `msMax`
+ * milliseconds after the creation, whatever the call then waits for.
  */
 export function pendingChange<T>(
   apply: () => T,
@@ -59,8 +59,8 @@ export const tooLargeError = (bytesMax: number) =>
   new ApiError("too-large", `Expected a change of at most ${bytesMax} bytes`);
 
 /**
- * Settles the promise of each call of `change` with the outcome that the call had in the dry run.
- * Must be called after the writes of the dry run have taken effect.
+ * Resolves or rejects the promise of each call of `change` with the result or the error that the
+ * call had in the dry run. Must be called only after the writes of the dry run have taken effect.
  */
 export function resolveChanges(
   changes: readonly PendingChange[],
@@ -74,9 +74,9 @@ export function resolveChanges(
 }
 
 /**
- * Runs calls of `change` on a view in a transaction that is rolled back, to get their writes.
- * `base` in the result is the version of the view on which the calls ran; undefined if the view
- * lacks rows.
+ * Runs calls of `change` on a view in a transaction that is rolled back, and returns their outcomes
+ * and writes. `base` in the result is the version of the view on which they ran. It is undefined if
+ * the view lacks rows; the writes must then not be used.
  */
 export async function dryRunChanges(
   local: LocalStore,

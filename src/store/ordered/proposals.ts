@@ -1,8 +1,9 @@
 import { assert } from "../../assert.ts";
 
 /**
- * The promise that `add` returned for a change set, and the functions that settle it. It resolves
- * with whether the change set took effect. It rejects if that stays unknown.
+ * Promise of the outcome of a change set, with the functions that settle it. It resolves with true
+ * if the change set took effect, and with false if it did not. It rejects if the outcome cannot be
+ * learnt.
  */
 interface Proposal extends PromiseWithResolvers<boolean> {
   /**

@@ -5,15 +5,15 @@ import type { SetOutcome } from "./ordered-view.ts";
 const NO_BASE = -2;
 
 /**
- * Returns a log entry (pass) with which a node gives up its turn. The entry is a change set without
- * writes that never takes effect, a form that older releases can read too.
+ * Returns the log entry (pass) with which a node gives up its turn. It is a change set without
+ * writes that never takes effect, so older releases can read it too.
  */
 export const passOf = (author: string): Uint8Array =>
   encodeChangeSet({ author, number: -1, base: NO_BASE, writes: [] })[0]!;
 
 /**
- * Shortest time in milliseconds that a node waits for the node whose turn it is. `TURN_MS_MAX` is
- * the longest time: the awaited node may have stopped, or have nothing left to change.
+ * Minimum number of milliseconds that a node waits for the node that has the turn. It waits at most
+ * `TURN_MS_MAX`, because that node may have stopped or have nothing left to change.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;
@@ -24,20 +24,23 @@ const TURN_MS_MAX = 5_000;
 const ATTEMPTS_PER_TURN = 2;
 
 /**
- * Order in which the nodes change a store when several want to. A node whose change set had no
- * effect gets a turn, after the nodes that got one before. Until all these nodes have had their
- * turns or given them up, the other nodes append no change sets. Without turns, a slow node could
+ * Order in which nodes change a store when several of them want to. A node whose change set had no
+ * effect gets a turn, after the nodes that got one earlier. The other nodes append no change sets
+ * until all of these nodes have used their turns or given them up. Without turns, a slow node could
  * lose against faster ones again and again.
  *
  * All nodes read the same outcomes from the log, so they agree on the order without a leader. If a
- * node appends a change set out of turn, only an attempt of another node fails.
+ * node appends a change set out of turn, this only makes the attempt of another node fail.
  */
 export class Turns {
-  /** Authors (nodes) whose last change set had no effect, in the order of the log. */
+  /**
+   * Authors (nodes) that wait for a turn after a change set without effect, in the order of the
+   * log. The first has the turn.
+   */
   readonly #refused = new Set<string>();
   /**
-   * Whether this node has read a change set of its own from the log. Before, a change set that
-   * took no effect gives its node no turn, because it may be old.
+   * Whether this node has read a change set of its own from the log. Until then, change sets
+   * without effect give no turns, because they may be old.
    */
   #isCurrent = false;
   /** Time (`performance.now()`) at which this node's last attempt to change the store began. */
@@ -73,7 +76,10 @@ export class Turns {
     this.#startedAt = performance.now();
   }
 
-  /** Whether this node's last change set had no effect: other nodes wait until it tries again. */
+  /**
+   * Whether this node has a turn, because its last change set had no effect. The other nodes wait
+   * until it tries again or gives up.
+   */
   get isAwaited(): boolean {
     return this.#refused.has(this.author);
   }

@@ -3,8 +3,8 @@ interface Waiter extends PromiseWithResolvers<void> {
 }
 
 /**
- * Log position up to which a node's copy (view) has applied the shared log, and the callers that
- * wait for a later position.
+ * The log position up to which a node's view (its copy of the store) has applied the shared log.
+ * Callers can wait until the view reaches a position.
  */
 export class ViewProgress {
   #waiters: Waiter[] = [];
@@ -52,8 +52,8 @@ export class ViewProgress {
   }
 
   /**
-   * Rejects the open and all later calls of `reach` with `error`, because the view has stopped
-   * reading the log.
+   * Rejects the waiting calls of `reach` with `error`, because the view has stopped reading the
+   * log. Later calls reject too, unless the view has reached their position.
    */
   fail(error: Error): void {
     this.#failure = error;
