@@ -153,9 +153,8 @@ export function createIngestListener(options: IngestListenerOptions) {
   }
 
   /**
-   * Returns the function that makes the error responses to a request. It counts each response in
-   * the metric of pixels or in that of SDKs, depending on the request's path. A request without a
-   * readable head is counted in neither.
+   * Returns the function that makes error responses to a request. It counts them in the metric of
+   * pixels or of SDKs, depending on the request's path; without a readable head, in neither.
    */
   function refuseAs(request: RefusedRequest | undefined): Refuse {
     if (request === undefined) return errorResponse;

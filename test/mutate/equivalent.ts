@@ -311,8 +311,8 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/egress/response-reader.ts",
-    line: "if (this.body.length === 0) this.body = kept;",
-    change: "this.body.length === 0 → false",
+    line: "if (this.#bodyBytes === 0) {",
+    change: "this.#bodyBytes === 0 → false",
     why: "The first part is copied rather than kept as it came: slower, and the same body",
   },
   {
