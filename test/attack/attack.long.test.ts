@@ -122,7 +122,11 @@ describeWith(brokersMissing)("three nodes that name three brokers in different o
     "a node whose disk is full gives its partitions to others, and takes some once it has space",
     async () => {
       const [observer, full] = site.nodes as [Node, Node, Node];
-      const id: string = (await full.api("GET", "/v2/cluster")).body.node;
+      let id: string | undefined;
+      await waitFor(async () => {
+        id = (await full.api("GET", "/v2/cluster")).body?.node;
+        return id !== undefined;
+      }, "the node to answer with its id");
       const runs = async () => {
         const { partitions } = (await observer.api("GET", "/v2/cluster")).body ?? {};
         const nodes: (string | undefined)[] = partitions?.map((it: any) => it.node) ?? [];
