@@ -183,8 +183,8 @@ describeWith(chromiumMissing)("a page that stays open while the server is upgrad
     const { api, browser } = opened;
     const { page, close } = await openPage(browser, ownContext);
     const { body } = await api.send("POST", "/v2/sources", { body: { name: "Charted" } });
-    await signIn(page, api.url, api.token);
-    await page.goto(`${api.url}/#/sources`);
+    // The overview, which the console opens by itself, would load the charts.
+    await signIn(page, api.url, api.token, "#/sources");
     await page.getByText("Charted").first().waitFor();
     await page.route("**/console/*.js", (request) => request.fulfill({ status: 404 }));
     await page.goto(`${api.url}/#/sources/${body.source.id}?tab=metrics`);
