@@ -76,7 +76,9 @@ test("calls run on the version of the view, which is unknown while the view lack
   });
   const run = (position: Partial<ViewPosition>) => {
     const view = { position: () => position } as OrderedView;
-    return dryRunChanges({ dryRun } as LocalStore, view, [callUntil(Number.POSITIVE_INFINITY).change]);
+    return dryRunChanges({ dryRun } as LocalStore, view, [
+      callUntil(Number.POSITIVE_INFINITY).change,
+    ]);
   };
   const outcomes = [{ status: "fulfilled", value: 1 }];
   expect(await run({ version: 7 })).toEqual({ outcomes, writes, base: 7 } as never);
