@@ -64,14 +64,14 @@ export interface App {
   transformerUrl: string | undefined;
   startMs: StepDurations;
   /**
-   * Resolves, with a reason, when the server cannot go on. The caller must then close the server.
+   * Resolves with a reason when the server cannot continue to run. The caller must then close it.
    */
   broken: Promise<string>;
   /**
    * Stops the server: accepts no further requests, finishes the requests and batches in flight, and
-   * writes out buffered data. With `hand-over`, another server takes over the listening sockets.
-   * This server then still accepts pixels until its deliveries have stopped, so that clients wait
-   * only briefly until the other server accepts them.
+   * writes out buffered data. With `hand-over`, another server takes over the listening sockets. In
+   * this case, this server accepts events until its deliveries have stopped, so that clients wait
+   * only briefly until the other server accepts events.
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
   /**

@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from "node:util";
 
-/** Why a request is refused. HTTP listeners answer each reason with its own status. */
+/** Why a request is refused. For each reason, HTTP listeners respond with another status. */
 export type Refusal =
   | "invalid" // 400
   | "unauthenticated" // 401
@@ -22,15 +22,15 @@ export interface Detail {
   /** Id of the stored test case that failed. */
   testCase?: string;
   /**
-   * Differences between the output of user code and the expected output: for each, its JSON pointer
-   * and both values.
+   * Differences between the output of user code and the expected output. Each has a JSON pointer to
+   * the place, and the values of both outputs there.
    */
   differences?: readonly { path: string; expected?: string; actual?: string }[];
 }
 
 /**
  * Error for a refused request. HTTP listeners send `message`, one sentence, and `details` to the
- * caller. Neither may therefore contain input of the caller (except a misspelt key), file paths or
+ * caller. The two must not contain input of the caller (except a misspelt key), file paths or
  * stacks.
  */
 export class ApiError extends Error {
@@ -46,8 +46,8 @@ export class ApiError extends Error {
 }
 
 /**
- * Returns the result of `read`, or undefined when `read` throws an `ApiError` with the refusal
- * `missing`.
+ * Returns the result of `read`. If `read` throws an `ApiError` with the refusal `missing`, returns
+ * undefined instead.
  */
 export function unlessMissing<T>(read: () => T): T | undefined {
   try {
@@ -59,16 +59,17 @@ export function unlessMissing<T>(read: () => T): T | undefined {
 }
 
 /**
- * Thrown when the server cannot start because of a setting or its environment. The message, one
- * sentence, is printed without a stack.
+ * Thrown when the server cannot start because of a setting or its environment. The message is one
+ * sentence. It is printed without a stack.
  */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
 
 /**
- * Returns the result of `work`. If `work` throws, throws a `StartError` whose message begins with
- * `failure`, such as `Cannot read FILE`, and ends with the reason of the failure.
+ * Returns the result of `work`. If `work` throws an error, throws a `StartError` instead. Its
+ * message begins with `failure`, such as `Cannot read FILE`, and ends with the reason in that
+ * error.
  */
 export function orStartError<T>(failure: string, work: () => T): T {
   try {
@@ -88,8 +89,8 @@ export function listenError(address: { host: string; port: number }, cause: unkn
 }
 
 /**
- * Whether an error means that a host name cannot be resolved. Bun reports this in three ways, one
- * without an error code.
+ * Whether an error means that a host name cannot be resolved. Bun reports this by several error
+ * codes, or by an error without a code.
  */
 function isUnknownHost(cause: unknown): boolean {
   const { code, message } = (cause ?? {}) as { code?: string; message?: string };
@@ -98,9 +99,9 @@ function isUnknownHost(cause: unknown): boolean {
 }
 
 /**
- * Returns the operating system's description of the error code of `cause`, with the code, or the
- * message of `cause` if the system does not know the code. Needed because Bun's own message for a
- * listener does not give the reason.
+ * Returns the operating system's description of the error code of `cause`, followed by the code. If
+ * the system does not know the code, returns the message of `cause`. Needed because Bun's own
+ * message does not say why a listener failed.
  */
 export function systemReason(cause: unknown): string {
   const code = codeOf(cause);
@@ -117,7 +118,7 @@ function descriptionOf(code: string): string | undefined {
   return descriptions.get(code);
 }
 
-/** Why the certificate of the other side is not accepted, by error code of TLS. */
+/** Reason why the certificate of the other side is not accepted, by TLS error code. */
 const certificateFaults: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed",
   SELF_SIGNED_CERT_IN_CHAIN: "of an unknown authority",
@@ -128,14 +129,14 @@ const certificateFaults: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "of another host",
 };
 
-/** Explanations of error codes of TLS that do not concern the certificate. */
+/** Maps an error code of TLS that does not concern the certificate to an explanation. */
 const tlsFaults: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: "the server does not speak TLS on this port",
 };
 
 /**
- * Returns why a certificate is not accepted, such as `expired`; undefined when the error code is
- * not about a certificate.
+ * Returns why a certificate is not accepted, such as `expired`. Returns undefined for an error code
+ * that does not concern a certificate.
  */
 export function certificateFault(code: string): string | undefined {
   const fault = certificateFaults[code];
@@ -144,8 +145,8 @@ export function certificateFault(code: string): string | undefined {
 
 /**
  * Describes a failed connection by its error code, such as `The request failed: connection refused
- * (ECONNREFUSED)`. Leaves out the message of the error, because it may contain an internal address.
- * The sentence begins with `failed`. If a certificate is not accepted, it begins with `owner`
+ * (ECONNREFUSED)`. The error's own message is left out, because it may contain an internal address.
+ * The sentence begins with `failed`. For a certificate that is not accepted, it begins with `owner`
  * instead, which says whose certificate it is, such as `The server's`.
  */
 export function failureText(code: string, failed: string, owner: string): string {
@@ -156,16 +157,16 @@ export function failureText(code: string, failed: string, owner: string): string
 }
 
 /**
- * Returns the code of an error of the system or of a library, such as `ENOENT`. Empty when it has
- * none.
+ * Returns the code of an error of the system or of a library, such as `ENOENT`. Returns an empty
+ * string if it has none.
  */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 /**
- * Returns the message of any thrown value. For a clean-up that failed after another error
- * (`SuppressedError`), returns the message of that earlier error.
+ * Returns the message of any thrown value. For a `SuppressedError` (an error, and the error of a
+ * clean-up after it), returns the message of the first of these two errors.
  */
 export function messageOf(error: unknown): string {
   if (error instanceof SuppressedError) return messageOf(error.suppressed);

@@ -142,9 +142,9 @@ export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metric
 }
 
 /**
- * Returns a map of the slow revisions of a workspace's transformations. A revision is slow if it
- * runs, but no event has succeeded for `CODE_SLOW_MS`. The key is the revision id, the value the
- * time since which no event has succeeded, in milliseconds since the epoch.
+ * Returns the slow revisions of a workspace's transformations. A revision is slow if it runs, but
+ * no event has succeeded for `CODE_SLOW_MS`. The keys of the map are the revisions' ids. The values
+ * are the times, in milliseconds since the epoch, since which no event has succeeded.
  */
 export function slowRevisions(sandbox: Pick<GuestSandbox, "slow">, workspaceId: string) {
   const slow = sandbox.slow().filter((it) => it.workspaceId === workspaceId);

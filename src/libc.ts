@@ -22,8 +22,8 @@ export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
 }
 
 /**
- * Returns a function that returns the C library's functions in `symbols`, ready to call. Its first
- * call loads the library, so a process without such a call does not load it.
+ * Returns a function that returns those functions of the C library that `symbols` lists, ready to
+ * call. Its first call loads the library, so a process without such a call does not load it.
  */
 export function libcFunctions<const T extends Record<string, FFIFunction>>(symbols: T) {
   let libc: ReturnType<typeof openLibc<T>> | undefined;

@@ -13,7 +13,7 @@ import { NotificationSender } from "./notification-sender.ts";
 import type { SendNotification } from "./receivers/send.ts";
 import { isEmpty, RuleEvaluator } from "./rule-evaluator.ts";
 
-/** Maximum number of workspaces whose facts are collected at the same time. */
+/** Maximum number of workspaces whose alert rules are evaluated at the same time. */
 const EVALUATIONS_MAX = 16;
 
 /** Maximum milliseconds that a stopping server waits for the notifications that it is sending. */
@@ -26,14 +26,14 @@ interface AlertingParts {
   consoleUrl(): string;
   /**
    * Whether other nodes share the catalog. If so, the process that evaluates the rules must
-   * regularly renew its lease of the alert evaluator.
+   * regularly renew its lease (the sole right to evaluate them).
    */
   isShared: boolean;
   /** Returns whether the operator has set a mail server. */
   hasMailServer(): boolean;
   logger: Logger;
   metrics: Metrics;
-  /** Returns the milliseconds of a monotonic clock. Default: `performance.now`. */
+  /** Returns the present time of a monotonic clock in milliseconds. Default: `performance.now`. */
   elapsed?(): number;
   now?(): number;
 }
@@ -48,9 +48,9 @@ export function createAlerting(parts: AlertingParts) {
   const { alerts } = catalog;
   const elapsed = parts.elapsed ?? (() => performance.now());
   /**
-   * Signals by which `close` stops this service. Aborting `closing` ends the evaluation of rules
-   * and the renewal of the lease, and prevents further attempts to send notifications. Aborting
-   * `cutting` also ends the requests to receivers that are in progress.
+   * Signals that `close` aborts to stop this service. Aborting `closing` ends the evaluation of
+   * rules and the renewal of the lease, and prevents further attempts to send notifications.
+   * Aborting `cutting` also ends the requests to receivers that are in progress.
    */
   const closing = new AbortController();
   const cutting = new AbortController();

@@ -18,8 +18,8 @@ interface Condition {
 interface RuleMemory {
   /**
    * Value that the rule has stored for each item, by item id. For a destination, the value is a
-   * number of dead letters: only dead letters above this number count as new. For a source, the
-   * value is 1 once the source has sent events.
+   * number of dead letters (events that were given up): only dead letters above this number count
+   * as new. For a source, the value is 1 once the source has sent events.
    */
   marks: ReadonlyMap<string, number>;
   /** Ids of the items for which the rule has an open alert. */
@@ -98,10 +98,11 @@ function ofDestination(
 }
 
 /**
- * Evaluates a rule about new dead letters. A destination's mark is 0 or the number of its dead
- * letters at the end of its last alert, lowered when dead letters are removed. An alert begins when
- * the number exceeds the mark by at least `threshold`. An open alert ends once the number no longer
- * grows from one evaluation to the next.
+ * Evaluates a rule about new dead letters. A destination's new dead letters are those above its
+ * mark (a stored number). Without an open alert, the condition holds if at least `threshold` dead
+ * letters are new, and the mark is lowered when dead letters are removed. While an alert is open,
+ * the condition holds if the number of dead letters has grown since the last evaluation, and each
+ * evaluation sets the mark to this number.
  */
 function evaluateDeadLetters(
   { ruleId, threshold }: { ruleId: string; threshold: number },

@@ -15,7 +15,7 @@ const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 export class EvaluatorLease {
   readonly id = crypto.randomUUID();
   /**
-   * Lease that the last call of `renewOrTake` read. `#checksWithoutRenewal` is the number of
+   * Lease as the last call of `renewOrTake` read it. The field after it is the number of
    * consecutive calls that found the lease unchanged.
    */
   #seen: LeaseRow | undefined;
@@ -32,10 +32,10 @@ export class EvaluatorLease {
   }
 
   /**
-   * Renews the lease if this process holds it. Otherwise, takes the lease if no process holds it,
-   * if no other node shares the catalog, or if `CHECKS_WITHOUT_RENEWAL_MAX` consecutive calls found
-   * it not renewed. Counting calls instead of time ensures that a pause of this process does not
-   * look like missing renewals of the holder.
+   * Renews the lease if this process holds it and other nodes share the catalog. Takes the lease in
+   * one of three cases: no process holds it, no other node shares the catalog, or
+   * `CHECKS_WITHOUT_RENEWAL_MAX` consecutive calls found it not renewed. Counting calls instead of
+   * time ensures that a pause of this process does not look like missing renewals of the holder.
    */
   async renewOrTake(): Promise<void> {
     const lease = this.alerts.lease();

@@ -30,8 +30,8 @@ interface TransformationFacts {
   id: string;
   name: string;
   /**
-   * Present while the transformation is suspended: the server does not run its code, because every
-   * earlier run failed. `reason` is the error of the last run.
+   * Present while the transformation is suspended: the server does not run its code for a while,
+   * because all events of its last batches failed. `reason` is the error of the last run.
    */
   suspended?: { reason: string };
 }
@@ -52,7 +52,7 @@ export interface ServerFacts {
   /** Messages of the failed checks of `/ready`. */
   troubles: readonly string[];
   warnings: readonly string[];
-  /** Number of nodes that answer. Absent while this node cannot ask the other nodes. */
+  /** Number of nodes that answer, this node included. Absent if it cannot ask the other nodes. */
   nodes?: number;
   missingNodes: readonly string[];
   /**

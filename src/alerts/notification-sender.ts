@@ -26,7 +26,7 @@ interface SenderContext {
   consoleUrl(): string;
   /** Called after each attempt to send a notification. */
   onAttempt(result: NotificationResult): void;
-  /** Returns the milliseconds of a monotonic clock. */
+  /** Returns the present time of a monotonic clock in milliseconds. */
   elapsed(): number;
   now(): number;
 }
@@ -51,10 +51,11 @@ interface Due {
 type Settled = Parameters<Alerts["settle"]>[1][number];
 
 /**
- * Sends pending notifications. Before each attempt, the sender stores in the catalog that its
- * process makes the attempt (a claim). The catalog refuses the claim if the process has lost the
- * lease of the alert evaluator, and the notification is then not sent. If the result of an attempt
- * cannot be stored, the result stays in memory, and this process does not repeat the attempt.
+ * Sends pending notifications. Before each attempt, the sender stores a claim in the catalog, which
+ * says that its process makes the attempt. If the process has lost the lease of the alert
+ * evaluator, the catalog refuses the claim, and the notification is not sent. If the result of an
+ * attempt cannot be stored in the catalog, it stays in memory, and this process does not repeat the
+ * attempt.
  */
 export class NotificationSender {
   readonly #budget: TokenBuckets;
@@ -63,7 +64,7 @@ export class NotificationSender {
    * `elapsed`, by the notification's key.
    */
   readonly #retryAt = new Map<string, number>();
-  /** Results of attempts that the catalog has not stored yet, by the notification's key. */
+  /** Results of sending attempts that are not yet in the catalog, by the notification's key. */
   readonly #unstored = new Map<string, Settled>();
   readonly #busy = new Map<string, Promise<void>>();
 
@@ -78,8 +79,8 @@ export class NotificationSender {
   }
 
   /**
-   * Takes one notification from the hourly budget of a workspace. Returns false if the budget is
-   * used up.
+   * Takes one notification from a workspace's budget (maximum number per hour). Returns false if
+   * the budget is used up.
    */
   takeFromBudget(workspaceId: string): boolean {
     if (this.#budget.waitSeconds(workspaceId) > 0) return false;
@@ -159,10 +160,10 @@ export class NotificationSender {
   }
 
   /**
-   * Returns the notifications to send now (`due`) and the notifications to drop (`dropped`). Takes
-   * each due notification from the workspace's hourly budget. Notifications with the fewest
-   * attempts come first, so that retries to a failing receiver do not use up the budget. Among
-   * equal ones, the oldest alert comes first.
+   * Returns the notifications to send (`due`) and the notifications to drop (`dropped`). Takes each
+   * due notification from the workspace's hourly budget. Notifications with the fewest attempts
+   * come first, so that retries to a failing receiver do not use up the budget. Among notifications
+   * with equally many attempts, those of the oldest alert come first.
    */
   #due(workspaceId: string): { due: Due[]; dropped: Settled[] } {
     const { alerts } = this.parts;

@@ -5,9 +5,9 @@ import { evaluateRule } from "./conditions.ts";
 import type { AlertFacts } from "./facts.ts";
 
 /**
- * Measures how long each condition (identified by a key) has held. Between two checks, at most
- * `stepMsMax` milliseconds are counted, because a longer pause of this process does not prove that
- * the condition held during the pause.
+ * Measures how long each condition (identified by a key) has held. The time between two checks
+ * counts as at most `stepMsMax` milliseconds. A longer time means that this process was paused, and
+ * whether the condition held during the pause is not known.
  */
 export class Holds {
   readonly #held = new Map<string, { ms: number; at: number }>();
@@ -18,9 +18,10 @@ export class Holds {
   ) {}
 
   /**
-   * Records one check of a condition. Returns whether the condition has held for at least `ms`
-   * milliseconds. `holds` is undefined if the check could not tell: then returns false, and the
-   * time since the previous check does not count, but the time measured before it remains.
+   * Records one check of a condition, and returns whether the condition has held for at least `ms`
+   * milliseconds. `holds` is undefined if the check could not tell. In this case, the function
+   * returns false and does not count the time since the previous check, but keeps the time measured
+   * before.
    */
   hasHeld(key: string, holds: true | undefined, ms: number): boolean {
     const at = this.elapsed();
@@ -35,7 +36,7 @@ export class Holds {
     return held.ms >= ms;
   }
 
-  /** Forgets the conditions that are not in `keys`, because they have stopped holding. */
+  /** Deletes the times measured for conditions that are not in `keys`: these hold no more. */
   keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
   }
@@ -120,8 +121,8 @@ export class RuleEvaluator {
   }
 
   /**
-   * Deletes the measurements of all workspaces that are not in `workspaceIds`, because their rules
-   * are no longer evaluated.
+   * Deletes the measurements of all workspaces that are not in `workspaceIds`. Their rules are not
+   * evaluated any more.
    */
   keepOnly(workspaceIds: readonly string[]): void {
     const kept = new Set(workspaceIds);

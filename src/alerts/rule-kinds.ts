@@ -7,7 +7,7 @@ import {
 
 /** Defaults and bounds of all alert rules of one kind. */
 interface RuleKind {
-  /** Name of a rule whose creator gave it no name. */
+  /** Name that a rule of this kind gets if its creator gives it no name. */
   name: string;
   /**
    * Default number of seconds for which the condition must hold before an alert begins

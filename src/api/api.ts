@@ -111,9 +111,7 @@ export function createApi(given: ApiDeps) {
   return {
     /** The Elysia app without a listener. Tests call `app.handle(request)`. */
     app,
-    /**
-     * Changes the average number of requests per second that a workspace may send; 0 is no limit.
-     */
+    /** Changes how many requests per second a workspace may send on average; 0 is no limit. */
     setRequestsPerSecondMax: deps.limiters.setRequestsPerSecondMax,
     /** Collects from all nodes the facts by which a workspace's alert rules are evaluated. */
     alertFacts: (workspaceId: string) => alertFacts(deps, workspaceId),
@@ -176,8 +174,8 @@ function addRoutes(
 }
 
 /**
- * Returns the path of a URL as the client sent it. The path is cut from the text, because `new URL`
- * throws for some hosts.
+ * Returns the path of a URL as the client sent it. The function cuts the path out of the text,
+ * because `new URL` throws for some host names.
  */
 function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
@@ -204,8 +202,9 @@ function noRouteResponse(headers: Headers, path: string): Response {
 }
 
 /**
- * Returns the message of a 404 response. It suggests the path that the client probably meant: some
- * RudderStack resources exist only under /v2, and pixels belong to the port of the data plane.
+ * Returns the message of a 404 response. If the client probably meant another path, the message
+ * suggests it: some RudderStack resources exist only under /v2, and pixel requests belong to the
+ * port of the data plane.
  */
 function noRouteMessage(path: string): string {
   if (path.startsWith("/pixel/")) {

@@ -47,9 +47,9 @@ export interface Client {
 
 export interface FollowedMessage {
   /**
-   * Kind of the message: `received`, `delivered`, `dropped` or `dead-letter`. The kind `missed`
-   * means that the server skipped messages, because the client read too slowly or the workspace's
-   * live tails exceeded their bytes per second.
+   * Kind of the message. `received`, `delivered`, `dropped` and `dead-letter` say what happened to
+   * an event. `missed` means that the server skipped messages: the client read too slowly, or the
+   * workspace's live tails had reached their maximum number of bytes per second.
    */
   name: string;
   data: Record<string, unknown>;
@@ -77,12 +77,12 @@ export class RequestRefused extends Error {
 
 /** Current state of a resource whose ETag differs from the request's header If-Match. */
 export interface ChangedState {
-  /** The resource in the form in which GET answers it. `tag` is its ETag. */
+  /** The resource's current state, in the form in which GET returns it. `tag` is its ETag. */
   current: unknown;
   tag: string | undefined;
   /**
-   * Earlier state of the resource, with the ETag in If-Match, as GET answered it then. Only
-   * transformations and libraries have stored earlier states.
+   * The resource's earlier state that had the ETag in If-Match, in the form in which GET returned
+   * it. Only transformations and libraries have stored earlier states.
    */
   base?: unknown;
 }

@@ -49,7 +49,7 @@ export interface SystemFigures {
    */
   guests: { alive: number; awaited: number };
   memory: { totalBytes: number; freeBytes: number };
-  /** `used` is the bytes that each part of the data directory takes, by the part's name. */
+  /** `used` has the number of bytes of each part of the data directory, by the part's name. */
   disk: { used: Record<string, number>; freeBytes: number };
   /** Size and retention of the event logs. */
   events: {
@@ -62,7 +62,7 @@ export interface SystemFigures {
   };
 }
 
-/** The nodes of a cluster, and its partitions with the node that runs each. */
+/** Nodes of a cluster, and the partitions of its event log with the node that delivers each. */
 export interface ClusterFigures {
   name: string;
   /** Id of the node that answers the request. */
@@ -116,7 +116,7 @@ export interface PeerNodes {
   heard?(): ReadonlySet<string>;
   /** Returns the numbers of the partitions whose events this node delivers at present. */
   running?(): number[];
-  /** Returns the partitions that are assigned to this node and do not run, with the reason. */
+  /** Returns the partitions that are assigned to this node but do not run, each with the reason. */
   stopped?(): { partition: number; reason: string }[];
 }
 
@@ -138,14 +138,14 @@ export interface ApiDeps {
   /** RudderStack's descriptions of the source and destination types that rudder-server supports. */
   definitions: Definitions;
   /**
-   * RudderStack's namespace that contains all workspaces of this server. A rudder-server can
-   * request the configurations of all of them at once by this name and a token of the oldest
-   * workspace. Undefined if the setting `rudderstack.namespace` is not set.
+   * Name of the RudderStack namespace that contains all workspaces of this server. With this name
+   * and a token of the oldest workspace, a rudder-server can request the configurations of all
+   * workspaces at once. Undefined if the setting `rudderstack.namespace` is not set.
    */
   namespace?: string | undefined;
   /**
-   * Whether a request without a token may read published code, for example from a
-   * rudder-transformer to which the operator gave no token.
+   * Whether the server gives published code to requests without a token. A rudder-transformer to
+   * which the operator gave no token sends such requests.
    */
   opensCode?: boolean;
   alerts: Pick<Alerting, "test" | "hasMailServer">;
@@ -190,8 +190,8 @@ export interface ApiDeps {
   hosts: readonly string[];
   version: string;
   /**
-   * Language that responses name for Python code that a client sent as `pythonfaas`. `python` is
-   * for rudder-cli, which does not know `pythonfaas`.
+   * Name of the language Python in responses about code that a client sent with the language
+   * `pythonfaas`. rudder-cli needs `python`, because it does not know `pythonfaas`.
    */
   python: "pythonfaas" | "python";
   /**

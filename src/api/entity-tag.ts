@@ -7,8 +7,8 @@ import { createHash } from "node:crypto";
 const HASH_CHARS = 22;
 
 /**
- * Answer of a route with one resource, together with the entity tag of the resource, which is sent
- * in the header ETag.
+ * Answer of a route that responds with one resource, together with the entity tag of this resource,
+ * which is sent in the header ETag.
  */
 export class Tagged<T> {
   constructor(
@@ -40,7 +40,7 @@ export function tagHeader({ tag }: Tagged<unknown>): { ETag: string } {
 
 /** Current state of a resource. It is compared with the If-Match and If-None-Match of a request. */
 export interface CurrentResource<T = unknown> {
-  /** The resource as GET answers it, with its entity tag. */
+  /** The resource as GET returns it, with its entity tag. */
   now: Tagged<T>;
   /**
    * Returns what changed after the resource had one of `tags`, as the end of a sentence, such as

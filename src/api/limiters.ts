@@ -121,7 +121,7 @@ export function createLimiters(requestsPerSecondMax: number) {
         workspaceId,
         "Expected fewer requests of this workspace, got more than the setting admin.rate allows",
       ),
-    /** Counts each `BODY_BYTES_PER_REQUEST` of a request body as one further request. */
+    /** Counts each `BODY_BYTES_PER_REQUEST` of a body as one further request of the workspace. */
     countBody(workspaceId: string, bytes: number): void {
       requests.take(workspaceId, Math.floor(bytes / BODY_BYTES_PER_REQUEST));
     },

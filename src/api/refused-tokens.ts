@@ -55,10 +55,10 @@ export class RefusedTokens {
 }
 
 /**
- * Returns audit entries: one for each of the `AUDIT_REFUSALS_PER_MINUTE_MAX` callers with the most
- * refused requests, and per workspace one that sums up all other callers. `uncounted` is the number
- * of requests whose callers were not counted separately. They are added to the entry for unknown
- * workspaces.
+ * Returns the audit entries for these counts. Each of the `AUDIT_REFUSALS_PER_MINUTE_MAX` highest
+ * counts gets an entry of its own. The other counts are summed up in one entry per workspace.
+ * `uncounted` is the number of requests that none of `counts` contains. They are added to the entry
+ * for requests of unknown workspaces.
  */
 function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);

@@ -10,8 +10,8 @@ import type { CurrentResource, Tagged } from "./entity-tag.ts";
 export const EVENT_STREAM = "text/event-stream";
 
 /**
- * Options of a route that needs only the permission to read events, and that does not wait for the
- * ledgers (see `readsNoLedgers`).
+ * Options of a route that only reads events. It needs only the permission `events:read`, and does
+ * not wait until this node has read the ledgers (stored delivery progress of partitions).
  */
 export const readsEvents = { needs: ["events:read"], readsNoLedgers: true } as const;
 
@@ -96,9 +96,10 @@ interface RouteOptions<
    */
   readsNoLedgers?: boolean;
   /**
-   * Whether the handler makes one change of the catalog, and reads the catalog only within this
-   * change or after it. If true, a node of a cluster runs the handler without first asking the
-   * brokers for newer changes, because the change takes effect only on the newest state.
+   * Whether the handler makes one change of the catalog, and reads the catalog only in the
+   * transaction of this change or after it. If true, a node of a cluster runs the handler without
+   * first asking the brokers for newer changes, because the change takes effect only on the newest
+   * state.
    */
   readsInChange?: boolean;
   query?: Query;
@@ -108,19 +109,20 @@ interface RouteOptions<
   isForm?: boolean;
   /**
    * Whether the body contains code or events. If true, its maximum size is `BODY_BYTES_MAX`, and
-   * large integers have the form in which `parseToShow` returns them. Other bodies have a smaller
-   * maximum, and large integers in them are refused.
+   * large integers in it are accepted (see `parseToShow`). Other bodies have a smaller maximum
+   * size, and large integers in them are refused.
    */
   hasLargeBody?: boolean;
   /**
-   * Whether the answer waits for user code or for another server, such as a destination's. Both
-   * have time limits of their own, so `API_ANSWER_MS_MAX` does not apply.
+   * Whether the answer waits for user code or for another server, such as a destination's. User
+   * code and requests to other servers have time limits of their own, so `API_ANSWER_MS_MAX` does
+   * not apply.
    */
   isLong?: boolean;
   /**
    * Returns the current state of the resource that the path names, or of all resources that the
-   * body names. Returns an empty list if no such resource exists. Must throw `missing` in every
-   * case in which the handler does. Only routes with this function obey If-Match and If-None-Match.
+   * body names. Returns an empty list if no such resource exists. Must throw the error `missing`
+   * whenever the handler throws it. Only routes with this function obey If-Match and If-None-Match.
    * If such a route answers with the resource, its handler returns it as `Tagged`.
    */
   current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];

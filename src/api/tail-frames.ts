@@ -25,8 +25,8 @@ export class TailFrames {
 
   /**
    * Returns the encoded bytes of a message, which the caller sends to one subscriber of the
-   * workspace. Counts these bytes at each call. Returns undefined if no subscriber gets the
-   * message.
+   * workspace. Each call counts these bytes against the limit of bytes per second. Returns
+   * undefined if no subscriber gets the message.
    */
   frameOf(workspaceId: string, message: TailMessage): Uint8Array | undefined {
     const frame = this.#frames.getOrInsertComputed(message, () => {

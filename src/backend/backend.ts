@@ -39,8 +39,8 @@ export interface StartContext {
 }
 
 /**
- * Options of the pipeline (which runs user code and delivers events) that are the same for a
- * standalone server and a cluster node.
+ * Options of the pipeline (the part of the server that runs user code and delivers events) that are
+ * the same on a standalone server and on a cluster node.
  */
 export type PipelineConfig = Omit<
   PipelineParts,
@@ -69,9 +69,9 @@ export interface Backend {
   startPipeline(work: PipelineConfig): Pipeline;
   /**
    * Joins the cluster, which then assigns partitions of the event log to this node. Must be called
-   * after all parts of the server are open. `controlPlaneUrl` is the URL of this node's API for the
-   * list of nodes. `sandboxTrouble` returns a sentence while no guest (a process that runs user
-   * code) can be started, else undefined. Does nothing on a standalone server.
+   * after all parts of the server are open. `controlPlaneUrl` is the URL of this node's API, which
+   * the list of nodes shows. `sandboxTrouble` returns a sentence while no guest (a process that
+   * runs user code) can be started, else undefined. Does nothing on a standalone server.
    */
   join(controlPlaneUrl: string, sandboxTrouble: () => string | undefined): void;
   /**
@@ -90,7 +90,7 @@ export interface Backend {
   /** Storage of the figures (such as counts of events) per minute, hour and day. */
   figures: FigureStorage;
   /**
-   * Returns the nodes of the cluster, and for each partition the node that delivers it and its lag.
+   * Returns the nodes of the cluster, and for each partition its lag and the node that delivers it.
    * Missing on a standalone server.
    */
   nodes?(): Promise<ClusterFigures>;

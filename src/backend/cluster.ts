@@ -39,8 +39,8 @@ import { type PartitionPipelines, runPartitionPipelines } from "./partition-pipe
 import { sharedFigures } from "./shared-figures.ts";
 
 /**
- * Returns the options with which a Kafka topic of the cluster is opened. `name` is the part of the
- * topic's name after the prefix `cluster.name`, such as `catalog`.
+ * Function that returns the options for opening a Kafka topic of the cluster. `name` is the part of
+ * the topic's name after the prefix `cluster.name`, such as `catalog`.
  */
 type ClusterTopic = (name: string) => TopicOpening;
 
@@ -186,9 +186,9 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
 }
 
 /**
- * Starts to check the settings of the cluster's topics regularly for risks of data loss. `warnings`
- * of the result returns the risks that the last check found. `size` is the number of partitions of
- * the event log.
+ * Starts to check regularly whether the settings of the cluster's topics risk a loss of data. The
+ * result's function `warnings` returns the risks that the last check found. `size` is the number of
+ * partitions of the event log.
  */
 function watchTopics({ logger, stack }: StartContext, topic: ClusterTopic, size: number) {
   const sizes = Object.entries({ catalog: 1, events: size, ledgers: size });
@@ -220,9 +220,7 @@ async function openClients(brokers: BrokerSettings, stack: AsyncDisposableStack)
 const RESTORE =
   "restore it, or stop all nodes, remove the directory `cluster` from the data directory of every node and start them, to begin with what the topics hold";
 
-/**
- * Topics of a cluster. While a vital topic is missing, the cluster cannot accept changes or events.
- */
+/** Topics of a cluster. It accepts no changes or events while one with `isVital` is missing. */
 const TOPICS = [
   { name: "catalog", isVital: true, remedy: RESTORE },
   {
@@ -259,9 +257,9 @@ async function openSharedCatalog(opening: StartContext, topic: ClusterTopic): Pr
 }
 
 /**
- * Returns the result of the readiness check `cluster`. The check fails if the membership has
- * trouble, or if `unread` is a sentence. A node without partitions passes, because it accepts
- * requests.
+ * Returns the result of the readiness check `cluster`. The check fails if the node's membership in
+ * the cluster reports `trouble`, or if `unread`, a sentence about data that the node cannot read,
+ * is defined. A node without partitions passes, because it accepts requests.
  */
 function clusterCheck(
   { hasJoined, trouble }: Partial<MembershipState> = {},

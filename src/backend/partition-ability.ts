@@ -1,13 +1,13 @@
 import type { PartitionAbility } from "../cluster/membership/partition-release.ts";
 import type { PartitionAccess } from "../cluster/topics/partition-access.ts";
 
-/** Facts from which `partitionAbility` decides which partitions this node can run. */
+/** Facts about this node, from which `partitionAbility` finds the partitions that it can run. */
 export interface AbilitySources {
   /** Number of partitions of the cluster. */
   partitions(): number;
   /**
-   * Returns, for each of the topics `events` and `ledgers`, whether this node can read and write
-   * each partition.
+   * Returns one list for each of the topics `events` and `ledgers`. The list says for each
+   * partition whether this node can read and write it.
    */
   access(): (readonly PartitionAccess[])[];
   /**
@@ -25,13 +25,13 @@ export interface AbilitySources {
    * undefined.
    */
   sandboxTrouble(): string | undefined;
-  /** Whether this node runs the partition and some of its events wait for a guest. */
+  /** Whether this node runs the partition and some of the partition's events wait for a guest. */
   isWaitingForSandbox(partition: number): boolean;
 }
 
 /**
  * Returns the partitions that this node can run (`canRun`), and the reasons why it cannot run
- * others (`troubles`). The reasons lie in this node: its disk, its connections or its guests
+ * others (`troubles`). A reason is a fault of this node: of its disk, its connections or its guests
  * (processes for user code). A partition that no node can write is in neither list.
  *
  * While this node can start no guest, `canRun` is empty. A partition with events that wait for a

@@ -37,7 +37,7 @@ const LAGS_MS_MAX = 1_000;
 
 interface PartitionLedger {
   store: Store;
-  /** This node's local copy of the ledger. `trouble` says why the copy cannot be written. */
+  /** This node's local copy of the ledger. `trouble` says why the node cannot write to the copy. */
   view: Pick<Store, "trouble">;
   /**
    * Access to the ledger for reading. The node that delivers the partition writes to the ledger
@@ -159,8 +159,9 @@ export class PartitionLedgers {
   }
 
   /**
-   * Opens the ledgers of new partitions. If an earlier call has not finished, returns its promise:
-   * `GROWTH_MS` passes between calls, but opening takes far longer while partitions have no leader.
+   * Opens the ledgers of new partitions. If an earlier call has not finished, returns the promise
+   * of this call. Calls come every `GROWTH_MS`, but opening takes far longer while partitions have
+   * no leader.
    */
   #grow(): Promise<void> {
     this.#growing ??= this.#openLedgers().finally(() => {
@@ -203,7 +204,7 @@ const OFFSET_BASE_TABLE = "places";
 export const OFFSET_BASE_KEY = "place";
 
 /**
- * Returns the table that stores a partition's offset base. This number is added to the brokers'
+ * Returns the table that stores a partition's offset base: a number that is added to the brokers'
  * offsets, so that stored delivery positions stay valid after the topic has lost blocks. `store` is
  * the store of the partition's ledger (delivery progress).
  */
@@ -214,8 +215,9 @@ export const storedOffsetBase = (store: Store): OffsetBase | undefined =>
   offsetBaseTable(store).get(OFFSET_BASE_KEY);
 
 /**
- * Makes a log use the offset base (number that is added to the brokers' offsets) that is stored
- * with the partition's delivery progress: now, and again whenever the stored offset base changes.
+ * Makes a log use the stored offset base (number that is added to the brokers' offsets) of its
+ * partition: immediately, and again whenever the stored offset base changes. It is stored in
+ * `store`, with the partition's delivery progress.
  */
 export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
   const sync = () => {
@@ -229,10 +231,11 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
 }
 
 /**
- * Returns the end of a partition as a broker reports it (`ask`). A broker that is no longer the
- * leader may report an old end, which looks like a loss of blocks. Because an offset base that was
- * raised for a loss is never lowered, a reported loss is checked: the function asks again, and
- * returns at least the end that the current leader confirms (`prove`).
+ * Returns the end of a partition. `ask` returns the end that a broker reports. A broker that has
+ * ceased to be the leader may report an old end, which looks like a loss of blocks and would raise
+ * the offset base. A raised offset base is never lowered. If the reported end looks like a loss,
+ * the function therefore asks again, and returns at least the end that the current leader confirms
+ * (`prove`).
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

@@ -55,7 +55,7 @@ interface RunningPartition {
 export function runPartitionPipelines(options: PartitionPipelinesOptions) {
   const { ledgers, logs, proveEnd, live, host, node, logger } = options;
   const running = new Map<number, RunningPartition>();
-  /** Store of the ledger (delivery progress) of each partition that is starting or running. */
+  /** Store of the ledger (delivery progress) of each partition that is starting or running here. */
   const stores = new Map<number, RevocableStore>();
   const abandon = (partition: number) => stores.get(partition)?.revoke();
   const runner = new PartitionRunner({ start, stop, abandon, logger });

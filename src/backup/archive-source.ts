@@ -36,7 +36,9 @@ async function objectSource(config: Config, url: BackupUrl): Promise<ArchiveSour
   return { name, read: () => readObject(bucket, key), close: () => opened.dispose() };
 }
 
-/** Returns the key of the newest backup below `url.key`. Throws `StartError` if there is none. */
+/**
+ * Returns the key of the newest backup with the prefix `url.key`. Throws `StartError` without one.
+ */
 async function newestKey(bucket: Bucket, url: BackupUrl): Promise<string> {
   const objects = await bucket.list(`${url.key}pixelmill-`);
   const backups = objects.flatMap(({ key }) => {

@@ -17,10 +17,11 @@ import { StartError } from "../errors.ts";
 import type { ArchiveSource } from "./archive-source.ts";
 
 /**
- * Pattern of the entry names in a backup. A backup is a tar archive compressed with Zstandard. It
- * contains `format`, `catalog/catalog.mdb` and `delivery/data.mdb`. Each event log has a directory
- * `events/<n>/` with its segment files and `refused` (sequence numbers of records that were not
- * accepted). The last entry, `manifest`, lists all files, so that a truncated archive is detected.
+ * Pattern of the names of the entries in a backup. A backup is a tar archive compressed with
+ * Zstandard. It contains `format`, `catalog/catalog.mdb` and `delivery/data.mdb`. Each event log
+ * has a directory `events/<n>/` with its segment files and the file `refused` (sequence numbers of
+ * records that were not accepted). The last entry, `manifest`, lists all files. A truncated archive
+ * lacks it.
  */
 const ENTRY =
   /^(format|manifest|catalog\/catalog\.mdb|delivery\/data\.mdb|events\/\d+\/(\d{16}\.segment|refused))$/;
@@ -102,8 +103,9 @@ export async function unpack(
 }
 
 /**
- * Compares the unpacked files with the manifest, and removes the manifest. Returns a description of
- * the first file that is missing or has the wrong size; undefined if there is none.
+ * Compares the unpacked files with the manifest, and removes the manifest. Returns a phrase about a
+ * missing manifest, or about the first file that is missing or has the wrong size. Returns
+ * undefined if there is no fault.
  */
 function missingIn(directory: string): string | undefined {
   const manifest = join(directory, MANIFEST);

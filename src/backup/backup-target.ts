@@ -19,9 +19,9 @@ import { urlText } from "./bucket/backup-url.ts";
 import { openBucket } from "./bucket/bucket.ts";
 import { bucketConfig } from "./bucket/bucket-config.ts";
 
-/** Where a server stores its regular backups: a directory, or a bucket. */
+/** Place where a server stores its regular backups: a directory, or a bucket. */
 export interface BackupTarget {
-  /** Environment variables that pass settings of this target to the process that makes a backup. */
+  /** Environment variables with settings of this place, for the process that makes a backup. */
   environment: Record<string, string>;
   /**
    * Returns the argument of `pixelmill backup`, a path or an `s3://` URL, for a backup that begins
@@ -37,8 +37,9 @@ export interface BackupTarget {
 }
 
 /**
- * Throws a `StartError` for settings that demand regular backups but cannot be used: on a cluster
- * node, or unless they name exactly one valid place for the backups, a directory or a bucket.
+ * Throws a `StartError` if the settings demand regular backups that are impossible: a cluster node
+ * cannot make any, and the settings must name exactly one valid place for the backups, a directory
+ * or a bucket.
  */
 export function expectBackupSettings(config: Config): void {
   const { "backup.directory": directory, "backup.s3.bucket": bucket } = config;
@@ -113,8 +114,8 @@ function inBucket(config: Config, name: string, logger: Logger): BackupTarget {
 }
 
 /**
- * Returns the settings for access to the bucket as environment variables. Leaves out settings
- * without a value.
+ * Returns the settings that give access to the bucket, as environment variables for another
+ * process. Leaves out settings without a value.
  */
 function bucketEnvironment(config: Config): Record<string, string> {
   const isPassed = (key: Key) => key.startsWith("backup.s3.") || key === "egress.resolver";
@@ -126,9 +127,9 @@ function bucketEnvironment(config: Config): Record<string, string> {
 }
 
 /**
- * Returns the id of the data directory, and creates it at the first call. Backups do not contain
- * the id. So a server with a restored data directory gets another id, and does not delete the
- * backups of the original server.
+ * Returns the id of the data directory, which the first call creates. Backups do not contain the
+ * id. A server with a restored data directory thus gets another id, and does not delete the backups
+ * of the original server.
  */
 function dataIdOf(config: Config): string {
   const path = dataIdFile(config);

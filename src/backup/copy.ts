@@ -15,11 +15,11 @@ import type { Table } from "../store/table.ts";
 import { cursorOf, type UnsettledKeys } from "./unsettled.ts";
 
 /**
- * Events that were copied into one event log of the new server or cluster, in the order of this
- * log.
+ * Events that were copied into one event log of the new server or cluster. The lists have the order
+ * of this log.
  */
 export interface CopiedEvents {
-  /** Key of each event (`UnsettledEvent.key`), which says where it was in the old logs. */
+  /** Key of each event (see `UnsettledEvent.key`): the place of the event in the old logs. */
   keys: string[];
   /** Sequence number of each event in the new log. */
   sequences: number[];
@@ -31,14 +31,14 @@ export interface CopiedEvents {
 const PORTION_BYTES = 256 << 10;
 /**
  * Maximum number of events in the list `pending` of a destination's cursor (its position in a log).
- * The list has the undelivered events before the last delivered one. The copy fails if the list
- * would be longer.
+ * `pending` lists the undelivered events that come before the last delivered one. The copy fails if
+ * the list would be longer.
  */
 const PENDING_MAX = 100_000;
 
 /**
- * Writes each row to the store that the function `to` returns for the row. One transaction writes
- * about `PORTION_BYTES`. Returns the number of rows.
+ * Writes each row with `put`, in a transaction of the store that `to` returns for the row. A
+ * transaction writes about `PORTION_BYTES`. Returns the number of rows.
  */
 async function copyRows<T>(
   rows: Iterable<T>,
@@ -66,16 +66,16 @@ async function copyRows<T>(
 }
 
 /**
- * Table that is copied last. A catalog without workspaces counts as empty, so a copy that was
- * interrupted before this table can be repeated.
+ * Table that the copy of a catalog writes last. Until then, the new catalog counts as empty, so
+ * that an interrupted copy can be repeated.
  */
 const WORKSPACES = "workspaces";
 
 /**
- * Copies all rows of a catalog. Only rows of connections are changed, because they contain the log
- * positions between which a connection delivers. The new logs have other positions, and contain
- * only undelivered events. So a copied connection delivers from their beginning, and a paused
- * connection stops at their ends (`ends`).
+ * Copies all rows of a catalog. Only rows of connections are changed: they contain log positions
+ * between which the connection delivers, and the new logs have other positions. The new logs
+ * contain only undelivered events. A copied connection therefore delivers from the beginning of the
+ * new logs, and a paused connection stops at their ends (`ends`).
  */
 export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];
@@ -112,8 +112,8 @@ function inNewLogs(value: unknown, ends: Positions): Connection {
 }
 
 /**
- * Stores the cursor (position) of each destination in each new log. The cursor says which copied
- * events are not delivered to the destination yet.
+ * Stores, for each new log, the cursor (position) of each destination. The cursor says which copied
+ * events are not yet delivered to the destination.
  */
 export async function writeLaneCursors(
   live: Live,

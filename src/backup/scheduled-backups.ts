@@ -113,8 +113,8 @@ class ScheduledBackups {
 
   /**
    * Waits until the time `until` (milliseconds since the epoch), then makes a backup. If the clock
-   * has meanwhile been set back to before the newest backup, first finds out again when the next
-   * backup is due.
+   * has meanwhile been set back to before the newest backup, finds out again when the next backup
+   * is due.
    */
   #wait(until: number): void {
     if (this.#isStopping) return;
@@ -129,9 +129,9 @@ class ScheduledBackups {
   }
 
   /**
-   * Lists the backups in the order of deletion. Backups with a time in the future come first,
-   * because they were made while the clock was wrong. The others follow, oldest first. `newest` is
-   * the newest backup without a time in the future.
+   * Lists the backups in the order in which they are deleted. Backups with a time in the future
+   * come first, because they were made while the clock was wrong. The others follow, oldest first.
+   * `newest` is the newest backup without a time in the future.
    */
   async #list(): Promise<{ backups: BackupFile[]; newest: BackupFile | undefined }> {
     const now = Date.now();

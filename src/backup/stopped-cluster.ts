@@ -33,8 +33,9 @@ import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
 
 /**
- * Number of bytes that a copy appends before it waits until they are durable. It is small enough
- * that even slow brokers acknowledge it before the writer gives up.
+ * Number of bytes that a copy appends to the logs before it waits until they are durable. The
+ * number is small, so that even slow brokers acknowledge the bytes before the writer of a log gives
+ * up.
  */
 export const APPENDED_BYTES_MAX = 4 << 20;
 
@@ -139,8 +140,8 @@ export async function openStoppedCluster(
     append: (events: ReturnType<typeof unsettledEvents>) =>
       appendToCluster({ clients, logs, logger, topic: named("events") }, events),
     /**
-     * Throws `StartError` if the cluster already has data. Workspaces with the ids `own` do not
-     * count if no node has ever run, because then an interrupted import has copied them.
+     * Throws `StartError` if the cluster already has data. If no node has ever run, workspaces with
+     * the ids in `own` are allowed, because an interrupted import has copied them.
      */
     expectNew(own: ReadonlySet<string>) {
       const ids = [...catalog.table<unknown, string>("workspaces").getKeys({})];
@@ -152,8 +153,8 @@ export async function openStoppedCluster(
     },
     /**
      * Throws `StartError` if a node is running, or has taken over partitions since this command
-     * opened the cluster's topics. During an import, such a node deletes imported delivery progress
-     * and dead letters, because the cluster's catalog does not have their destinations yet.
+     * opened the cluster's topics. Such a node deletes delivery progress and dead letters while
+     * they are imported, because the cluster's catalog does not have their destinations yet.
      */
     async expectNoNodeSince() {
       await expectNoNodes(clients, config["cluster.name"]);
@@ -175,9 +176,9 @@ export async function openStoppedCluster(
 }
 
 /**
- * Reads where each partition of the event log ends. Throws `StartError` if the end that a broker
- * reports is before blocks that brokers have acknowledged. A broker that has ceased to be the
- * leader reports such an end.
+ * Reads where each partition of the event log ends. Throws `StartError` if a broker reports an end
+ * that is before blocks which brokers have acknowledged. A broker that has ceased to be the leader
+ * does so.
  */
 async function readEnds(
   logs: PartitionLogs,
@@ -214,8 +215,8 @@ interface SharedParts {
 }
 
 /**
- * Appends `events` to the cluster's logs, after deleting the events of an earlier, interrupted
- * import. Returns what was appended to each log.
+ * Appends `events` to the cluster's logs. First deletes all events in these logs, which an earlier,
+ * interrupted import has left. Returns what was appended to each log.
  */
 async function appendToCluster(
   { clients, logs, logger, topic }: SharedParts,

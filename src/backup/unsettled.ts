@@ -19,7 +19,7 @@ interface UnsettledEvent {
   bytes: Uint8Array;
 }
 
-/** For each destination, by id, the keys of the events that are not delivered to it. */
+/** Keys of the events that are not delivered to a destination, by the destination's id. */
 export type UnsettledKeys = Map<string, Set<string>>;
 
 const TAKE_EVENTS = 1_000;
@@ -29,9 +29,9 @@ const READ_BYTES = 4 << 20;
 const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 
 /**
- * Adds, for each destination, the keys of the events in `logs` that are not delivered to it
- * according to its stored position. Throws `StartError` if some of the events were stored by a
- * newer version of pixelmill, which this version cannot read.
+ * Adds to `unsettled`, for each destination, the keys of the events in `logs` that are not
+ * delivered to it according to its stored position. Throws `StartError` if a newer version of
+ * pixelmill has stored some of the events in a form that this version cannot read.
  */
 export async function addUnsettledKeys(
   unsettled: UnsettledKeys,
@@ -101,8 +101,9 @@ async function* eventsOf(
 /**
  * Returns the cursor (position) of a destination in a new log, which has only the copied events.
  * `keys` are the keys of the copied events, and `sequences` are their sequence numbers in the new
- * log. `owed` has the keys of the events that are not delivered to the destination. All events from
- * the cursor's `next` on are undelivered, and `pending` lists the undelivered events before `next`.
+ * log. `owed` has the keys of the events that are not delivered to the destination. The cursor's
+ * `next` is the sequence number from which all events are undelivered. Its `pending` lists the
+ * undelivered events before `next`.
  */
 export function cursorOf(
   keys: readonly string[],

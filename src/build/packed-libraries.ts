@@ -2,8 +2,8 @@ import { dirname, join } from "node:path";
 import type { BunPlugin } from "bun";
 
 /**
- * Modules of one library that pixelmill's code imports, by a short name. Each module is given as a
- * package name, or as a path relative to `src`.
+ * Modules that pixelmill's code imports from one library, by a short name. Each module is given as
+ * a package name, or as a path relative to `src`.
  */
 type Library = Readonly<Record<string, string>>;
 

@@ -1,4 +1,4 @@
-/** Byte offsets of fields in the header of a 64-bit ELF file. */
+/** Byte offsets, in the header of a 64-bit ELF file, of the fields about the program headers. */
 const PROGRAM_HEADERS = { offset: 32, size: 54, count: 56 };
 const SECTION_HEADERS = { offset: 40, count: 60, names: 62 };
 /** Byte offsets, in a program header, of the fields for a segment's offset and size. */

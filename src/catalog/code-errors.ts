@@ -2,8 +2,8 @@ import { ApiError } from "../errors.ts";
 import type { CodeKind } from "./model.ts";
 
 /**
- * Error of a publication: after its tests and before its commit, libraries, or code that imports
- * them, were published. The caller then runs the tests again.
+ * Error of a publication whose tests are outdated: after them and before the commit, libraries, or
+ * code that imports them, were published. The caller then runs the tests again.
  */
 export class PublicationConflict extends ApiError {
   readonly stale = true;
@@ -14,8 +14,8 @@ export class PublicationConflict extends ApiError {
 }
 
 /**
- * Error of a change of code: the revision (version of the code) on which the change is based is not
- * the newest one, because another revision was stored meanwhile.
+ * Error of a change of code that is not based on the newest revision (version of the code), because
+ * another revision was stored meanwhile.
  */
 export class RevisionConflict extends ApiError {
   readonly overtaken = true;

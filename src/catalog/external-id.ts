@@ -8,10 +8,10 @@ export interface Managed {
 }
 
 /**
- * Returns the item with `externalId`, by which a tool such as Terraform manages it. An empty string
- * removes the item's external id; undefined changes nothing. `owner` returns the id of the item
- * that has an external id. If `owner` is given, throws `conflict` when another item has this
- * external id, or when this item has a different one, on which a tool relies.
+ * Returns `thing` with another external id, by which a tool such as Terraform manages it. An empty
+ * `externalId` removes the external id; an undefined one changes nothing. `owner` returns the id of
+ * the item that has an external id. If `owner` is given, throws `conflict` when another item has
+ * `externalId`, or when `thing` has a different external id, on which a tool relies.
  */
 export function withExternalId<T extends Managed>(
   thing: T,

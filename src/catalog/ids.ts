@@ -34,7 +34,7 @@ export function timeOf(id: string): number {
   return Number(value >> RANDOM_BITS);
 }
 
-/** Returns a string that sorts before all ids created at or after `time`, and after earlier ids. */
+/** Returns a string that sorts after all ids created before `time`, and before all other ids. */
 export function firstIdAt(time: number): string {
   return encode(BigInt(Math.max(0, Math.floor(time))) << RANDOM_BITS);
 }

@@ -58,12 +58,12 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
 
   return {
     /**
-     * Returns the largest `dedupSeconds` of all sources: the seconds for which a source recognizes
-     * repeated events, or 0 when no source does. Reads all sources only at the first call and after
-     * a change of the topology (sources, destinations and connections).
+     * Returns the largest `dedupSeconds` of all sources: the number of seconds for which a source
+     * recognizes repeated events. Returns 0 when no source does. Reads all sources only at the
+     * first call and after a change of the topology (sources, destinations and connections).
      */
     longestDedupSeconds,
-    /** Returns the source with this write key, enabled or not. Undefined when there is none. */
+    /** Returns the source with this write key, also if disabled. Undefined when there is none. */
     source(writeKey: string): Source | undefined {
       const known = bySource();
       const found = known.get(writeKey);
@@ -140,8 +140,8 @@ function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () 
 }
 
 /**
- * Caches like `cachedByEpoch`, but lets the garbage collector free the result while no caller holds
- * it. The next call then makes it again.
+ * Caches the result of `make` like `cachedByEpoch`. While no caller holds the result, the garbage
+ * collector may free it; the next call then calls `make` again.
  */
 function heldByEpoch<T extends object>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
   const held = cachedByEpoch<{ value?: WeakRef<T> }>(store, epoch, () => ({}));

@@ -39,26 +39,26 @@ export interface Workspace {
   createdAt: number;
   /**
    * Key in hexadecimal that encrypts the cursors of the workspace's event searches. A cursor says
-   * where the next page of a search begins. Absent until the first search in a workspace that an
-   * older release stored.
+   * where the next page of a search begins. Absent in a workspace that an older release stored,
+   * until the first search in it.
    */
   cursorKey?: string;
 }
 
-/** Fields of all items that belong to one workspace. */
+/** Fields that every item of a workspace has. */
 interface WorkspaceItem {
   id: string;
   workspaceId: string;
   createdAt: number;
 }
 
-/** Fields of an item that can be changed after it was created. */
+/** Fields of every changeable item: an item that can be changed after its creation. */
 export interface ChangeableItem extends WorkspaceItem {
   updatedAt: number;
 }
 
 /**
- * Fields of an item that can be disabled. An external tool such as Terraform may give it an
+ * Fields of every item that can be disabled, and to which a tool such as Terraform may give an
  * external id.
  */
 interface ManagedItem extends ChangeableItem {
@@ -187,24 +187,24 @@ export interface Connection extends ManagedItem {
   sourceId: string;
   destinationId: string;
   /**
-   * Log positions at which the current live period of the connection starts or, if it is not live,
-   * at which its last one started. Earlier events are delivered only if they belong to a period in
-   * `earlier`.
+   * Log positions at which a live period of the connection started: the current one, or the last
+   * one if the connection is not live. Events before these positions are delivered only if they
+   * belong to a period in `earlier`.
    */
   from: Positions;
   /**
-   * Log positions at which the connection's last live period ended. Events before these positions
-   * are still delivered. Absent while the connection is live.
+   * Log positions at which the connection's last live period ended. Events between `from` and these
+   * positions are still delivered. Absent while the connection is live.
    */
   until?: Positions;
   /**
-   * Live periods before the one that starts at `from`, oldest first. Events of these periods are
-   * delivered too, if they have not been yet.
+   * Live periods before the one that starts at `from`, oldest first. Events of these periods that
+   * have not been delivered yet are delivered too.
    */
   earlier?: readonly { from: Positions; until: Positions }[];
   /**
    * Id that delivery uses instead of `id` after the connection's source or destination was
-   * replaced, so that it treats the connection as a new one. Absent while the connection has its
+   * replaced. Delivery thus treats the connection as a new one. Absent while the connection has its
    * first source and destination.
    */
   routeId?: string;
@@ -267,7 +267,7 @@ export interface Resource extends WorkspaceItem {
  */
 export interface TestCase {
   id: string;
-  /** Id of this version of the test case. Each change makes a new one. */
+  /** Id of this version of the test case. Each change of the test case gives it a new one. */
   versionId: string;
   name: string;
   description?: string;

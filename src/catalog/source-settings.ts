@@ -21,8 +21,8 @@ export interface SourceSettings {
    */
   allowedOrigins: readonly string[];
   /**
-   * Seconds for which a repeated event is recognized by its messageId and not delivered a second
-   * time. 0 delivers every event.
+   * Seconds during which a repeated event (one with the same messageId) is not delivered again.
+   * With 0, every event is delivered.
    */
   dedupSeconds: number;
 }
@@ -46,7 +46,7 @@ export function settingsOfSource(source: { settings?: Partial<SourceSettings> })
   return settings === undefined ? defaults : { ...defaults, ...settings };
 }
 
-/** Matches a scheme and host name up to 255 characters, with optional `*.` and port. */
+/** Matches `http(s)://`, optional `*.`, a host name and optional port: up to 255 characters. */
 const ORIGIN_PATTERN =
   /^(?=.{1,255}$)https?:\/\/(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 

@@ -18,7 +18,7 @@ export type Epoch = "topology" | "program";
 export interface CatalogStore extends Environment {
   /**
    * Returns the value of an epoch (a stored counter of changes). Reads it from the store at most
-   * once per turn of the event loop, and again after this process changed the store.
+   * once per turn of the event loop, unless this process has changed the store meanwhile.
    */
   epoch(name: Epoch): number;
   /**
@@ -71,9 +71,9 @@ export function inTransactions<Methods extends Record<string, (...args: never[])
 }
 
 /**
- * Disk space in bytes that is reserved for the catalog, for use when the disk is full. With it, the
- * server can then still store and send alerts, users can sign in and free space, and a cluster's
- * node can store other nodes' changes, which it needs to answer requests.
+ * Disk space in bytes that is reserved for the catalog. When the disk is full, it lets the server
+ * store and send alerts, and lets users sign in and free space. It also lets a cluster's node store
+ * other nodes' changes, which the node needs to answer requests.
  */
 const RESERVE_BYTES = 4 << 20;
 
@@ -103,8 +103,9 @@ export function openStore(
    */
   const epochsNow = new Map<Epoch, number>();
   /**
-   * Function that checks the conditions of each change, for the current asynchronous call. It is
-   * not a parameter of the catalog's methods, so that no method can forget to pass it on.
+   * Holds, for the current asynchronous call, the function that checks the conditions of its
+   * changes. It is not a parameter of the catalog's methods, so that no method can forget to pass
+   * it on.
    */
   const conditions = new AsyncLocalStorage<() => void>();
   /**

@@ -13,9 +13,7 @@ export interface CheckResult {
   detail: string;
 }
 
-/**
- * Returns an `ok` result if `isOk`, otherwise a `warns` result whose detail also has the advice.
- */
+/** Returns an `ok` result if `isOk`; otherwise a `warns` result, with the advice in its detail. */
 export function okOrWarns(
   isOk: boolean,
   { subject, detail, advice }: Omit<CheckResult, "state"> & { advice: string },

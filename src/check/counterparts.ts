@@ -13,8 +13,8 @@ import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * Milliseconds to wait for an answer of the Kafka brokers. The Kafka client retries a wrong
- * password for 12 s, and the check must not end before it reports that error.
+ * Milliseconds to wait for an answer of the Kafka brokers. The Kafka client retries a refused
+ * password for 12 s before it reports the error, and the check must not end earlier.
  */
 const ANSWER_MS_MAX = 30_000;
 

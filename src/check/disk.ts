@@ -107,7 +107,7 @@ export function fileSystemOf(path: string, mounts: string): string {
   return above.at(-1)?.[2] ?? "an unknown file system";
 }
 
-/** Replaces the kernel's octal escapes of spaces and other characters, such as `\040`. */
+/** Replaces octal escapes such as `\040` in a field of `/proc/self/mounts` by their characters. */
 function withoutEscapes(field: string): string {
   return field.replace(/\\([0-7]{3})/g, (_, digits) =>
     String.fromCharCode(Number.parseInt(digits, 8)),

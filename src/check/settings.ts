@@ -10,9 +10,9 @@ import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * Functions by the subject of the check's result. Each reads one group of settings, and the files
- * that these settings name, as a starting server does. It throws `StartError` if a server would not
- * start with them.
+ * Functions that each read one group of settings, and the files that these settings name, as a
+ * starting server does. A function throws `StartError` if a server would not start with the
+ * settings. The key is the subject of the check's result.
  */
 const groups: Record<string, (config: Config) => unknown> = {
   "single sign-on": openSignOn,

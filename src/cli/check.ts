@@ -76,7 +76,7 @@ async function askDataPlane(config: Config): Promise<void> {
   }
 }
 
-/** Loopback address for each host that makes a listener accept connections at all addresses. */
+/** Loopback address for each host with which a listener accepts connections at all addresses. */
 const loopback = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "::1"],

@@ -100,9 +100,9 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 /**
- * Whether to print an error's message without its stack: for errors that the operator can correct,
- * and for system calls that failed, such as reading a file. Other errors are bugs, whose stack
- * helps to find them.
+ * Whether an error's message is printed without its stack. This applies to errors that the operator
+ * can correct, and to failed system calls, such as reading a file. Other errors are bugs, whose
+ * stack helps to find them.
  */
 function isForOperator(error: unknown): boolean {
   if (error instanceof StartError || error instanceof ApiError) return true;
@@ -181,8 +181,8 @@ function isShownInUsage(command: CommandDef, flag: string): boolean {
 }
 
 /**
- * Returns a sentence that says why a command line is invalid, or `undefined` when it is valid. Also
- * refuses unknown flags, which the parser citty accepts, because most are typing errors.
+ * Returns a sentence that says why a command line is invalid, or `undefined` when it is valid.
+ * Refuses unknown flags too: most are typing errors, and the parser citty accepts them.
  */
 function usageError(args: ArgsDef, rest: string[]): string | undefined {
   const flags = Object.entries(args).filter(([, arg]) => arg.type !== "positional");

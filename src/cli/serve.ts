@@ -55,8 +55,8 @@ export const serve = defineCommand({
 });
 
 /**
- * Log line for a start while a running server does not hand over its sockets. The new server then
- * waits until the running one ends.
+ * Log line of a new server when the running server does not hand over its sockets. The new server
+ * then waits until the running one ends.
  */
 const NO_OFFER =
   "the running server does not hand its sockets over, such as one of an older version; stop it, this one waits for its end";
@@ -79,8 +79,8 @@ async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | u
 }
 
 /**
- * Throws `StartError` on systems other than Linux. Only Linux can confine user code and write files
- * past the page cache.
+ * Throws `StartError` on systems other than Linux. Only on Linux can pixelmill confine user code
+ * and write files past the page cache.
  */
 function expectLinux() {
   if (process.platform === "linux") return;
@@ -90,8 +90,8 @@ function expectLinux() {
 }
 
 /**
- * Ignores SIGHUP, which a closed terminal sends, and SIGUSR1 and SIGUSR2, which log rotation may
- * send. By default they would end the process. Once the server is open, SIGHUP reloads its
+ * Ignores signals that would end the process by default: SIGHUP, which a closed terminal sends, and
+ * SIGUSR1 and SIGUSR2, which log rotation may send. Once the server is open, SIGHUP reloads its
  * settings.
  */
 function ignoreTerminalSignals(logger: Logger) {

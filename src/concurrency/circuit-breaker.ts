@@ -1,10 +1,10 @@
 import { InvariantError } from "../assert.ts";
 
 export interface CircuitBreakerOptions {
-  /** Checks whether calls to the server would succeed again. Rejects if they would fail. */
+  /** Tests whether the server answers calls again. Rejects if it does not. */
   probe(): Promise<unknown>;
   /**
-   * Whether further calls are expected. Once it returns false, probes stop, and calls stay
+   * Returns whether further calls may be made. Once it returns false, probes stop, and calls stay
    * rejected.
    */
   isNeeded(): boolean;

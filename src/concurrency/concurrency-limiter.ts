@@ -2,9 +2,8 @@ import { assert } from "../assert.ts";
 import { Permit } from "./permit.ts";
 
 /**
- * A semaphore that never makes callers wait. It limits the number of units, such as requests or
- * bytes, that one owner may hold and that all owners together may hold. A permit that would exceed
- * a limit is refused.
+ * A semaphore that refuses a permit instead of making the caller wait. It limits the units, such as
+ * requests or bytes, that one owner may hold, and those that all owners together may hold.
  */
 export class ConcurrencyLimiter {
   readonly #held = new Map<string, number>();

@@ -9,8 +9,8 @@ export type AdmissionRule = (held: number, free: number) => boolean;
 
 /**
  * Rule that gives an owner another permit while the owner holds fewer permits than are free. One
- * owner alone can therefore hold at most half of all permits, two owners a third each, and so on.
- * Some permits always remain free for a new owner.
+ * owner alone can therefore hold about half of all permits, two owners about a third each, and so
+ * on. This keeps permits free for new owners, unless there are many owners or few permits.
  */
 export const fewerThanFree: AdmissionRule = (held, free) => held < free;
 
@@ -24,16 +24,16 @@ export const atMost =
     free > 0 && held < max;
 
 /**
- * A semaphore for several owners. The rule `admits` limits the permits of each owner. Owners wait
- * in a queue. When an owner gets a permit and has further callers that wait, it goes to the end of
- * the queue.
+ * A semaphore for several owners. The rule `admits` limits the permits of each owner. Owners whose
+ * callers wait form a queue. When an owner gets a permit and has more waiting callers, the owner
+ * goes to the end of the queue.
  */
 export class FairSemaphore {
   #free: number;
   readonly #held = new Map<string, number>();
   /**
-   * Waiting callers by owner. The next permit goes to the first owner in this map to which the rule
-   * gives another permit.
+   * Waiting callers by owner. The next permit goes to the first owner in this map that may have
+   * another permit according to the rule.
    */
   readonly #waiting = new Map<string, Set<(permit: Permit) => void>>();
 

@@ -6,8 +6,8 @@ export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
   /**
-   * Calls `work` when all earlier calls with the same key have ended, and settles as `work` does. A
-   * call that fails does not stop the next one.
+   * Calls `work` when all earlier calls of `run` with the same key have ended, and settles as
+   * `work` does. If a call fails, the next one still runs.
    */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();

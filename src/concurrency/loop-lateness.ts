@@ -1,8 +1,8 @@
 /** Milliseconds between two checks of how late the event loop is. */
 const LOOK_MS = 100;
 /**
- * Length in milliseconds of a period for which the largest lateness is remembered. `recentMs`
- * covers two periods.
+ * Length of a period in milliseconds. The largest lateness of the present period and that of the
+ * previous one are remembered.
  */
 const REMEMBERED_MS = 5_000;
 
@@ -21,8 +21,8 @@ export class LoopLateness {
   #since = performance.now();
 
   /**
-   * Returns the largest lateness of a timer, in milliseconds, in a period that ends now and is
-   * `REMEMBERED_MS` to `2 * REMEMBERED_MS` long. Includes a timer that is late at this moment.
+   * Returns the largest lateness of a timer, in milliseconds, in the last `REMEMBERED_MS` or up to
+   * twice this time. Includes a timer that is late at this moment.
    */
   recentMs(): number {
     this.#look();

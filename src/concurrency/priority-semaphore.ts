@@ -13,7 +13,7 @@ export class PrioritySemaphore {
     this.#free = count;
   }
 
-  /** Returns a permit, or undefined when none is free now. */
+  /** Returns a permit, or undefined if none is free. */
   tryAcquire(): Permit | undefined {
     if (this.#free === 0) return undefined;
     this.#free -= 1;

@@ -8,8 +8,8 @@ import { RATE_BURST_SECONDS } from "../settings/limits.ts";
 export const RATE_KEYS_MAX = 10_000;
 
 /**
- * Token bucket of one key: it has `tokens` tokens at the time `at`. The number is negative after a
- * request that cost more tokens than the bucket had.
+ * Token bucket of one key. `tokens` is the number of its tokens at the time `at`. The number is
+ * negative after a request that cost more tokens than the bucket had.
  */
 interface Bucket {
   tokens: number;
@@ -19,8 +19,8 @@ interface Bucket {
 interface Rate {
   perSecond: number;
   /**
-   * Maximum number of tokens that a key can save up. The default is what `perSecond` yields in
-   * `RATE_BURST_SECONDS`.
+   * Maximum number of tokens that a key can save up. The default is the number of tokens that it
+   * gets in `RATE_BURST_SECONDS`.
    */
   burst?: number;
   now?: () => number;

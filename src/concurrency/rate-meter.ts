@@ -2,8 +2,8 @@
 const WINDOW_MS = 100;
 
 /**
- * Measures the rate of an event: the occurrences per second in the last complete window. A window
- * lasts at least `WINDOW_MS`.
+ * Measures a rate: the number of occurrences per second in the last complete window of time. A
+ * window lasts at least `WINDOW_MS`.
  */
 export class RateMeter {
   #start = 0;

@@ -10,9 +10,9 @@ interface SharedResult {
 
 /**
  * Shares the results of long computations between callers that ask for the same key at about the
- * same time. A result is shared until `ageMsMax` milliseconds after its computation began. If the
- * computation takes longer, its result is shared until it has ended, so that slow computations do
- * not pile up.
+ * same time. A result is shared with the callers of the first `ageMsMax` milliseconds after its
+ * computation began. If the computation takes longer, the result is shared until it ends, so that
+ * slow computations do not pile up.
  */
 export class SharedResults {
   readonly #latest = new Map<string, SharedResult>();
@@ -20,10 +20,10 @@ export class SharedResults {
   constructor(readonly ageMsMax: number) {}
 
   /**
-   * Calls `compute` and returns its result. If a computation for the same key and `version` is
-   * already shared, returns the result of that one instead. `version` is a text that differs when
-   * earlier results are outdated. Rejects with the reason of `signal` when it is aborted; other
-   * callers still get the result.
+   * Returns the result of `compute`, or of an earlier call's computation if that has the same key
+   * and `version` and is still shared. `version` is a text that changes when earlier results are
+   * outdated. Rejects with the reason of `signal` when it is aborted; other callers still get the
+   * result.
    */
   async get<T>(
     { key, version }: { key: string; version: string },

@@ -1,7 +1,7 @@
 /**
- * Settles as `promise` does, or rejects with the error from `late` after `ms` milliseconds. If this
- * process stood still past that time (for example, the machine was suspended), a result that
- * arrived in the meantime still counts.
+ * Settles as `promise` does, or rejects with the error from `late` if `promise` takes more than
+ * `ms` milliseconds. If this process stood still meanwhile (for example, the machine was
+ * suspended), a result that arrived during the standstill still counts.
  */
 export async function withTimeLimit<T>(
   promise: Promise<T>,

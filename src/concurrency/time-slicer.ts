@@ -5,8 +5,8 @@ const SLICE_MS = 2;
 const ITEMS_PER_CLOCK_READ = 64;
 
 /**
- * Runs long synchronous work in short slices, one after another, even if several callers use the
- * slicer. After each slice, the event loop is free for other work for as long as the slice took.
+ * Runs long synchronous work in short slices. The slices of all callers run one after another.
+ * After each slice, the event loop is free for other work for as long as the slice took.
  */
 export class TimeSlicer {
   #last: Promise<void> = Promise.resolve();
@@ -26,7 +26,7 @@ export class TimeSlicer {
     }
   }
 
-  /** Calls `work`, which must be short, after all earlier slices and the pauses after them. */
+  /** Calls `work`, which must be short, when all earlier slices and their pauses are over. */
   async run<T>(work: () => T): Promise<T> {
     const before = this.#last;
     const { promise, resolve } = Promise.withResolvers<void>();

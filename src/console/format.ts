@@ -4,7 +4,7 @@ const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 export const formatCount = (value: number) => whole.format(value);
-/** Formats a number, from 10,000 on in short form, such as `12.3K`. */
+/** Formats a number. Shortens numbers of 10,000 and above, such as 12,345 to `12.3K`. */
 export const formatCompact = (value: number) =>
   value < 10_000 ? whole.format(value) : short.format(value);
 
@@ -34,8 +34,8 @@ export function formatDuration(seconds: number, decimals = 1): string {
 }
 
 /**
- * Formats a duration for the axis of a chart. From 1 to 2 minutes and from 1 to 2 hours it keeps
- * the smaller unit, such as `90 s` instead of `2 min`, so that neighbouring labels differ.
+ * Formats a duration for the axis of a chart. Gives 1 to 2 minutes in seconds, and 1 to 2 hours in
+ * minutes, such as `90 s` instead of `2 min`, so that neighbouring labels differ.
  */
 export function formatChartDuration(seconds: number): string {
   if (seconds === 0) return "0 s";

@@ -7,9 +7,9 @@ export interface ScreenProps {
 }
 
 /**
- * The screen to show and its query, from the fragment of the page's URL, such as
- * `#/sources/ID?tab=snippet`. They are not in the path of the URL, because routes of the API have
- * the same paths.
+ * The screen to show and its query. Both are in the fragment of the page's URL, such as
+ * `#/sources/ID?tab=snippet`. They are not in its path, because routes of the API have the same
+ * paths.
  */
 export const currentRoute = signal(readRoute());
 
@@ -17,7 +17,10 @@ addEventListener("hashchange", () => {
   currentRoute.value = readRoute();
 });
 
-/** Reads the fragment. `segments` are the parts of its path, decoded: `["sources", "ID"]`. */
+/**
+ * Parses the fragment of the page's URL. `segments` are the decoded parts of the fragment's path,
+ * such as `["sources", "ID"]`.
+ */
 function readRoute() {
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const segments: readonly string[] = path.split("/").filter(Boolean).map(decodeSegment);

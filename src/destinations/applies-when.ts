@@ -1,9 +1,9 @@
 import type { TSchema } from "@sinclair/typebox";
 
 /**
- * Condition under which a setting has an effect. Maps the names of other settings to the values
- * that meet the condition; it is met if at least one of these settings has such a value. `any`
- * stands for every value, but not for a missing one.
+ * Condition under which a setting has an effect. Maps the names of other settings to values, or to
+ * `any`, which stands for every value. The condition is met if at least one of these settings has
+ * one of its values. A missing setting has none.
  */
 export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 

@@ -37,9 +37,9 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
 }
 
 /**
- * Returns the setting to which the JSON pointer `path` points, or whose value contains the place to
- * which it points: the setting's own JSON pointer and its schema. A setting is a key of the config,
- * or a key of an object in the config.
+ * Returns the setting that contains the place to which the JSON pointer `path` points. A setting is
+ * a key of the config, or a key of an object in the config. The result is the JSON pointer of the
+ * setting, and its schema.
  */
 function settingAt(schema: TObject, path: string): [pointer: string, setting: TSchema | undefined] {
   const [, name = "", inner] = path.split("/");
@@ -50,8 +50,8 @@ function settingAt(schema: TObject, path: string): [pointer: string, setting: TS
 
 /**
  * Calls `check`, which throws `EgressRefused` if pixelmill is not allowed to connect to an address
- * in the config. Returns the `EgressRefused` as a fault at `path`, or an empty array if `check`
- * does not throw.
+ * in the config. Returns this error as a fault at `path`, or an empty array if `check` does not
+ * throw. Other errors are not caught.
  */
 export function egressFaults(path: string, check: () => unknown): Detail[] {
   try {

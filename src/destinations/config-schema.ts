@@ -2,8 +2,8 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import type { EffectCondition } from "./applies-when.ts";
 
 /**
- * Returns the schema of a setting that has an effect only under `condition`. While the condition is
- * not met, forms hide the setting, and the server refuses a config that contains it.
+ * Returns the schema of a setting that has an effect only if `condition` is met. Otherwise forms do
+ * not show the setting, and the server refuses a config that contains it.
  */
 export function appliesWhen<T extends TSchema>(condition: EffectCondition, schema: T): T {
   return { ...schema, "x-applies-when": condition };
@@ -19,8 +19,8 @@ export function essential<T extends TSchema>(schema: T) {
 }
 
 /**
- * Returns the schema of an optional setting that allows every value. Other code checks the value,
- * or nothing does.
+ * Returns the schema of an optional setting for which every value is valid. The schema does not
+ * check the value.
  */
 export const uncheckedKey = (description: string) => Type.Optional(Type.Unknown({ description }));
 

@@ -11,9 +11,9 @@ export type DeliveryResult =
    */
   | { kind: "delivered"; refused?: ReadonlyMap<number, string> }
   /**
-   * The receiver will never accept this delivery (for example, it responded with a 4xx status). A
-   * single event becomes a dead letter. Several events are delivered again one by one, and those
-   * that are rejected alone become dead letters.
+   * The receiver will never accept this delivery (for example, it responded with a 4xx status). If
+   * the delivery has one event, this event becomes a dead letter. Several events are delivered
+   * again one by one, and each that is rejected alone becomes a dead letter.
    */
   | { kind: "rejected"; reason: string; answer?: ReceiverAnswer }
   /** The delivery failed, and a later attempt may succeed. */
@@ -22,7 +22,7 @@ export type DeliveryResult =
       reason: string;
       answer?: ReceiverAnswer;
       /**
-       * Whether an event of the delivery may have caused the failure, or only the destination.
+       * Possible cause of the failure: an event of the delivery (`event`), or only the destination.
        * Default: `destination`.
        */
       scope?: FailureScope;
@@ -51,7 +51,7 @@ export type FailureScope = "event" | "destination";
 export interface EventOrigin {
   /**
    * Id of the event: a UUID, or any text that an SDK chose. All events that user code produces from
-   * one ingested event have the same messageId, in all attempts to deliver them.
+   * one ingested event have the messageId of that event, in every attempt to deliver them.
    */
   readonly messageId: string;
   readonly sourceId: string;
@@ -73,30 +73,30 @@ interface IngestedEvent {
   readonly userId: string;
   readonly anonymousId: string;
   /**
-   * Whether all ids among `userId` and `anonymousId` that the event has are strings in the JSON. If
-   * not, an id may be a number there, and only parsing the JSON gives its exact value.
+   * Whether `userId` and `anonymousId` are strings in the JSON, or absent. If false, one of them
+   * may be a number there, and only parsing the JSON gives its exact value.
    */
   readonly hasTextIds?: boolean;
 }
 
 /** One event of a delivery. */
 export interface OutgoingEvent {
-  /** JSON text in UTF-8: the value that user code returned, or the event as ingested. */
+  /** The event as JSON text in UTF-8. User code has returned it, or it is the event as ingested. */
   readonly bytes: Uint8Array;
   readonly input: EventOrigin;
-  /** Whether user code returned the event. If not, it is the event that a client sent. */
+  /** Whether user code returned the event. If false, it is the event that a client sent. */
   readonly byCode: boolean;
 }
 
 /** Limits of a batch, for kinds of destinations that accumulate events into large deliveries. */
 export interface BatchLimits {
   /**
-   * Maximum bytes of JSON of a delivery. All events that user code makes from one ingested event
-   * are in the same delivery, even if they exceed this maximum.
+   * Maximum bytes of JSON in one delivery. Only the events that user code makes from one ingested
+   * event may exceed it, because they are always in the same delivery.
    */
   bytes: number;
   /**
-   * Longest time, in milliseconds, that an event waits for further events of the same delivery.
+   * Longest time, in milliseconds, that an event waits until further events are delivered with it.
    * With 0, events do not wait, and `deliver` gets no `name`.
    */
   ageMs: number;
@@ -159,9 +159,9 @@ export interface SecretKey<Config = Record<string, unknown>> {
    */
   isSecret?(item: Record<string, unknown>): boolean;
   /**
-   * Returns the servers that get the secret, or requests signed with it. Throws if the config does
-   * not name these servers in a valid form, which is possible in a config that an earlier version
-   * of pixelmill stored.
+   * Returns the servers that get the secret, or requests signed with the secret. Throws if the
+   * config does not name these servers in a valid form. An earlier version of pixelmill may have
+   * stored such a config.
    */
   audiences(config: Config): SecretAudience[];
 }
@@ -174,13 +174,14 @@ export interface SecretAudience {
   isTls: boolean;
   /**
    * Describes which certificates of the server are accepted: the trusted authorities and the
-   * expected name. Absent for kinds of destinations that always trust the system's authorities and
-   * expect the name of the host. A server whose description changes counts as another receiver.
+   * expected name. Absent if the kind of destination always trusts the system's authorities and
+   * expects the name of the host. If the description changes, the server counts as another
+   * receiver.
    */
   certificate?: string;
   /**
-   * Purpose for which the server uses the secret, such as `token` for an OAuth token server. The
-   * same server with another purpose counts as another receiver.
+   * Purpose for which the server uses the secret, such as `token` for an OAuth token server. If the
+   * purpose changes, the server counts as another receiver.
    */
   use?: string;
 }
@@ -254,10 +255,10 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
    */
   batchKey?(event: OutgoingEvent): string;
   /**
-   * Returns the maximum size and age of one delivery. Events accumulate until their number reaches
-   * `batchSize`, they reach this size or age, or the server needs their memory. A kind with this
-   * function must have a concurrency of 1. Without this function, waiting events are delivered at
-   * once.
+   * Returns the maximum size and age of one delivery. Events are collected for a delivery until it
+   * has `batchSize` events or this size or age, or until the server needs the memory of the events.
+   * A kind with this function must have a concurrency of 1. Without this function, events do not
+   * wait for further events.
    */
   batchLimits?(config: Config): BatchLimits;
   open(config: Config, workspaceId: string): OpenDestination;

@@ -8,8 +8,9 @@ export class FrameReader {
   readonly #rest = new GrowingBuffer();
 
   /**
-   * `lengthOf` returns the length of the frame that begins at the start of `bytes`, or undefined
-   * while `bytes` does not contain the whole length. It throws if the length is not allowed.
+   * `lengthOf` gets the received bytes from the start of a frame on, and returns the length of the
+   * whole frame. It returns undefined while the bytes do not contain the whole length, and throws
+   * if the length is not allowed.
    */
   constructor(private readonly lengthOf: (bytes: Buffer) => number | undefined) {}
 

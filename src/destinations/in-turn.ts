@@ -1,9 +1,9 @@
 import type { OpenDestination } from "./destination.ts";
 
 /**
- * Returns an open destination that makes its deliveries one after the other, in the order of the
- * calls. It delivers with `deliver`, which must not reject. When the destination is closed, it
- * calls `close` after the last delivery.
+ * Returns an open destination that calls `deliver` for one delivery after the other, in the order
+ * in which they were requested. `deliver` must not reject. When the destination is closed, it calls
+ * `close` after the last delivery.
  */
 export function inTurn(deliver: OpenDestination["deliver"], close: () => void): OpenDestination {
   let last: Promise<unknown> = Promise.resolve();

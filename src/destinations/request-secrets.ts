@@ -24,14 +24,14 @@ const openHeaders = new Set([
 ]);
 
 /**
- * Minimum number of characters of a URL path segment that counts as a secret. For a segment with a
- * digit, the minimum is 8 characters.
+ * Minimum number of characters of a URL path segment that counts as a secret. A segment that
+ * contains a digit counts as a secret if it has at least 8 characters.
  */
 const PATH_TOKEN_CHARS_MIN = 16;
 
 /**
- * Returns the secrets that a request contains, so that they can be masked in the receiver's answer:
- * the values of all headers that are not in `openHeaders`, and the secret parts of the URL.
+ * Returns the secrets that a request contains: the values of all headers that are not in
+ * `openHeaders`, and the secret parts of the URL. They are masked in the receiver's answer.
  */
 export function secretsOfRequest({ headers, url }: Pick<EgressRequest, "headers" | "url">) {
   const values = Object.entries(headers).filter(([name]) => !openHeaders.has(name.toLowerCase()));
@@ -40,8 +40,8 @@ export function secretsOfRequest({ headers, url }: Pick<EgressRequest, "headers"
 
 /**
  * Returns the secrets in a destination's config: the values of the `secretKeys`, and the secret
- * parts of the URLs in the `maskedKeys`. For a config with RudderStack's keys, `formOf` returns
- * these lists; for any other, they are those of the kind.
+ * parts of the URLs in the `maskedKeys`. The two lists are those that `kind.formOf` returns for a
+ * config with RudderStack's keys, and those of `kind` for any other config.
  */
 export function secretsOfConfig(
   kind: Pick<DestinationKind, "secretKeys" | "maskedKeys" | "formOf">,
@@ -75,8 +75,9 @@ function pathAndQuery(url: string): string[] {
 }
 
 /**
- * Returns the secret parts of a URL, each also decoded: user, password, values of the query with
- * more than 3 characters, and path segments that look like tokens (see `PATH_TOKEN_CHARS_MIN`).
+ * Returns the secret parts of a URL, each as it is written and decoded: user, password, values of
+ * the query with more than 3 characters, and path segments that look like tokens (see
+ * `PATH_TOKEN_CHARS_MIN`).
  */
 function secretsOfUrl(text: string): string[] {
   const url = URL.parse(text);

@@ -1,9 +1,9 @@
 import { RETRY_AFTER_MS_MAX } from "../settings/limits.ts";
 
 /**
- * Parses a `Retry-After` header: seconds or an HTTP date (RFC 9110 §10.2.3). Returns the delay in
- * milliseconds from `now`, at most `RETRY_AFTER_MS_MAX`, or undefined when the header is missing or
- * malformed.
+ * Returns the delay that a `Retry-After` header asks for, in milliseconds from `now`, at most
+ * `RETRY_AFTER_MS_MAX`. The header contains seconds or an HTTP date (RFC 9110 §10.2.3). Returns
+ * undefined when it is missing or malformed.
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;

@@ -9,8 +9,8 @@ type Config = Record<string, unknown>;
 /** Describes how the config of a kind of destination is written with RudderStack's keys. */
 export interface RudderstackKeys {
   /**
-   * Schemas of RudderStack's keys. A key with the same name in the kind's own config is included
-   * only if its values differ, such as a port that is sent as a string.
+   * Schemas of RudderStack's keys. A key that the kind's own config has too is included only if
+   * RudderStack's clients send other values for it, such as a port as a string.
    */
   schemas: TProperties;
   /** Maps RudderStack's keys to the keys of the kind's own config that have the same meaning. */
@@ -21,8 +21,8 @@ export interface RudderstackKeys {
    */
   unusedSecrets?: readonly string[];
   /**
-   * RudderStack's keys for features that this kind of destination does not have, each with an error
-   * message. A config that turns such a feature on is refused with this message.
+   * Config keys by which RudderStack turns on features that this kind of destination does not have,
+   * each with an error message. A config that turns such a feature on is refused with this message.
    */
   unsupported: Readonly<Record<string, string>>;
   /**
@@ -33,8 +33,9 @@ export interface RudderstackKeys {
 }
 
 /**
- * Returns a kind of destination that also accepts configs with RudderStack's keys. Such a config is
- * stored as it was sent, and translated when it is used.
+ * Returns a kind of destination like `kind`, which also accepts configs with RudderStack's keys.
+ * Such a config is stored as it was sent, and translated to the kind's own keys whenever it is
+ * used.
  */
 export function withRudderstackKeys(kind: DestinationKind, keys: RudderstackKeys): DestinationKind {
   const own: TProperties = kind.configSchema.properties;
@@ -94,9 +95,9 @@ function theirNameOf({ names }: RudderstackKeys, key: string): string {
 }
 
 /**
- * Makes a setting of the kind optional for configs with RudderStack's keys, and removes its
- * condition (`x-applies-when`) from the schema. The condition names the kind's own keys, so it can
- * be checked only after the translation.
+ * Makes a setting of the kind optional in configs with RudderStack's keys, and removes its
+ * condition (`x-applies-when`) from the schema. The condition names other keys of the kind, so it
+ * can be checked only when the config is translated.
  */
 function optional([key, schema]: [string, TSchema]): [string, TSchema] {
   const { "x-applies-when": _, ...unconditional } = schema;

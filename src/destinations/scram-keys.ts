@@ -7,7 +7,7 @@ import { SCRAM_ITERATIONS_MAX } from "./limits.ts";
 /**
  * Maximum number of SCRAM keys that are derived at the same time, for all workspaces together. Each
  * derivation occupies a thread of the pool that also reads and writes files. The pool has one
- * thread per processor. At least half of its threads stay free, unless it has only one.
+ * thread per processor. If it has more than one, at least half of them stay free.
  */
 export const SCRAM_DERIVATIONS_MAX = Math.max(
   1,
@@ -39,9 +39,10 @@ function deriveKey({ hash, password, salt, iterations }: ScramParameters): Promi
 }
 
 /**
- * Derives SCRAM keys (SaltedPassword of RFC 5802 §3) on other threads. A server determines how much
- * CPU time a key costs, and any member of a workspace can choose the server. Each workspace
- * therefore derives only one key at a time, and all workspaces together at most `max`.
+ * Derives SCRAM keys (SaltedPassword of RFC 5802 §3) on other threads. The server of a destination
+ * determines how much CPU time a key costs, and any member of a workspace can choose this server.
+ * Only one key at a time is therefore derived for each workspace, and at most `max` keys for all
+ * workspaces together.
  */
 export class ScramDerivations {
   readonly #permits: FairSemaphore;
@@ -69,16 +70,16 @@ export class ScramDerivations {
 type Derive = (
   parameters: ScramParameters,
   /**
-   * Returns the key if another connection of the destination has derived it while this call waited.
-   * Called just before the derivation would begin.
+   * Returns the key if another connection of the destination has derived it meanwhile. Called after
+   * the wait for other derivations, just before this one would begin.
    */
   known: () => Buffer | undefined,
   signal: AbortSignal,
 ) => Promise<Buffer>;
 
 /**
- * The SCRAM keys of one destination. Keeps the last derived key, because a server asks with the
- * same salt and iterations until the password is changed.
+ * The SCRAM keys of one destination. Stores the last derived key, because the server asks for the
+ * key with the same salt and iterations until the password is changed.
  */
 export class ScramKeys {
   #last: { id: string; key: Buffer } | undefined;
@@ -87,8 +88,8 @@ export class ScramKeys {
 
   /**
    * Returns the key for the parameters that a server asks for. Rejects with `TooManyIterations` if
-   * they cost too much, and with the signal's reason if the signal is aborted before the derivation
-   * begins.
+   * they have too many iterations. Rejects with the signal's reason if the signal is aborted before
+   * the derivation begins.
    */
   async key(parameters: ScramParameters, signal: AbortSignal): Promise<Buffer> {
     if (parameters.iterations > SCRAM_ITERATIONS_MAX) throw new TooManyIterations();

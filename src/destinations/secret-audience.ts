@@ -8,10 +8,10 @@ export function audienceOfUrl(text: unknown): SecretAudience {
 }
 
 /**
- * Returns a string that describes which certificates a config with `tlsCa` and `tlsServerName`
- * accepts: by default, certificates of the system's authorities for the name `host`. The string is
- * part of a secret's receiver, because a user who could replace the authorities could put another
- * server at the receiver's address.
+ * Returns a string that describes which certificates of the server a config with `tlsCa` and
+ * `tlsServerName` accepts. The defaults are the system's authorities and the name `host`. The
+ * string is part of the identity of a secret's receiver: a user who replaces the authorities could
+ * put another server at the receiver's address.
  */
 export function acceptedCertificate(
   { tlsCa = "", tlsServerName }: { tlsCa?: string; tlsServerName?: string },
@@ -21,8 +21,8 @@ export function acceptedCertificate(
 }
 
 /**
- * Returns the receivers of a secret that are in `after` and not in `before`. A receiver with TLS in
- * `before` and without TLS in `after` counts as added.
+ * Returns the receivers of a secret that are in `after` but not in `before`. A receiver also counts
+ * as added if it has TLS in `before` and no TLS in `after`.
  */
 export function addedAudiences(
   before: readonly SecretAudience[],

@@ -59,9 +59,9 @@ export class TestSteps {
 
 /**
  * Sends the HTTP request of a connection test, and resolves with the response. Adds the steps
- * `resolve`, `connect` and `tls` to `steps` when they pass. If the request fails, adds the step
- * that failed, and resolves with undefined. After a response, the caller adds the last step, which
- * is called `decided`, because only the caller can decide whether it passed.
+ * `resolve`, `connect` and `tls` to `steps` as they pass. If the request fails, adds the step that
+ * failed, and resolves with undefined. Otherwise the caller adds the last step, named by `decided`,
+ * because only the caller can decide whether it passed.
  */
 export async function requestInSteps(
   egress: Egress,

@@ -5,7 +5,7 @@ import { messageOf, systemReason } from "../errors.ts";
 const FULL: readonly unknown[] = ["ENOSPC", "EDQUOT", 28, 122];
 /**
  * Number of free bytes on the disk below which an error code in `FULL` means that the disk itself
- * is full. With more free bytes, the code means that a quota or the inodes are used up.
+ * is full. If more bytes are free, the code means that a quota or the inodes are used up.
  */
 const FULL_FREE_BYTES_MAX = 64 << 20;
 const READ_ONLY: readonly unknown[] = ["EROFS", 30];
@@ -13,8 +13,8 @@ const FAILING: readonly unknown[] = ["EIO", 5];
 const FORBIDDEN: readonly unknown[] = ["EACCES", "EPERM", 13, 1];
 
 /**
- * Returns a clause that says why a write to `directory` failed with `error`, and what the operator
- * can do. Never throws.
+ * Returns a part of a sentence that says why a write to `directory` failed with `error`, and what
+ * the operator can do. Never throws.
  */
 export function describeDiskFault(directory: string, error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;

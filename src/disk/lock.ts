@@ -8,9 +8,10 @@ const NOT_BLOCKING = 4;
 const RETRY_MS = 50;
 
 /**
- * Locks a file, and creates it when it is missing. Any number of processes may hold a shared lock,
- * or one process an exclusive lock. Returns the function that unlocks the file, or undefined when
- * another process holds a conflicting lock. The kernel releases the lock of a process that dies.
+ * Locks a file, and creates it if it is missing. Either any number of processes hold a shared lock
+ * of a file, or one process holds an exclusive lock. Returns a function that unlocks the file, or
+ * undefined if another process holds a conflicting lock. The kernel releases the lock of a process
+ * that dies.
  */
 export function lockFile(path: string, how: keyof typeof operations): (() => void) | undefined {
   const fd = openSync(path, "a", 0o640);
@@ -21,8 +22,9 @@ export function lockFile(path: string, how: keyof typeof operations): (() => voi
 }
 
 /**
- * Gives a file to the owner of its directory if this process runs as root. Otherwise a lock file
- * that a command of root created could not be opened by the server, which runs as another user.
+ * Makes the owner of a file's directory the owner of the file, if this process runs as root.
+ * Otherwise the server, which runs as another user, could not open a lock file that a command of
+ * root created.
  */
 function giveToOwner(fd: number, directory: string): void {
   if (process.getuid?.() !== 0) return;

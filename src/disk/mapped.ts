@@ -6,7 +6,7 @@ import { libcFunctions } from "../libc.ts";
 import { openFile } from "./open-file.ts";
 
 /**
- * Request code of `ioctl` that reads the flags of a file. This constant and the next two are from
+ * Request code of `ioctl` that reads the flags of a file. All three constants `FS_…` are from
  * `linux/fs.h` and have the same values on x86-64 and arm64.
  */
 const FS_IOC_GETFLAGS = 0x80086601;

@@ -4,7 +4,7 @@ import { libcFunctions } from "../libc.ts";
 import type { Logger } from "../observe/log.ts";
 import { openFile } from "./open-file.ts";
 
-/** Mode of `fallocate` that keeps the length of the file, from `linux/falloc.h`. */
+/** Mode of `fallocate` that does not change the length of the file, from `linux/falloc.h`. */
 const FALLOC_FL_KEEP_SIZE = 1;
 
 const NOT_KEPT = "no disk space is kept in reserve: no room, or not possible here";
@@ -15,15 +15,15 @@ export interface ReserveOptions {
   logger: Pick<Logger, "info" | "warn">;
 }
 
-/** Bytes of a block, the unit in which `stat` counts the disk space of a file. */
+/** Bytes of one block. `stat` states the disk space of a file as a number of such blocks. */
 const STAT_BLOCK_BYTES = 512;
 
 /**
  * Returns a function that keeps `reserveBytes` of disk space allocated after the end of a file, so
  * that the file can grow while the disk is full. The length of the file does not change. The caller
- * calls the returned function whenever the file may have grown. Once half of the reserve is used,
- * the function allocates the whole reserve again. It never throws. When it cannot allocate the
- * space, it logs that once, and logs again when it can.
+ * must call the function whenever the file may have grown. Once half of the reserve is used, the
+ * function allocates the whole reserve again. It never throws. It logs the first call that cannot
+ * allocate the space, and the next call that can.
  */
 export function diskReserve(
   path: string,

@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import { openFile } from "./open-file.ts";
 
 /**
- * Syncs a path to disk. For a file, this makes its content durable; for a directory, the names of
- * the files in it. A new file needs both calls, because syncing a file does not make its name
+ * Makes a file's content or, for a directory, the names of its files durable. A new file needs two
+ * calls, one for the file and one for its directory, because syncing a file does not make its name
  * durable.
  */
 export function syncPath(path: string): void {
@@ -12,9 +12,7 @@ export function syncPath(path: string): void {
   fsyncSync(file.fd);
 }
 
-/**
- * Creates a directory and its missing parents. Their names are durable when the function returns.
- */
+/** Creates a directory and its missing parents. Their names are durable when it returns. */
 export function makeDirectory(directory: string, mode?: number): void {
   const first = mkdirSync(directory, { recursive: true, ...(mode !== undefined && { mode }) });
   if (first === undefined) return;

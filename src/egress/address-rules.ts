@@ -6,9 +6,9 @@ type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 type AddressRange = [IpAddress, number];
 
 /**
- * Address ranges to which destinations must not connect, each with the reason. They are all ranges
- * that rudder-transformer, Svix or stripe/smokescreen refuses. Addresses are compared as bytes,
- * because one address can be written in many ways.
+ * Address ranges to which destinations must not connect, each with the reason: every range that
+ * rudder-transformer, Svix or stripe/smokescreen refuses. Addresses are compared as bytes, because
+ * one address can be written in many ways.
  */
 const forbidden: { reason: string; ranges: AddressRange[] }[] = [
   entry("this network", "0.0.0.0/8", "::/128"),
@@ -37,8 +37,8 @@ function entry(reason: string, ...cidrs: string[]) {
 export type AddressRules = ReturnType<typeof createAddressRules>;
 
 /**
- * Creates address rules. `allow` lists CIDRs to which destinations may connect although they are in
- * a forbidden range. Throws when one of these CIDRs is malformed.
+ * Creates address rules. Destinations may connect to an address in a forbidden range only if it is
+ * in one of the CIDRs in `allow`. Throws when one of these CIDRs is malformed.
  */
 export function createAddressRules(
   allow: readonly string[],
@@ -51,8 +51,8 @@ export function createAddressRules(
 
   return {
     /**
-     * Returns why destinations are not allowed to connect to an address, or undefined when they are
-     * allowed to. The address may be in any notation.
+     * Returns why destinations are not allowed to connect to an address, in any notation. Returns
+     * undefined if they are allowed to.
      */
     refusal(text: string) {
       const address = parse(text);
@@ -64,9 +64,9 @@ export function createAddressRules(
       return own ? "an address of this machine" : undefined;
     },
     /**
-     * Whether an address is in an allowed range, or in no forbidden range. Unlike `refusal`,
-     * ignores whether the address belongs to this machine, because that can change. The result for
-     * an address is therefore always the same.
+     * Whether an address is in an allowed range, or in no forbidden range. Unlike that of
+     * `refusal`, the result for an address never changes: it does not depend on whether this
+     * machine has the address at present.
      */
     allows(text: string) {
       const address = parse(text);
@@ -77,8 +77,8 @@ export function createAddressRules(
 }
 
 /**
- * Parses an address; returns undefined when `text` is not one. An IPv4 address in IPv6 notation
- * (`::ffff:a.b.c.d`) becomes IPv4, so that the IPv4 ranges apply to it.
+ * Parses an address. Returns undefined if `text` is not an address. Converts an IPv4 address in
+ * IPv6 notation (`::ffff:a.b.c.d`) to IPv4, so that the IPv4 ranges apply to it.
  */
 function parse(text: string): IpAddress | undefined {
   // A zone (`fe80::1%eth0`) names a network interface. It is removed, because it does not change

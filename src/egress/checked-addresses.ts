@@ -14,9 +14,9 @@ const EGRESS_RESOLVED_SECONDS_MAX = 30;
  */
 const EGRESS_RESOLVED_SECONDS_MIN = 1;
 /**
- * Maximum number of concurrent DNS resolutions. So that no workspace (tenant) takes all of them, a
- * workspace with n resolutions in progress may begin another one only while more than n are free.
- * Its further requests wait.
+ * Maximum number of concurrent DNS resolutions. No workspace (tenant) can take all of them: if it
+ * has n resolutions in progress, it may begin another one only while more than n of the maximum are
+ * free. Its further requests wait.
  */
 export const EGRESS_LOOKUPS_MAX = 256;
 /** Maximum number of host names whose checked addresses are cached. */
@@ -31,9 +31,9 @@ export class EgressRefused extends Error {
 }
 
 /**
- * Error of a DNS resolution that did not begin: it waited, because the maximum number of
- * resolutions was in progress, and the request that started it was aborted meanwhile. Other
- * requests that share this resolution begin a new one.
+ * Error of a DNS resolution that did not begin: while it waited for one of the permitted
+ * resolutions to end, the request that started it was aborted. Other requests that share this
+ * resolution begin a new one.
  */
 class PermitAbandoned extends Error {}
 
@@ -42,22 +42,22 @@ interface CheckedAddressesOptions {
   resolve: ResolveHost;
   /** Name of the setting that permits addresses in forbidden ranges. Error messages mention it. */
   setting: string;
-  /** Returns the current time in milliseconds; `Date.now` when absent. */
+  /** Returns the current time in milliseconds. Default: `Date.now`. */
   now?: () => number;
 }
 
 /**
  * Creates a resolver that checks the addresses of host names against `rules` and caches the
- * permitted addresses. Callers connect to a checked address, never to the name. An attacker
- * therefore gains nothing by changing the DNS record of the name after the check (DNS rebinding).
- * Without the cache, DNS would be the most expensive part of 1,000 requests per second.
+ * permitted addresses. Callers connect to a checked address, never to the name: an attacker who
+ * changes the DNS record of the name after the check (DNS rebinding) gains nothing. The cache is
+ * needed because DNS would otherwise be the most expensive part of 1,000 requests per second.
  */
 export function createCheckedAddresses(options: CheckedAddressesOptions) {
   const { rules, resolve, setting, now = Date.now } = options;
   const cache = new Map<string, { addresses: string[]; until: number }>();
   /**
    * DNS resolutions in progress, by workspace (`owner`) and host name. Workspaces do not share a
-   * resolution, because it may have to wait for a permit of the workspace that began it.
+   * resolution, because it may have to wait for the limit of the workspace that began it.
    */
   const resolving = new Map<string, Promise<string[]>>();
   const resolutions = new FairSemaphore(EGRESS_LOOKUPS_MAX, fewerThanFree);
@@ -99,8 +99,8 @@ export function createCheckedAddresses(options: CheckedAddressesOptions) {
     /** Returns the cached addresses of a host; undefined when the host must be resolved first. */
     cached: fresh,
     /**
-     * Resolves a host name to the addresses that the address rules permit. Rejects with
-     * `EgressRefused` when the rules permit none. The resolution counts toward the limit of
+     * Resolves a host name, and returns those of its addresses that the address rules permit.
+     * Rejects with `EgressRefused` when they permit none. The resolution counts toward the limit of
      * `owner`, the workspace (tenant).
      */
     async addresses(host: string, owner: string, signal: AbortSignal) {
@@ -118,8 +118,8 @@ export function createCheckedAddresses(options: CheckedAddressesOptions) {
       }
     },
     /**
-     * Moves an address to the end of the host's cached addresses, because a connection to the
-     * address failed. Does nothing if the address is not cached for the host.
+     * Moves an address to the end of the host's cached addresses, after a connection to the address
+     * failed. Does nothing if the address is not cached for the host.
      */
     demote(host: string, address: string) {
       const kept = cache.get(host);

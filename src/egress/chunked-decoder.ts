@@ -9,7 +9,7 @@ export class ChunkedDecoder {
   /** Number of bytes of the current chunk that were not received yet. */
   #left = 0;
   #digits = 0;
-  /** The received part of an unfinished line: the extensions of the current chunk, or a trailer. */
+  /** The received part of a line that is not complete: chunk extensions, or a trailer. */
   #text = "";
   /** Number of bytes that the trailers may still have. Further bytes are an error. */
   #trailersLeft: number;
@@ -20,9 +20,9 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Decodes a received piece, and calls `onData` with each part of the body in it. Stops when
-   * `onData` returns false. Returns the offset in `piece` at which the body ends, or undefined when
-   * the body continues after the piece or `onData` has returned false.
+   * Decodes a received piece, and calls `onData` with each part of the body in it. Stops early when
+   * `onData` returns false. Returns the offset in `piece` after the end of the body. Returns
+   * undefined if the body does not end in the piece, or if `onData` has returned false.
    */
   read(piece: Buffer, onData: (data: Buffer) => boolean): number | undefined {
     for (let at = 0; at < piece.length; ) {
@@ -41,7 +41,7 @@ export class ChunkedDecoder {
     return undefined;
   }
 
-  /** Processes one byte outside the chunks' data, and returns the decoder's next state. */
+  /** Processes one byte that is not data of a chunk, and returns the decoder's next state. */
   #next(byte: number): ChunkState {
     switch (this.#state) {
       case "size":

@@ -21,16 +21,16 @@ export interface EgressTls {
 interface ConnectTls extends EgressTls {
   /**
    * An exchange before TLS, for protocols that need one (PostgreSQL's SSLRequest). `request` is
-   * sent unencrypted, and TLS begins when the peer responds with exactly `accept`. Any other
-   * response fails the connection with the message that `refusal` returns for it.
+   * sent unencrypted. TLS begins if the peer responds with exactly `accept`. After any other
+   * response, the connection fails with the message that `refusal` returns for this response.
    */
   upgrade?: { request: Uint8Array; accept: Uint8Array; refusal: (answer: Buffer) => string };
 }
 
 export interface EgressConnectRequest {
   /**
-   * The workspace (tenant) that makes the connection. Its connections and DNS resolutions are
-   * limited.
+   * The workspace (tenant) that makes the connection. It has a limited number of connections, and
+   * of DNS resolutions at a time.
    */
   workspaceId: string;
   /** A host name or an IP address. */
@@ -48,7 +48,7 @@ export interface EgressConnectRequest {
   signal: AbortSignal;
 }
 
-/** Idle time in milliseconds after which TCP checks whether the peer still exists. */
+/** Milliseconds without data after which TCP checks whether the peer still exists. */
 const keepAliveMs = 15_000;
 
 /**
@@ -102,9 +102,10 @@ export function connectTo(
 }
 
 /**
- * Sends the `request` of `ConnectTls.upgrade` and reads the response. Calls `secure` when TLS may
- * begin, otherwise `fail`. Fails when more bytes follow the response `accept`: a man in the middle
- * may have injected them, and TLS would treat them as encrypted data (CVE-2021-23222).
+ * Sends the `request` of `ConnectTls.upgrade` and reads the response. Calls `secure` if the
+ * response is exactly `accept`, otherwise `fail`. It also fails if further bytes follow `accept`: a
+ * man in the middle may have injected them, and TLS would treat them as encrypted data
+ * (CVE-2021-23222).
  */
 function requestTls(
   socket: Socket,
@@ -122,15 +123,15 @@ function requestTls(
 const handshakeLost =
   "The server closed the connection in the TLS handshake; it may not speak TLS on this port";
 
-/** Thrown when the caller wants TLS and the peer does not offer it. */
+/** Thrown when a connection needs TLS and the peer does not offer it. */
 export class TlsRefused extends Error {
   override readonly name = "TlsRefused";
 }
 
 /**
- * Normalizes a host name or address as URL parsing does, so that all protocols handle every
- * notation of an address alike. Returns an IPv6 address without brackets. Throws `EgressRefused`
- * when `text` is not a host.
+ * Normalizes a host name or address as URL parsing does, so that all protocols treat the notations
+ * of an address alike. Returns an IPv6 address without brackets. Throws `EgressRefused` when `text`
+ * is not a host.
  */
 export function checkedHost(text: string): string {
   const host = isIP(text) === 6 ? `[${text}]` : text;

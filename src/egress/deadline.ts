@@ -1,13 +1,13 @@
 /**
  * Ends a request when its time limit has passed or its caller's signal is aborted. A deadline uses
- * only one timer and one event listener. An `AbortController` for each request would cost more than
- * all other work for the request, and `AbortSignal.any` would attach one more signal to the
- * caller's signal for each request.
+ * only one timer and one event listener. The alternatives cost more for each request: an
+ * `AbortController` costs more than all other work for the request, and `AbortSignal.any` attaches
+ * one more signal to the caller's signal.
  */
 export class Deadline {
   /**
-   * Noun phrase for what the request waits for at present, used in the timeout error: `No … within
-   * … ms`.
+   * Noun phrase for the thing that the request waits for at present. It is used in the message of
+   * the timeout error: `No … within … ms`.
    */
   awaited = "complete answer";
   readonly #outer: AbortSignal;
@@ -30,8 +30,8 @@ export class Deadline {
   }
 
   /**
-   * Starts the whole time limit again. Does nothing if the limit has passed or the caller has
-   * aborted.
+   * Starts the whole time limit again. Does nothing if the limit has passed already, or the caller
+   * has aborted.
    */
   restart(): void {
     if (this.#isOver) return;
@@ -44,9 +44,9 @@ export class Deadline {
   }
 
   /**
-   * Sets the function to call when the time limit has passed or the caller aborts, instead of any
-   * function set before. The function gets the timeout error or the caller's abort reason. It is
-   * called at once if the deadline is over already.
+   * Sets the function to call when the time limit has passed or the caller aborts. It replaces the
+   * function that was set before. It gets the timeout error or the caller's abort reason. It is
+   * called at once if the limit has passed or the caller has aborted already.
    */
   onEnd(end: (reason: unknown) => void): void {
     if (this.#isOver) end(this.#reason);
@@ -61,8 +61,9 @@ export class Deadline {
   }
 
   /**
-   * Calls `work` and settles with its result. When the time limit has passed or the caller aborts,
-   * aborts the signal of `work` and rejects at once, even if `work` ignores the signal.
+   * Calls `work` and settles as its promise does. When the time limit has passed or the caller
+   * aborts, aborts the signal that `work` got, and rejects at once, even if `work` ignores the
+   * signal.
    */
   async bound<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const cut = new AbortController();

@@ -28,9 +28,9 @@ export { checkedUrl } from "./target.ts";
 
 /**
  * Maximum number of connections that destinations such as databases and brokers keep open, or an
- * eighth of the process's file descriptors if that is less. So that no workspace (tenant) takes all
- * of them, a workspace with n open connections may open another one only while more than n are
- * free. Its further destinations wait.
+ * eighth of the process's file descriptors if that is less. No workspace (tenant) can take all of
+ * them: if it has n connections open, it may open another one only while more than n of the maximum
+ * are free. Its further destinations wait.
  */
 export const EGRESS_CONNECTIONS_MAX = 512;
 
@@ -64,8 +64,8 @@ export interface EgressOptions {
   /** Certificate authorities (PEM) to trust instead of the default ones. */
   ca?: string;
   /**
-   * Number of file descriptors that the process may open. At most an eighth of them are used for
-   * concurrent requests, and at most an eighth for connections of other protocols.
+   * Number of file descriptors that the process may open. Concurrent requests use at most an eighth
+   * of them, and connections of other protocols at most another eighth.
    */
   descriptorsMax?: number;
 }
@@ -87,8 +87,8 @@ export function createEgress(options: EgressOptions) {
   const sockets = new Set<Socket>();
 
   /**
-   * Waits until the workspace may make one more request or connection. Then restarts the time
-   * limit, because the receiver did not cause the wait.
+   * Waits until the workspace may make one more request or connection. Then starts the time limit
+   * of the request again, because the receiver did not cause the wait.
    */
   async function waitForPermit(
     semaphore: FairSemaphore,
@@ -108,9 +108,9 @@ export function createEgress(options: EgressOptions) {
   }
 
   /**
-   * Resolves the host of `target`, and calls `connect` with one of its addresses after another
-   * until a call succeeds. Tries the next address only after an error in `unreachable`. Rejects
-   * with the error of the last call. `awaited` names the result of `connect` in the timeout error.
+   * Resolves the host of `target`, and calls `connect` with one of its addresses. If the call fails
+   * with an error in `unreachable`, calls `connect` with the next address. Rejects with the error
+   * of the last call. `awaited` names the result of `connect` in the timeout error.
    */
   async function reach<T>(
     { host, port, isSecure }: Pick<Target, "host" | "port" | "isSecure">,
@@ -205,9 +205,9 @@ export function createEgress(options: EgressOptions) {
 
 /**
  * Describes a network error in one line. The line begins with `failed` and contains the error code
- * (of node:net or node:tls). If a certificate is not accepted, it begins with `owner` instead,
- * which says whose certificate it is, such as `The server's`. For a failed DNS resolution and an
- * error without a code, the line begins with the error's own message.
+ * (of node:net or node:tls). If the error is that a certificate is not accepted, the line begins
+ * with `owner`, which says whose certificate it is, such as `The server's`. If a DNS resolution
+ * failed or the error has no code, the line begins with the error's own message.
  */
 export function networkReason(
   error: unknown,

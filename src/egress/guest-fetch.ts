@@ -16,9 +16,9 @@ const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
  * Returns the function that executes `fetch` of user code. It sends requests through `egress`,
- * whose allowed addresses differ from those for destinations. It does not follow a redirect but
- * returns it like any other response. If user code then requests the new URL, that address is
- * checked too.
+ * whose allowed addresses differ from those for destinations. It does not follow a redirect, but
+ * returns it like any other response. If user code then requests the target of the redirect, the
+ * address of the target is checked like any other.
  */
 export function guestFetch(egress: Egress) {
   return async (request: GuestEgressRequest, signal: AbortSignal) => {
@@ -55,8 +55,8 @@ export function guestFetch(egress: Egress) {
 }
 
 /**
- * Removes the headers that callers must not set (`reservedHeaders`). Reports no error for them, as
- * in browsers.
+ * Removes the headers that callers must not set (`reservedHeaders`). Browsers, too, do this
+ * without an error.
  */
 function withoutReservedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(

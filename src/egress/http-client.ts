@@ -18,13 +18,13 @@ export interface EgressResponse {
 }
 
 /**
- * The members of a request that callers of `Egress` set, except its URL and its connection
- * settings.
+ * The members of a request that callers of `Egress` set. The URL and the settings of the connection
+ * are not among them.
  */
 export interface HttpRequest {
   /**
-   * The workspace (tenant) that makes the request. Its requests in progress and DNS resolutions are
-   * limited. Workspaces never share a connection.
+   * The workspace (tenant) that makes the request. It has a limited number of requests in progress
+   * and of DNS resolutions. Workspaces never share a connection.
    */
   workspaceId: string;
   method: string;
@@ -32,19 +32,19 @@ export interface HttpRequest {
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
   /**
-   * Whether the memory before `body` has `REQUEST_HEAD_ROOM_BYTES` unused bytes in the same buffer.
-   * The request's head may then be written there, so that `body` need not be copied.
+   * Whether `REQUEST_HEAD_ROOM_BYTES` bytes before `body` in its buffer are unused. The request's
+   * head may then be written there, so that `body` need not be copied.
    */
   hasHeadRoom?: boolean;
   /**
-   * Number of bytes of the response body that are read. A longer body is cut off, and its
+   * Maximum number of bytes of the response body that are read. A longer body is cut off, and its
    * connection is closed.
    */
   answerBytesMax: number;
   /**
-   * Whether the receiver may get the request twice. If so, the request is sent again on a new
-   * connection when it was sent on an idle connection that the receiver had closed. The receiver
-   * may have read it the first time.
+   * Whether the receiver may get the request twice. Such a request is sent again on a new
+   * connection if it was sent on an idle connection that the receiver had closed. The receiver may
+   * nevertheless have read it the first time.
    */
   isRepeatable: boolean;
 }
@@ -55,13 +55,13 @@ interface HttpAttempt extends HttpRequest {
   deadline: Deadline;
 }
 
-/** Error codes of a request that was sent over a connection which the peer had already closed. */
+/** Error codes of a request that was sent on a connection after the peer had closed it. */
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
 /**
- * HTTP methods for which every receiver reads the request body. For another method, some receivers
- * leave the body unread and then parse it as the next request. The client therefore closes the
- * connection after a request with another method and a body.
+ * HTTP methods for which every receiver reads the request body. For other methods, some receivers
+ * leave the body unread, and then parse it as the next request. The client therefore closes the
+ * connection after a request with another method that has a body.
  */
 const withBody = new Set(["POST", "PUT", "PATCH"]);
 
@@ -81,8 +81,8 @@ export const REQUEST_HEAD_ROOM_BYTES = 1_024;
  * checked address, and no bytes of one workspace reach a request of another.
  *
  * The alternatives do not fit. `fetch` obeys `HTTP_PROXY`, cannot connect to a given address, and
- * allows only 256 concurrent requests in the process, so a few receivers that do not respond would
- * stop all others. node:http takes three times the CPU.
+ * allows only 256 concurrent requests in the process: a few receivers that do not respond would
+ * stop the requests to all others. node:http takes three times the CPU time.
  */
 export function createHttpClient(idleMax: number) {
   const idle = new IdleConnections(idleMax);
@@ -91,9 +91,9 @@ export function createHttpClient(idleMax: number) {
 
   /**
    * Sends a request over `connection`. After the response, keeps the connection for further
-   * requests if possible. Resolves with undefined if the caller may send the request again on a new
-   * connection: the receiver had closed `connection`, which an earlier request had used, and the
-   * request may be repeated.
+   * requests if possible. Resolves with undefined if an earlier request had used the connection,
+   * the receiver had closed it, and the request may be repeated. The caller may then send the
+   * request on a new connection.
    */
   async function sendOver(
     connection: ReceiverConnection,
@@ -142,8 +142,8 @@ export function createHttpClient(idleMax: number) {
 }
 
 /**
- * Encodes a request. Returns head and body in one buffer, which is written with one system call, or
- * in two buffers when the body is large.
+ * Encodes a request as one buffer with head and body, which is written with one system call. A
+ * large body is in a second buffer.
  */
 function bytesOf(attempt: HttpAttempt): Uint8Array[] {
   const { method, target, headers, body, hasHeadRoom = false } = attempt;
@@ -162,9 +162,9 @@ function bytesOf(attempt: HttpAttempt): Uint8Array[] {
 }
 
 /**
- * Returns the milliseconds for which a connection may stay idle, from the response's `Keep-Alive`
- * header; undefined if the header states no timeout. The result is one second less than the
- * timeout, because the receiver's FIN takes time to arrive, but at least half of the timeout.
+ * Returns the milliseconds for which a connection may stay idle, from the timeout in the response's
+ * `Keep-Alive` header; undefined if it states none. The result is one second less than the timeout,
+ * because the receiver's FIN takes time to arrive, but at least half of the timeout.
  */
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];

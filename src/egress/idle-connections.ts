@@ -5,21 +5,21 @@ import type { ReceiverConnection } from "./receiver-connection.ts";
 const EGRESS_IDLE_MS_MAX = 60_000;
 /**
  * Largest number of idle connections that destinations keep. User code may keep the same number in
- * addition. When there are more, the connection that has been idle longest is closed.
+ * addition. Above it, the connection that has been idle longest is closed.
  */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 
 const sweepMs = 1_000;
 
 /**
- * Idle connections, kept for further requests to the same endpoint. Their number is limited because
- * user code can connect to any number of endpoints. Above the limit, the connection that has been
- * idle longest is closed, whichever workspace (tenant) used it.
+ * Idle connections, kept for further requests to the same endpoint. Their number is limited,
+ * because user code can connect to any number of endpoints. Above the limit, the connection that
+ * has been idle longest is closed, no matter which workspace (tenant) used it.
  */
 export class IdleConnections {
   /**
-   * For each idle connection, the time of `performance.now()` until which it may be used. The
-   * connection that has been idle longest is first.
+   * For each idle connection, the time of `performance.now()` until which it may be used. The map
+   * begins with the connection that has been idle longest.
    */
   readonly #until = new Map<ReceiverConnection, number>();
   readonly #byKey = new Map<string, ReceiverConnection[]>();
@@ -31,10 +31,9 @@ export class IdleConnections {
   }
 
   /**
-   * Removes and returns an idle connection for the given `key` (workspace and endpoint) and
-   * certificate authorities `ca`. Ignores a connection whose time from `keep` has passed. If
-   * several connections match, chooses the one that was used last. Returns undefined if none
-   * matches.
+   * Removes and returns an idle connection with the given `key` (workspace and endpoint) and
+   * certificate authorities `ca`. It must not have been idle for longer than `keep` allowed. If
+   * there are several, takes the one that was used last. Returns undefined if there is none.
    */
   take(key: string, ca: string | undefined): ReceiverConnection | undefined {
     const connection = this.#byKey

@@ -3,7 +3,7 @@ import { assert } from "../assert.ts";
 import type { ResponseReader } from "./response-reader.ts";
 import { type Endpoint, openSocket, trueErrorOf } from "./socket.ts";
 
-/** Error of a request: the receiver closed the connection before the response was complete. */
+/** Error of a request whose connection the receiver closed before the response was complete. */
 export class ConnectionClosed extends Error {
   override readonly name = "ConnectionClosed";
 }
@@ -20,7 +20,7 @@ interface PendingRequest {
  * receiver dropped packets, the socket would stay open for two minutes.
  */
 export class ReceiverConnection {
-  /** Whether the connection has completed a request. The receiver may close it from then on. */
+  /** Whether the connection has completed a request. The receiver may close such a connection. */
   isUsed = false;
   /** Whether the connection can carry another request. */
   isOpen = true;
@@ -35,7 +35,7 @@ export class ReceiverConnection {
   #unsent: readonly Uint8Array[] = [];
   #pending: PendingRequest | undefined;
 
-  /** `onEnd` is called when the connection is closed. */
+  /** `onEnd` is called with this connection when it is closed. */
   constructor(endpoint: Endpoint, key: string, onEnd: (connection: ReceiverConnection) => void) {
     this.key = key;
     this.ca = endpoint.ca;
@@ -98,8 +98,8 @@ export class ReceiverConnection {
   }
 
   /**
-   * Called when the receiver closes the connection. If the end of the connection is the end of the
-   * response, the request completes. Otherwise the request in progress rejects.
+   * Called when the receiver closes the connection. Completes the request in progress if its
+   * response ends with the connection. Otherwise the request rejects.
    */
   #end(): void {
     const pending = this.#pending;

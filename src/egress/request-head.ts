@@ -3,7 +3,7 @@ import type { Target } from "./target.ts";
 
 /**
  * Names, in lower case, of headers that describe the connection or the length of the body. Callers
- * must not set them. With a second body length, for example, a caller could smuggle another request
+ * must not set them: with a second body length, for example, a caller could smuggle another request
  * into the connection (RFC 9112 §11.2).
  */
 export const reservedHeaders: ReadonlySet<string> = new Set([
@@ -42,8 +42,8 @@ interface RequestHead {
 
 /**
  * Returns the head of an HTTP/1.1 request as a string with one character per byte. Throws
- * `EgressRefused` when method, header name or header value is invalid, for example when it has a
- * line break that could begin another header.
+ * `EgressRefused` if the method, or the name or value of a header, is invalid. A line break in it,
+ * for example, could begin another header.
  */
 export function requestHead({ method, target, headers, bodyBytes }: RequestHead): string {
   if (!token.test(method) || refusedMethods.has(method))

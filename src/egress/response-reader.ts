@@ -12,15 +12,15 @@ const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*
 const notHttp = () => new Error("Expected a response of HTTP/1.1 or 1.0");
 
 /**
- * The head (status line and headers) that was parsed last. It is reused when the next response has
- * a head with the same text. This is frequent for responses that one receiver sends within a
+ * The head (status line and headers) that was parsed last. It is used again if the next response
+ * has a head with the same text, which is frequent: a receiver often sends the same head for a
  * second.
  */
 let latest: ReturnType<typeof parseHead> | undefined;
 
 /**
- * Parses the status line and the headers. `text` ends with the line break of the last header.
- * `isNew` of the result means that the response is of HTTP/1.1, not 1.0.
+ * Parses the head of a response. `text` is the status line and the headers, up to the line break of
+ * the last header. In the result, `isNew` is true for HTTP/1.1 and false for HTTP/1.0.
  */
 function parseHead(text: string) {
   statusLine.lastIndex = 0;
@@ -68,8 +68,8 @@ export class ResponseReader {
   #state: ResponseState = "head";
   readonly #head = new GrowingBuffer();
   /**
-   * Number of bytes of status lines, headers and trailers received so far, including those of
-   * interim (1xx) responses.
+   * Number of bytes of status lines, headers and trailers received so far. Interim (1xx) responses
+   * are included.
    */
   #headBytes = 0;
   /** In state `length`: number of bytes of the body that were not received yet. */
@@ -93,7 +93,7 @@ export class ResponseReader {
 
   /**
    * Reads a received piece and returns whether the response is complete. The caller must not change
-   * the piece afterwards. Throws when the bytes are no response of HTTP/1.1 or 1.0.
+   * the piece afterwards. Throws if the bytes are not a response of HTTP/1.1 or 1.0.
    */
   push(piece: Buffer): boolean {
     this.hasBegun = true;
@@ -107,8 +107,8 @@ export class ResponseReader {
   }
 
   /**
-   * Called when the receiver closes the connection. Returns whether the response is complete: a
-   * response without a stated length is complete then.
+   * Called when the receiver closes the connection. This completes a response that does not state
+   * its length. Returns whether the response is complete.
    */
   end(): boolean {
     if (this.#state === "close") this.#state = "done";
@@ -150,9 +150,7 @@ export class ResponseReader {
     if (status >= 200) this.#chooseFraming(isNew);
   }
 
-  /**
-   * Determines from the headers how the body ends (RFC 9112 §6.3). `isNew` means HTTP/1.1, not 1.0.
-   */
+  /** Determines from the headers how the body ends (RFC 9112 §6.3). `isNew`: HTTP/1.1, not 1.0. */
   #chooseFraming(isNew: boolean): void {
     const { connection, "content-length": length, "transfer-encoding": coding } = this.headers;
     this.isReusable = isNew && !/(^|,)[\t ]*close[\t ]*(,|$)/i.test(connection ?? "");
@@ -201,8 +199,8 @@ export class ResponseReader {
   }
 
   /**
-   * Appends a part of the body to `body`. If the body would exceed `bytesMax`, cuts it off there,
-   * ends the response and returns false.
+   * Appends a part of the body to `body`. If the body would have more than `bytesMax` bytes, cuts
+   * it off there, ends the response and returns false. Otherwise returns true.
    */
   #keep(part: Buffer): boolean {
     const room = this.#bytesMax - this.#bodyBytes;

@@ -14,8 +14,8 @@ export interface Endpoint {
   /** IP address of the peer. It is not a host name, so connecting sends no DNS query. */
   address: string;
   /**
-   * The address rules that permit `address`. Before a socket is opened, `address` is checked again
-   * with them.
+   * The address rules that permit `address`. They are applied to it again before a socket is
+   * opened.
    */
   rules: AddressRules;
   port: number;
@@ -29,8 +29,8 @@ export interface Endpoint {
 
 /**
  * Opens a socket, with TLS if the endpoint has a `tlsHost`. Calls `ready` without an argument when
- * data can be sent, and with an error when the peer's certificate is invalid. The socket emits all
- * other errors as `error` events.
+ * data can be sent, and with an error when the peer's certificate is invalid. Any other error is
+ * emitted as an `error` event of the socket.
  */
 export function openSocket(
   endpoint: Endpoint,
@@ -56,9 +56,9 @@ export function openSocket(
 }
 
 /**
- * Returns a clearer error in place of `error` if this process has reached its limit of open files.
- * In this case, Bun reports that the peer refused the connection. Otherwise returns `error`, an
- * error of a socket from `openSocket`.
+ * Returns the true cause of `error`, an error of a socket from `openSocket`: if this process has
+ * reached its limit of open files, Bun reports that the peer refused the connection. Returns a
+ * clearer error in this case, otherwise `error`.
  */
 export function trueErrorOf(error: Error): Error {
   if (codeOf(error) !== "ECONNREFUSED") return error;

@@ -2,7 +2,7 @@ import { remembered } from "../remembered.ts";
 import { EgressRefused } from "./checked-addresses.ts";
 import { hostOf } from "./connect.ts";
 
-/** The parts of a URL that a request needs: its receiver, and the resource there. */
+/** The parts of a URL that a request needs: the receiver, and the resource at the receiver. */
 export interface Target {
   /** Host name or address. An IPv6 address has no brackets. */
   host: string;
@@ -14,7 +14,7 @@ export interface Target {
   path: string;
 }
 
-/** Maximum number of cached URLs, and maximum length of a cached URL in characters. */
+/** Maximum number of cached URLs. A URL above `KEPT_CHARS_MAX` characters is not cached. */
 const KEPT_MAX = 256;
 const KEPT_CHARS_MAX = 1_024;
 

@@ -5,8 +5,8 @@ export interface BuiltEvent {
   /** The event as JSON text in UTF-8, in memory that later events do not overwrite. */
   json: Uint8Array;
   /**
-   * Identifies the user: the userId, or the anonymousId when the userId is blank. The events of one
-   * user are delivered in order.
+   * Identifies the user: the userId or, if it is blank, the anonymousId. The events of one user are
+   * delivered in order.
    */
   user: string;
   /** The event's userId; empty when the event has none. */
@@ -20,9 +20,8 @@ export interface BuiltEvent {
   /** The name of a track event (its field `event`); empty or absent for other events. */
   name?: string | undefined;
   /**
-   * Identifies the event. Undefined for an event of a pixel, whose messageId is in the event's
-   * record. For an event of an SDK, the messageId that the SDK sent or, without one, the messageId
-   * that the server made.
+   * Identifies the event: the messageId that the SDK sent or, if it sent none, the one that the
+   * server made. Undefined for an event of a pixel, because the event's record has the messageId.
    */
   messageId?: string | undefined;
   /** Members of the event that exclude some destinations; undefined when they exclude none. */

@@ -6,20 +6,20 @@ import { textSearch } from "./text-search.ts";
 export interface ContentFilter {
   /** Path of a field and its required value: `properties.plan=pro`. Dots separate the names. */
   property?: string;
-  /** Text that the event's JSON must contain. Upper and lower case are equal. */
+  /** Text that the event's JSON must contain. Upper and lower case count as equal. */
   text?: string;
 }
 
 /** Regular expression for the condition `property` of a search: a path, `=`, and a value. */
 export const PROPERTY_PATTERN = "^[^=]+=";
 /**
- * Describes, for error messages, the strings that match `PROPERTY_PATTERN` and have at most
- * `charsMax` characters.
+ * Describes for error messages which texts are valid: those that match `PROPERTY_PATTERN` and have
+ * at most `charsMax` characters.
  */
 export const propertyExpected = (charsMax: number) =>
   `the path and the value of a field such as properties.plan=pro, of at most ${charsMax} characters`;
 
-/** Splits `properties.plan=pro` into path and value. Undefined when there is no path. */
+/** Splits a text such as `properties.plan=pro` into path and value. Undefined if it has no path. */
 function parseProperty(property: string): { path: string[]; value: string } | undefined {
   const equals = property.indexOf("=");
   if (equals <= 0) return undefined;
@@ -27,8 +27,8 @@ function parseProperty(property: string): { path: string[]; value: string } | un
 }
 
 /**
- * Returns a function that checks whether an event, as JSON in UTF-8, meets all conditions of the
- * filter, or undefined when the filter has no conditions.
+ * Returns a function that checks whether an event meets all conditions of the filter. The function
+ * gets the event as JSON in UTF-8. Returns undefined if the filter has no conditions.
  */
 export function contentMatcher({
   property,
@@ -46,9 +46,9 @@ export function contentMatcher({
 }
 
 /**
- * Returns a function that checks whether a JSON text contains `text`, ignoring case. The JSON of an
- * SDK may contain escapes that JSON does not need, such as `\u00e4` and `\/`, and spaces beside
- * quotes. The function therefore also searches the JSON text without such escapes and spaces.
+ * Returns a function that checks whether a JSON text contains `text`, ignoring case. An SDK may
+ * write escapes that JSON does not need, such as `\u00e4` and `\/`, and spaces beside quotes. The
+ * function therefore searches the text as it is, and then without such escapes and spaces.
  */
 function jsonSearch(text: string): (json: string) => boolean {
   const holds = textSearch(text);

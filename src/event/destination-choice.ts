@@ -14,7 +14,7 @@ const none: readonly unknown[] = [];
 
 /**
  * Reads from an event's members `integrations` and `context.consentManagement` which destinations
- * do not get the event. Returns undefined when the members exclude no destination.
+ * must not get the event. Returns undefined if the members allow all destinations.
  */
 export function choiceOf(integrations: unknown, consent: unknown): DestinationChoice | undefined {
   const wanted = isObject(integrations) ? integrations : {};
@@ -25,7 +25,7 @@ export function choiceOf(integrations: unknown, consent: unknown): DestinationCh
   return { integrations: wanted, deniedConsentIds };
 }
 
-/** The properties of a destination that determine whether the destination may get an event. */
+/** The properties of a destination by which `isChosen` decides whether it may get an event. */
 interface ChosenDestination {
   id: string;
   name: string;
@@ -36,10 +36,10 @@ interface ChosenDestination {
 
 /**
  * Whether a destination may get the event. It may not if the user denied a consent that the
- * destination needs. Otherwise the first of these keys that has a value in `integrations` decides:
- * the destination's id, its name, its kind, `All`. The value `false` excludes the destination,
- * other values do not. Without such a key, the destination may get the event. The case of the keys
- * does not matter.
+ * destination needs. Otherwise the first of these keys with a value in `integrations` decides: the
+ * destination's id, its name, its kind, `All`. If this value is `false`, the destination may not
+ * get the event. With any other value, or without such a key, it may. The case of the keys does not
+ * matter.
  */
 export function isChosen(
   { integrations, deniedConsentIds }: DestinationChoice,

@@ -17,15 +17,15 @@ export interface FieldCondition {
   /** Path of the field, such as `properties.plan`. */
   path: string;
   /**
-   * Accepted values: the field's value, as a string, must be one of them. A `*` at the end of an
-   * accepted value stands for any text.
+   * Accepted values. The field's value, as a string, must be one of them. If an accepted value ends
+   * with `*`, any text may stand in place of the `*`.
    */
   values: readonly string[];
 }
 
 /**
- * Returns a function that checks whether an event, as JSON in UTF-8, passes a filter. Without a
- * filter every event passes.
+ * Returns a function that checks whether an event passes the filter. The function gets the event as
+ * JSON in UTF-8. If there is no filter, every event passes.
  */
 export function filterOf(filter: FieldFilter | undefined): (json: Uint8Array) => boolean {
   if (filter === undefined) return () => true;

@@ -37,8 +37,8 @@ import { writeIsoTime } from "./time.ts";
 import { uuidText, writeUuid } from "./uuid.ts";
 
 /**
- * Builds the event from a record of the event log. Omits the write key, except for a refused event,
- * whose JSON is unchanged.
+ * Builds the event from a record of the event log. Omits the write key. A refused event is an
+ * exception: its JSON is unchanged.
  */
 export function eventOf(record: EventRecord): BuiltEvent {
   return record.format === "json" ? eventOfJson(record) : eventOfPixel(record);
@@ -93,8 +93,8 @@ const timePlaces = [...TIMES_TEXT.matchAll(new RegExp(TIME, "g"))].map(
 const REQUEST_IP_FIELD = keep(',"request_ip":"');
 
 /**
- * Writes the event of a record as JSON into the scratch buffer (preallocated working memory),
- * beginning at `JSON_START`. Returns the offset after the JSON. Allocates no memory.
+ * Writes the event of a record as JSON to the scratch buffer (preallocated working memory), from
+ * `JSON_START` on. Returns the offset after the JSON. Allocates no memory.
  */
 export function writeEvent(record: PixelRecord): number {
   const encoded = record instanceof EncodedPixelRecord ? record : undefined;
@@ -136,8 +136,8 @@ export function writeEvent(record: PixelRecord): number {
 }
 
 /**
- * Time, in milliseconds since the epoch, that was last written into the JSON template `TIMES`. In a
- * busy log, the next event often has the same time; the template is then used again as it is.
+ * Time, in milliseconds since the epoch, that the JSON template `TIMES` contains at present. In a
+ * busy log, consecutive events often have the same time. The template is then used again unchanged.
  */
 let timesSet = Number.NaN;
 
@@ -192,8 +192,8 @@ function isGiven(node: number): boolean {
 }
 
 /**
- * Whether a string field of the event is absent or holds only white space. `node` is the field's
- * node in the tree of the event's fields.
+ * Whether a string field of the event is absent or contains only white space. `node` is the number
+ * of the field's node in the tree of the event's fields.
  */
 function isBlank(node: number): boolean {
   const first = bytes[nodes[node + FIRST]!]!;
@@ -208,8 +208,8 @@ function nodeText(node: number): string {
 }
 
 /**
- * Returns the event's messageId: the one that the SDK sent or, without it, the one in the record,
- * which the server made.
+ * Returns the event's messageId: the one that the SDK sent or, if it sent none, the one in the
+ * record, which the server made.
  */
 export function messageIdOf({ messageId }: EventRecord, event: BuiltEvent): string {
   return messageId === undefined ? (event.messageId ?? "") : uuidText(messageId);

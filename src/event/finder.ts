@@ -18,8 +18,8 @@ export interface EventQuery extends ContentFilter {
   to?: number;
   messageId?: string;
   /**
-   * Finds only events that were refused on arrival (true), or only other events (false). Absent:
-   * both.
+   * Finds only events that were refused on arrival (true), or only events that were not (false). If
+   * absent, finds both.
    */
   isRefused?: boolean;
   userId?: string;
@@ -29,10 +29,10 @@ export interface EventQuery extends ContentFilter {
 }
 
 /**
- * Returns a function that checks whether an encoded record meets the query and is from a source for
+ * Returns a function that checks whether an encoded record meets the query and has a source for
  * which `isSource` returns true. For speed, the function first searches the bytes that the client
- * sent (a decoded query string, or JSON) for the strings of the query. Only if they may be there
- * does it build the event with `eventOf` and check the event. A record that cannot be read does not
+ * sent (a decoded query string, or JSON) for the strings of the query. Only if all of them may be
+ * there, it builds the event with `eventOf` and checks it. A record that cannot be read does not
  * meet the query.
  */
 export function createFinder(
@@ -93,8 +93,8 @@ export function createFinder(
 }
 
 /**
- * Character that replaces invalid UTF-8 in an event. The bytes that the client sent cannot be
- * searched for it.
+ * Character that replaces invalid UTF-8 when an event is built. The bytes that the client sent may
+ * contain invalid UTF-8 in its place, so they are not searched for it.
  */
 const REPLACEMENT = "\uFFFD";
 
@@ -107,16 +107,16 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
 
 /**
  * Whether a JSON text may contain all strings in `needles`. True for each text with a backslash,
- * because JSON can write any character as an escape. A numeric id is found only if it is written in
- * the same way: a search for the id 1000 does not find an event with the id `1e3`.
+ * because any character may be written as an escape there. A search for a numeric id finds only
+ * numbers that are written in the same way: the id 1000 is not found in an event with the id `1e3`.
  */
 function mayHoldInJson(json: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => json.includes(needle)) || json.includes(BACKSLASH);
 }
 
 /**
- * Working memory in which the query string of one pixel record is decoded: the query string, a
- * separator, and the decoded query string.
+ * Working memory in which the query string of one pixel record is decoded. It contains the query
+ * string, a separator, and the decoded query string.
  */
 const scratch = Buffer.alloc(2 * PIXEL_TARGET_BYTES_MAX + 1);
 

@@ -11,22 +11,22 @@ import { arrayIndex } from "./text/number.ts";
 import { bytes, QUERY, type Span } from "./text/scratch.ts";
 import { userHash } from "./user-hash.ts";
 
-/** Result of checking the query string of a pixel request. */
+/** Result of checking the query string of a request to the Pixel API. */
 interface QueryInspection {
-  /** Why the query is refused, as a sentence for the client; undefined when the query is valid. */
+  /** Sentence that tells the client why the query is refused. Undefined if the query is valid. */
   problem: string | undefined;
   /** The write key in the query; empty when the query is refused. */
   writeKey: string;
   /**
-   * Hash of the event's user, computed by `userHash`. It is 0 if the caller did not set `wantsUser`
-   * or the query is refused.
+   * Hash of the event's user, computed by `userHash`. It is 0 if the caller did not set
+   * `wantsUser`, or if the query is refused.
    */
   user: number;
 }
 
 /**
- * Offsets in the scratch buffer (preallocated working memory) at which the userId, as JSON text,
- * starts and ends.
+ * Span of the scratch buffer (preallocated working memory) that contains the userId as JSON text,
+ * from offset `start` to offset `end`.
  */
 const userId = { start: 0, end: 0 };
 const anonymousId = { start: 0, end: 0 };
@@ -39,8 +39,9 @@ const EVENT = encoder.encode("event");
 
 /**
  * Checks a query string against the rules of the Pixel API, and extracts its write key. Reads the
- * query once without building the event, unless its arrays may have too many gaps (see `gapsOf`).
- * The caller makes sure that the query has at most 32,768 characters, all below U+0100.
+ * query once without building the event. Only if its arrays may have too many gaps, also builds the
+ * event to count them (see `gapsOf`). The query must have at most 32,768 characters, all below
+ * U+0100.
  */
 export function inspectQuery(
   query: string,
@@ -97,9 +98,9 @@ function refusal(problem: string): QueryInspection {
 }
 
 /**
- * Returns the maximum number of gaps (array elements that no parameter sets) that the parameter
- * last read by `readPair` can add. Each index in its name may begin a new array, and index n leaves
- * at most n gaps before it.
+ * Returns the maximum number of gaps (array elements that no parameter sets) that one parameter can
+ * add: the one that `readPair` has read last. Each index in its name may begin a new array, and
+ * index n leaves at most n gaps before it.
  */
 function gapsMax(): number {
   let gaps = 0;
@@ -111,15 +112,16 @@ function gapsMax(): number {
 
 /**
  * Counts the gaps in the arrays of a query: elements that no parameter sets, such as element 0 when
- * only `a.1` is set. Builds the event to count them, because a later parameter may fill a gap of an
- * earlier one. That is slow, so it is called only when the sum of `gapsMax` exceeds the limit.
+ * only `a.1` is set. Builds the event to count them, because a parameter may fill a gap that an
+ * earlier one has left. That is slow, so it is called only when the sum of `gapsMax` exceeds the
+ * limit.
  */
 function gapsOf(query: string, type: "page" | "track"): number {
   readQuery(query, type);
   return arrayGaps();
 }
 
-/** Whether `name` is the first component of the parameter name read last by `readPair`. */
+/** Whether `name` is the first component of a parameter's name: the one `readPair` read last. */
 function isFirstComponent(name: Uint8Array): boolean {
   const start = starts[0]!;
   if (ends[0]! - start !== name.length) return false;
@@ -127,7 +129,7 @@ function isFirstComponent(name: Uint8Array): boolean {
   return true;
 }
 
-/** Returns the decoded value of the parameter read last by `readPair`. */
+/** Returns the decoded value of the parameter that `readPair` has read last. */
 function valueText(query: string): string {
   if (!pair.encoded) return query.slice(pair.start - QUERY, pair.end - QUERY);
   decode(pair.start, pair.end);
@@ -135,9 +137,9 @@ function valueText(query: string): string {
 }
 
 /**
- * Whether the value of the parameter read last by `readPair` is an id: a value that is not blank.
- * If `isQuoted`, double quotes around the value are ignored. Stores in `id` where the value starts
- * and ends in the scratch buffer.
+ * Whether the value of the parameter that `readPair` has read last is an id: a value that is not
+ * blank. If `isQuoted`, double quotes around the value do not count. Stores in `id` where the value
+ * starts and ends in the scratch buffer.
  */
 function isPresentId(id: Span, query: string, isQuoted: boolean): boolean {
   const isFound = isPresent(query, isQuoted);
@@ -148,8 +150,8 @@ function isPresentId(id: Span, query: string, isQuoted: boolean): boolean {
 }
 
 /**
- * Computes the user hash of the userId, or else of the anonymousId. Double quotes around an
- * anonymousId (an AMP client id) are ignored.
+ * Returns the user hash of the userId or, if there is none, of the anonymousId. Double quotes
+ * around an anonymousId (an AMP client id) do not affect the hash.
  */
 function hashOfUser(hasUserId: boolean): number {
   const { start, end } = hasUserId ? userId : anonymousId;
@@ -164,9 +166,9 @@ function hashOfUser(hasUserId: boolean): number {
 }
 
 /**
- * Whether the value of the parameter read last by `readPair` is not blank. If `isQuoted`, double
- * quotes around the value (an AMP client id) are ignored. A value that needs no decoding and
- * starts with a printable character is accepted without building a string.
+ * Whether the value of the parameter that `readPair` has read last is not blank. If `isQuoted`,
+ * double quotes around the value (an AMP client id) do not count. A value that needs no decoding
+ * and starts with a printable character is accepted without building a string.
  */
 function isPresent(query: string, isQuoted: boolean): boolean {
   if (!pair.encoded && pair.start < pair.end && bytes[pair.start]! > SPACE) return true;

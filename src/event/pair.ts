@@ -46,8 +46,8 @@ nameClasses[DOT] = SPLITS;
 export type QueryText = string | { bytes: Uint8Array; start: number; end: number };
 
 /**
- * Method `copy` of `Buffer`. It also works on a `Uint8Array`, so that no `Buffer` has to be created
- * for one.
+ * Method `copy` of `Buffer`. It is called on a plain `Uint8Array`, which works without creating a
+ * `Buffer` for it.
  */
 const { copy } = Buffer.prototype;
 
@@ -127,7 +127,7 @@ function readEncodedName(from: number, encodedAt: number): number {
   return stop;
 }
 
-/** Where the JSON text that `decode` wrote last starts and ends in the scratch buffer. */
+/** Start and end offsets of the JSON text that `decode` wrote last to the scratch buffer. */
 export const text = { start: 0, end: 0 };
 
 /**

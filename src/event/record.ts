@@ -60,9 +60,9 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
 }
 
 /**
- * Reads a record that `eventRecordCodec` encoded, in order to build its event. A pixel record stays
- * encoded; its address, query and messageId are decoded only when they are read. The result shares
- * no memory with `bytes`. Throws the same errors as `decodeRecord`.
+ * Reads a record that `eventRecordCodec` encoded, for a caller that only builds the event. A pixel
+ * record stays in its encoded form: its address, query and messageId are decoded when they are
+ * read. The result shares no memory with `bytes`. Throws the same errors as `decodeRecord`.
  */
 export function readRecord(bytes: Uint8Array): EventRecord {
   return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? readPixelRecord(known(bytes));
@@ -73,7 +73,7 @@ function known(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Returns about how many bytes of memory a record takes. */
+/** Returns the approximate number of bytes of memory that a record takes. */
 export function recordBytes(record: EventRecord): number {
   if (record.format === "json") return record.json.length;
   return record instanceof EncodedPixelRecord ? record.bytes.length : record.query.length;

@@ -1,4 +1,4 @@
-/** Index of one counter among the counters of a time slot; every slot has the same counters. */
+/** Index of a counter in a time slot. Every slot has the same counters in the same order. */
 export type CounterIndex = number;
 
 /**

@@ -11,8 +11,8 @@ import { RECORDED, type Series } from "./series.ts";
  */
 const SPREAD_MS = 10_000;
 /**
- * Milliseconds from `start` to the first call of `step`. By then, most lanes know their lag (a lane
- * is the delivery to one destination).
+ * Milliseconds from `start` to the first call of `step`. By then, the lag (undelivered events) of
+ * most destinations is known.
  */
 const FIRST_STEP_MS = 2_000;
 /**
@@ -28,7 +28,7 @@ interface FigureRecorderParts {
    * lane is the delivery to one destination).
    */
   collect(at: number): ReadonlyMap<Series, FigureRow>;
-  /** Returns rows with the current lag of this node's lanes, by series. */
+  /** Returns rows with the current lag of this node's deliveries to destinations, by series. */
   collectLag(): Promise<ReadonlyMap<Series, FigureRow>>;
   /**
    * Returns the share (0 to 1) of all partitions that this node owns. A node delivers the events of
@@ -37,17 +37,18 @@ interface FigureRecorderParts {
   share(): number;
   now(): number;
   /**
-   * Returns the earliest time that it can be now, as far as known clock steps show: the clock may
-   * be ahead. Stored figures are deleted only if they are too old even at this time.
+   * Returns the earliest time that it can be at present: the clock may have been set ahead of the
+   * true time. Stored figures are deleted only if they are too old even at this time.
    */
   earliestNow(): number;
   logger: Logger;
 }
 
 /**
- * Stores the figures that this node counted, once a minute. When it cannot store a minute's
- * figures, it tries again for a few minutes and then drops them. Readers then see a gap. A crash
- * loses the figures of the current minute, and of the previous minute if they were not stored yet.
+ * Stores the figures (counts, lag and latencies) that this node recorded, once a minute. When it
+ * cannot store a minute's figures, it tries again for a few minutes. Then it drops them, and
+ * readers see a gap. A crash loses the figures of the current minute, and of the previous minute if
+ * they were not stored yet.
  */
 export class FigureRecorder {
   /** Random id of this process. It marks the rows that the process stores. */
@@ -74,8 +75,8 @@ export class FigureRecorder {
   }
 
   /**
-   * Calls `step` after `FIRST_STEP_MS`, so that the lag of the current minute is known, and then
-   * after the end of each minute, until `close`.
+   * Calls `step` for the first time after `FIRST_STEP_MS`, to read the lag in the current minute.
+   * Then calls it after the end of each minute, until `close`.
    */
   start(): void {
     this.#stepAfter(FIRST_STEP_MS);
@@ -137,7 +138,7 @@ export class FigureRecorder {
     return rows.filter((row) => wanted.has(row.series));
   }
 
-  /** Stores everything counted so far, then stops. The counts are lost if the store fails. */
+  /** Stores everything counted so far, and ends the recording. If the store fails, it is lost. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -27,7 +27,7 @@ const TIDY_SERIES_MAX = 1_000;
 type PackedRow = readonly [number: number, ...FigureRow];
 type PackedTable = Table<PackedRow[], [Series, number]>;
 
-/** Figures that one node counted for one series in one minute. */
+/** Figures that one node recorded for one series (an item, such as a destination) in one minute. */
 export interface NodeRow {
   series: Series;
   /** Start of the minute, in milliseconds since the epoch. */
@@ -38,17 +38,17 @@ export interface NodeRow {
 }
 
 /**
- * Names the rows to read: those of a series whose time is `from` or later, but before `to`.
- * `unwritten` has rows of any series to read besides those in the tables.
+ * Selects the rows of `series` whose time is `from` or later, but before `to`. They are read from
+ * the tables and from `unwritten`, which may also have rows of other series.
  */
 type RowQuery = [series: Series, from: number, to: number, unwritten: readonly NodeRow[]];
 
 /**
- * Stored figures. Their store is separate from the catalog's; a cluster replicates it through an
- * ordered log. So a starting node can use its catalog and take over partitions before it has read
- * the log of the figures. A node adds one row for each series and minute. Later, the rows of an
- * hour's minutes are packed into one row, and their sum is added to the row of the day. The minutes
- * are kept for a day, the hours for a month.
+ * Stored figures (counts, lag and latencies). They have a store of their own, which a cluster
+ * replicates through an ordered log. A starting node can therefore use its catalog and take over
+ * partitions before it has read the log of the figures. A node adds one row for each series and
+ * minute. Later, the rows of an hour's minutes are packed into one row, and their sum is added to
+ * the row of the day. The minutes are kept for a day, the hours for a month.
  */
 export class FigureTables {
   readonly #minutes: Table<FigureRow, [Series, number, string]>;
@@ -80,8 +80,8 @@ export class FigureTables {
   }
 
   /**
-   * Reads one row for each minute from `from` to before `to`, by the start of the minute. A row in
-   * `unwritten` replaces a stored row of the same recorder and minute.
+   * Reads the row of each minute from `from` to before `to`; the keys are the starts of the
+   * minutes. A row in `unwritten` replaces a stored row of the same recorder and minute.
    */
   minutes(...query: RowQuery): Map<number, FigureRow> {
     const found = this.#unpacked(...query);
@@ -92,8 +92,8 @@ export class FigureTables {
   }
 
   /**
-   * Reads one row for each hour from `from` to before `to`, by the start of the hour. Includes the
-   * figures of `unwritten` rows.
+   * Reads the row of each hour from `from` to before `to`; the keys are the starts of the hours.
+   * Includes the figures of `unwritten` rows.
    */
   hours(...query: RowQuery): Map<number, FigureRow> {
     const found = new Map<number, FigureRow>();
@@ -192,9 +192,9 @@ export class FigureTables {
 }
 
 /**
- * Reads the rows of a series, one for each minute or hour (`step`), by start time. `tables` is
- * undefined while the store cannot be opened: then the rows come from `unwritten` alone, one for
- * each minute.
+ * Reads the rows of a series, one for each minute or hour (`step`); the keys are their start times.
+ * While the store cannot be opened, `tables` is undefined. The rows then come from `unwritten`
+ * alone, one for each minute.
  */
 export function readRows(
   tables: FigureTables | undefined,
@@ -205,8 +205,8 @@ export function readRows(
 }
 
 /**
- * Merges the given rows of a series by minute. If a recorder has several rows of one minute, only
- * the last of them counts.
+ * Merges the given rows of a series by minute. If one recorder (process) has several rows of the
+ * same minute, only the last of them counts.
  */
 function rowsByMinute(...[series, from, to, rows]: RowQuery): Map<number, FigureRow> {
   const last = new Map<string, NodeRow>();
@@ -220,8 +220,8 @@ function rowsByMinute(...[series, from, to, rows]: RowQuery): Map<number, Figure
 }
 
 /**
- * Returns a string that sorts after `series` and before the next series: a space sorts before the
- * letters and digits of ids. For "", returns "", the start of the table.
+ * Returns a string that sorts after `series` and before the next series, because a space sorts
+ * before the letters and digits of ids. If `series` is "", returns "", the start of the table.
  */
 const after = (series: Series) => (series === "" ? "" : `${series} `);
 

@@ -19,8 +19,8 @@ export interface FigureRange {
   /** End of the last step, in milliseconds since the epoch. */
   to: number;
   /**
-   * Length of a step in milliseconds: a multiple of a minute. For times whose minute rows are no
-   * longer stored, it must be a multiple of an hour.
+   * Length of a step in milliseconds: a multiple of a minute. It must be a multiple of an hour if
+   * the range begins before `oldestMinute`, because the minutes there are deleted.
    */
   stepMs: number;
 }
@@ -79,9 +79,8 @@ export function readTotals(
     /** Sums of the counts of the current hour and the 30 days before it. */
     month: sumCounts(hours),
     /**
-     * Start of the last minute in which something was received. If the minutes of its hour are no
-     * longer stored, it is the start of the hour. Undefined when nothing was received in the last
-     * 30 days.
+     * Start of the last minute in which something was received; the start of the hour if the
+     * minutes of that hour are deleted. Undefined when nothing was received in the last 30 days.
      */
     lastReceivedAt: (isRecent ? lastReceived(recent(lastHour)) : undefined) ?? lastHour,
   };

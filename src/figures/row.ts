@@ -13,8 +13,8 @@ export const DROPPED = 2;
 export const FAILED = 3;
 export const RETRIED = 4;
 /**
- * Index of the number of repeated events in a source's row. A repeated event has a messageId that
- * the source had sent before. `RETRIED` is the same index, because only destinations have retries.
+ * Index of the number of repeated events in a source's row. An event is repeated if the source had
+ * sent its messageId before. In a destination's row, the same column is `RETRIED`.
  */
 export const REPEATED = 4;
 export const LAG_EVENTS = 5;
@@ -26,8 +26,8 @@ export const LAG_SECONDS = 6;
 const HISTOGRAM = 7;
 
 /**
- * Number of counts at the beginning of a row. The counters from which `rowOf` makes a row begin
- * with the same counts.
+ * Number of counts at the beginning of a row. The parameter `counters` of `rowOf` begins with the
+ * same counts.
  */
 export const COUNTS = 5;
 
@@ -61,8 +61,8 @@ export function rowOf(counters: ArrayLike<number>, lag = NO_LAG): FigureRow {
 }
 
 /**
- * Lag of a lane (the delivery to one destination): number of its unsettled events, and age in
- * seconds of the oldest of them.
+ * Lag of a lane (the delivery to one destination): number of its unsettled events (neither
+ * delivered nor given up), and age in seconds of the oldest of them.
  */
 export interface Lag {
   events: number;
@@ -72,16 +72,16 @@ export interface Lag {
 const NO_LAG: Lag = { events: 0, seconds: 0 };
 
 /**
- * Merges the rows that two nodes recorded in one minute. Adds up their numbers of unsettled events
- * (`LAG_EVENTS`), because each partition belongs to one node only.
+ * Merges the rows that two nodes recorded in one minute. Adds up the numbers of unsettled events
+ * (`LAG_EVENTS`): each partition belongs to one node, so the nodes count different events.
  */
 export function mergeNodes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, (a, b) => a + b);
 }
 
 /**
- * Merges the rows of two minutes or hours. Adds up their counts. The number of unsettled events and
- * the age of the oldest one are each the larger of the two values.
+ * Merges the rows of two minutes or hours. Adds up their counts. For the number of unsettled events
+ * and the age of the oldest one, takes the larger of the two values.
  */
 export function mergeTimes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, Math.max);

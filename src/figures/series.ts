@@ -14,9 +14,9 @@ export type Series = string;
 export const seriesOf = (kind: SeriesKind, id: string): Series => `${kind[0]}${id}`;
 
 /**
- * Returns the series of a connection. Its key consists of the ids of the source and the
- * destination. When a connection is replaced by another one from the same source to the same
- * destination, the new one has another id, but the same series.
+ * Returns the series (key of the figures) of a connection. It consists of the ids of the source and
+ * the destination, not of the connection's own id. A connection that replaces another one between
+ * the same source and destination therefore has the same series.
  */
 export const connectionSeries = (ends: { sourceId: string; destinationId: string }): Series =>
   seriesOf("connection", ends.destinationId + ends.sourceId);

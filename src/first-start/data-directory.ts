@@ -51,10 +51,10 @@ export const figuresFile = (config: Config) => inData(config, "figures/figures.m
 export const clusterDirectory = (config: Config, name: string) => inData(config, `cluster/${name}`);
 
 /**
- * Opens the file with the ids of the Kafka topics that this node has used, by topic name. `put`
- * returns when the change is durable. A topic whose id differs from the stored one was deleted and
- * created again. Throws `StartError` if the file names topics of another `cluster.name` than the
- * config, because the node's local copies then belong to another cluster.
+ * Opens the file with the ids of the Kafka topics that this node has used, by topic name. If a
+ * topic's present id differs from the stored one, the topic was deleted and created again. Changes
+ * by `put` are durable when `put` returns. Throws `StartError` if the file names topics of another
+ * `cluster.name` than the config, because the node's local copies then belong to another cluster.
  */
 export function topicIds(config: Config): TopicIds {
   const path = clusterDirectory(config, "topics");
@@ -99,7 +99,7 @@ export const holdFile = (config: Config) => inData(config, "held");
 /** File that a running server locks, so that no second server uses its data directory. */
 const dataLock = (config: Config) => inData(config, "lock");
 
-/** Unix socket on which a running server hands its listening sockets to its successor. */
+/** Unix socket on which a running server hands its listening sockets to its replacement. */
 export const takeOverSocket = (config: Config) => inData(config, "take-over");
 
 /**

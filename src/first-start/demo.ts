@@ -31,8 +31,8 @@ export interface DemoDeps {
 }
 
 /**
- * Everything that printing the demo's instructions needs: a function that prints a line, the
- * addresses and the directory that the instructions name, and a check whether user code can run.
+ * Parts needed to print the demo's instructions: a function that prints a line, the addresses and
+ * the directory that the instructions name, and a check whether user code can run.
  */
 export interface DemoOutput {
   print(line: string): void;
@@ -70,12 +70,12 @@ const WITHOUT_CODE =
 
 /**
  * Creates the demo: an HTTP source, a file destination, and a published transformation with a
- * library, all connected. If an earlier start has created it, finds the source by its name, and
- * only adds the code if user code could not run before. Code that a user has deleted stays deleted.
- * Resolves with the write key of the source, the path of the file that the destination writes
- * (relative to the directory of `file` destinations), and false as `withCode` if this system cannot
- * run user code: events then arrive unchanged. Resolves with undefined when the workspace already
- * has sources, and none of them belongs to the demo.
+ * library, all connected. If an earlier start has created the demo, finds its source by name. Then
+ * only the code is added, if user code could not run at the earlier start. Code that a user has
+ * deleted stays deleted. Resolves with the write key of the source, and with the path of the file
+ * that the destination writes (relative to the directory of `file` destinations). `withCode` is
+ * false if this system cannot run user code: events then arrive unchanged. Resolves with undefined
+ * when the workspace already has sources, and none of them belongs to the demo.
  */
 async function addDemo(parts: DemoDeps, workspace: Workspace) {
   const { catalog } = parts;

@@ -18,10 +18,10 @@ interface FirstWorkspaceOptions {
 }
 
 /**
- * Returns the first workspace; in a new data directory, creates it with an admin token. The token
- * is the setting `admin.token`. Without this setting, the token is generated and printed once. When
- * the setting changes, the new token replaces the old one. If a start was interrupted before it
- * printed its token, the next start creates and prints another one.
+ * Returns the first workspace. In a new data directory, creates the workspace and an admin token
+ * for it. The token is the setting `admin.token`. Without this setting, the token is generated and
+ * printed once. When the setting changes, the new token replaces the old one. If a start was
+ * interrupted before it printed its token, the next start creates and prints another one.
  */
 export async function firstWorkspace(
   catalog: Catalog,
@@ -45,9 +45,9 @@ export async function firstWorkspace(
 }
 
 /**
- * Throws `StartError` when the `admin.token` of a new node differs from the one that its cluster
- * has. Two clusters then probably have the same name, and the new node would replace the token of
- * the other cluster. Does not throw when no token of the cluster is from `admin.token`.
+ * Throws `StartError` when a new node has another `admin.token` than the nodes of its cluster. Two
+ * clusters then probably have the same name, and the new node would replace the token of the other
+ * cluster. Does not throw when no token of the cluster is from the setting `admin.token`.
  */
 export function expectSameToken(
   catalog: Catalog,

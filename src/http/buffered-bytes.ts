@@ -6,13 +6,13 @@ import {
 } from "../settings/limits.ts";
 
 /**
- * Total number of bytes buffered by all connections above which a single connection may buffer only
- * `HTTP_HEAD_BYTES_MAX`. Requests with large bodies thus leave a quarter of the memory to small
- * requests, such as pixels.
+ * Number of bytes buffered by all connections together. While they buffer more, no connection may
+ * buffer more than `HTTP_HEAD_BYTES_MAX`. Requests with large bodies thus leave a quarter of the
+ * memory to small requests, such as pixels.
  */
 const LARGE_REQUESTS_BYTES_MAX = 0.75 * HTTP_WAITING_BYTES_MAX;
 
-/** Counts the received bytes that connections keep in memory, in all and by client network. */
+/** Counts the received bytes that connections keep in memory, in total and by client network. */
 export class BufferedBytes {
   #all = 0;
   readonly #networks = new Map<string, number>();
@@ -22,8 +22,9 @@ export class BufferedBytes {
   }
 
   /**
-   * Adds to the buffered bytes. `bytes` is negative when a connection buffers fewer than before.
-   * `network` is undefined for a trusted proxy, because its requests come from many clients.
+   * Adds `bytes` to the counts of buffered bytes. `bytes` is negative when a connection buffers
+   * fewer than before. `network` is undefined for a trusted proxy: it has no count of its own,
+   * because its requests come from many clients.
    */
   add(network: string | undefined, bytes: number): void {
     this.#all += bytes;
@@ -35,8 +36,9 @@ export class BufferedBytes {
   }
 
   /**
-   * Whether a connection that buffers `bytes` bytes must drop them, because the connection, its
-   * network or all connections together buffer too many bytes.
+   * Whether a connection that buffers `bytes` bytes must drop them, because too many bytes are
+   * buffered by all connections together or by those of its network. The limit for all connections
+   * is lower if `bytes` is large.
    */
   isOver(network: string | undefined, bytes: number): boolean {
     if (this.#all > HTTP_WAITING_BYTES_MAX) return true;

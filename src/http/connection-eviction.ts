@@ -29,8 +29,8 @@ export interface OpenConnectionsOptions {
 
 /**
  * Number of connections by which `connectionsMax` may be exceeded for a short time. A connection
- * chosen for eviction may receive a request just then. It stays open, and the new connection is
- * admitted nevertheless.
+ * that is chosen for eviction may receive a request at that moment. It then stays open, and the new
+ * connection is admitted nevertheless.
  */
 const CONNECTIONS_BEYOND_MAX = 16;
 
@@ -39,10 +39,10 @@ const CONNECTIONS_BEYOND_MAX = 16;
  * (closed). A connection with a request that was not responded to is never evicted.
  *
  * At the maximum for one network, a connection of that network is evicted. At the maximum for all
- * connections, any connection may be evicted; those of trusted proxies are evicted last. If most
- * connections have never sent a request, one of these silent ones is evicted, because attackers
- * open many of them. Otherwise the connection with the oldest last request is evicted, so that new
- * clients have time for their first request.
+ * connections, any connection may be evicted; those of trusted proxies are evicted last. If most of
+ * the connections in question are silent (have never sent a request), a silent one is evicted,
+ * because attackers open many of them. Otherwise the connection with the oldest last request is
+ * evicted, so that new clients have time for their first request.
  *
  * The time for the choice does not depend on the number of connections: a connection is examined
  * again only after it has sent a request.
@@ -77,8 +77,8 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   /**
-   * Whether another connection may be accepted. If the maximum is exceeded by
-   * `CONNECTIONS_BEYOND_MAX`, first evicts connections.
+   * Whether another connection may be accepted, if necessary in place of an evicted one. First
+   * evicts connections while the maximum is exceeded by `CONNECTIONS_BEYOND_MAX` or more.
    */
   hasRoom(): boolean {
     if (this.size < this.#max) return true;
@@ -108,7 +108,7 @@ export class OpenConnections<T extends EvictableConnection> {
     return true;
   }
 
-  /** Counts the first request of a connection. From then on, the connection is not silent. */
+  /** Called at the first request of a connection, which counted as silent before. */
   onFirstRequest(connection: T): void {
     for (const entry of this.#open.get(connection)?.entries ?? []) entry.onFirstRequest();
   }
@@ -142,8 +142,9 @@ interface OpenConnection<T extends EvictableConnection> {
   /** Network of the client; undefined for a trusted proxy. */
   network: string | undefined;
   /**
-   * Entries of the connection in linked lists. A trusted proxy has one, in the lists of the trusted
-   * proxies. Another client has two: in the lists of all such clients, and in those of its network.
+   * List entries of the connection. A trusted proxy's connection has one, in the lists of the
+   * trusted proxies. Any other connection has two: in the lists of all other clients, and in those
+   * of its network.
    */
   entries: ListEntry<T>[];
 }

@@ -7,10 +7,7 @@ import type { HttpResponse } from "./response.ts";
 import type { ServerState } from "./server-state.ts";
 
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
-/**
- * Maximum age in seconds of a connection without a request that is still expected to send its first
- * request.
- */
+/** Maximum age in seconds at which a connection without a request is still expected to send one. */
 const EXPECTED_SECONDS_MAX = 1;
 const METHOD_GET = Buffer.from("GET ").readUInt32LE();
 
@@ -52,11 +49,11 @@ export class HttpConnection implements HttpExchange {
   #paused = false;
   #unsent: Buffer = Buffer.alloc(0);
   /**
-   * Whether the connection closes after the current response. Bytes received after the request are
-   * dropped.
+   * Whether the connection closes after the current response. If so, bytes received after the
+   * current request are dropped.
    */
   #isLast = false;
-  /** Number of bytes dropped because the connection reads no further request; see `expire`. */
+  /** Number of bytes received, and dropped, after this connection stopped reading requests. */
   #dropped = 0;
   #running = false;
 
@@ -122,9 +119,9 @@ export class HttpConnection implements HttpExchange {
 
   /**
    * Closes the connection if it has waited for its client for more than `seconds`. Returns whether
-   * it did. A request body may take longer while it arrives with at least
-   * `HTTP_BODY_BYTES_PER_SECOND_MIN`. This also applies to the rest of a refused body: many clients
-   * read the response only after they have sent the whole body, and closing earlier would reset the
+   * it did. A request body may take longer while its bytes arrive at a rate of at least
+   * `HTTP_BODY_BYTES_PER_SECOND_MIN`. So may the rest of a refused body: many clients read the
+   * response only after they have sent the whole body, and closing earlier would reset the
    * connection.
    */
   expire(seconds: number): boolean {

@@ -9,8 +9,8 @@ export class InputBuffer {
   at = 0;
   end = 0;
   /**
-   * Offset in `bytes` before which no end of a request head begins. The next search for it starts
-   * here.
+   * Offset in `bytes` at which the next search for the end of a request head starts. No such end
+   * begins before it.
    */
   searched = 0;
 
@@ -21,8 +21,9 @@ export class InputBuffer {
 
   /**
    * Adds received bytes. If the buffer is empty, `chunk` becomes the buffer without a copy, so the
-   * caller must not use `chunk` afterwards. Otherwise the buffer grows as needed. It doubles its
-   * size, but not beyond `expected`, the number of bytes that the whole request may have.
+   * caller must not use `chunk` afterwards. Otherwise copies `chunk` to the buffer. A buffer that
+   * is too small doubles its size, but grows beyond `expected`, the size of the whole request, only
+   * if necessary.
    */
   append(chunk: Buffer, expected = Number.POSITIVE_INFINITY): void {
     const { length } = this;
@@ -41,9 +42,9 @@ export class InputBuffer {
   }
 
   /**
-   * Frees memory that is not needed for the `needed` bytes which the buffer must keep. If they fill
-   * less than half of the buffer, moves them into a buffer of `needed` bytes. If `needed` is 0,
-   * drops all bytes.
+   * Frees memory that the buffer does not need. `needed` is the number of bytes that it must keep.
+   * If they fill less than half of the buffer, moves them into a buffer of `needed` bytes. If
+   * `needed` is 0, drops all bytes.
    */
   shrink(needed: number): void {
     if (needed === 0) {

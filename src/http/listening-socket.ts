@@ -17,8 +17,8 @@ const FD_MIN = 3;
 /**
  * Opens a TCP socket that listens, without accepting connections itself. Connections wait in the
  * kernel's queue until a process accepts them: this process, or one that inherits the file
- * descriptor. If that process ends, the queue stays. With port 0, the operating system chooses a
- * free port. Throws `StartError` when the socket cannot listen.
+ * descriptor. The queue stays if an accepting process ends. With port 0, the operating system
+ * chooses a free port. Throws `StartError` when the socket cannot listen.
  */
 export function openListeningSocket(address: { host: string; port: number }): ListeningSocket {
   const { host: hostname, port } = address;

@@ -100,8 +100,8 @@ export class RequestReader {
   }
 
   /**
-   * Parses the head of the current request into `head` again, if the request has a complete head
-   * and a body that is incomplete or was refused. Otherwise returns false.
+   * Parses the head of the current request into `head` again. Returns false unless the request has
+   * a complete head and a body that is incomplete or was refused.
    */
   readHeadAgain(): boolean {
     if (this.#body === undefined) return false;

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from "node:http";
 
 /**
- * A response with status, headers and a complete body, whose bytes do not change afterwards. The
- * same object may be sent many times.
+ * A response with status, headers and a complete body. The same object may be sent many times, so
+ * the bytes of the body must not be changed.
  */
 export class HttpResponse {
   readonly status: number;

@@ -24,14 +24,14 @@ const STOP_POLL_MS = 5;
 const FULL_MS = 10;
 /**
  * Maximum number of connections that are accepted in one iteration of the event loop. The limit
- * gives other work its turn.
+ * lets other work run in between.
  */
 const ACCEPTS_PER_TURN_MAX = 16;
 
 export interface HttpServerOptions
   extends Pick<ServerState<HttpConnection>, "handle" | "refusal">,
     OpenConnectionsOptions {
-  /** The socket from which connections are accepted. The server closes it when it stops. */
+  /** The socket from which connections are accepted. The server's `stop` closes it. */
   socket: ListeningSocket;
   /**
    * Returns the network of a client's IP address. The limits per network apply to all connections
@@ -55,9 +55,9 @@ export interface HttpServerOptions
 export type HttpServer = ReturnType<typeof serveHttp>;
 
 /**
- * Starts an HTTP/1.1 (and 1.0) server on Bun's TCP sockets. Closes a connection whose client takes
- * over `IDLE_CONNECTION_SECONDS_MAX` to complete the TLS handshake, to send a complete request or
- * to read a response.
+ * Starts an HTTP/1.1 (and 1.0) server on Bun's TCP sockets. A client has
+ * `IDLE_CONNECTION_SECONDS_MAX` to complete the TLS handshake, to send a complete request, or to
+ * read a response. If it takes longer, the server closes its connection.
  */
 export function serveHttp(options: HttpServerOptions) {
   const { socket, networkOf = (address) => address } = options;
@@ -84,7 +84,7 @@ export function serveHttp(options: HttpServerOptions) {
 
   /**
    * Closes the connections that have no request in progress. If `waits` is true, keeps those of
-   * them that will probably send a request soon. Returns whether any connection was kept.
+   * them that will probably send a request soon. Returns whether any connection stays open.
    */
   function stopIdle(waits: boolean): boolean {
     let isBusy = false;
@@ -104,10 +104,10 @@ export function serveHttp(options: HttpServerOptions) {
     /** Changes the maximum number of open connections of one client network; 0 means no limit. */
     setConnectionsPerNetworkMax: (max: number) => open.setPerNetworkMax(max),
     /**
-     * Asks clients to close their connections, as a preparation for `stop`. Still accepts new
-     * connections. Each response closes its connection, and after `KEPT_CONNECTIONS_MS` idle
-     * connections are closed too. It is then less likely that a client sends a request just when
-     * `stop` closes its connection.
+     * Asks clients to close their connections, as a preparation for `stop`. New connections are
+     * still accepted. Each connection is closed after its next response, and idle connections are
+     * closed after `KEPT_CONNECTIONS_MS`. It is then less likely that a client sends a request just
+     * when `stop` closes its connection.
      */
     async drain() {
       state.isStopping = true;
@@ -200,8 +200,8 @@ function createAcceptor(
       open.remove(socket.data);
     },
     /**
-     * Called for an exception in another of these functions, and when the client resets the
-     * connection. Only a failed assertion is reported and closes the connection.
+     * Called when another function of this object throws, or when the client resets the connection.
+     * Only a failed assertion is reported and closes the connection.
      */
     error(socket: Socket<HttpConnection>, error: Error) {
       if (!(error instanceof InvariantError)) return;

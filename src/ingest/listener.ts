@@ -45,7 +45,7 @@ export interface IngestListenerOptions
   log: PixelEndpointOptions["log"] & SdkEndpointOptions["log"];
   logger: Logger;
   metrics: Metrics;
-  /** Numbers of events stored, and refused because the log failed. The listener increases both. */
+  /** Numbers of events that the log stored, and failed to store. The listener increases both. */
   outcomes: PixelOutcomes;
   /** Number of stored events that will be delivered, by source id. The listener increases it. */
   received: Map<string, number>;
@@ -153,8 +153,8 @@ export function createIngestListener(options: IngestListenerOptions) {
   }
 
   /**
-   * Returns the function that makes error responses to a request. It counts them in the metric of
-   * pixels or of SDKs, depending on the request's path; without a readable head, in neither.
+   * Returns the function that makes error responses to a request, and counts them. They count for
+   * pixels or for SDKs, depending on the request's path; without a readable head, for neither.
    */
   function refuseAs(request: RefusedRequest | undefined): Refuse {
     if (request === undefined) return errorResponse;
@@ -176,7 +176,7 @@ export function createIngestListener(options: IngestListenerOptions) {
   }
 
   return {
-    /** Starts to accept connections from `socket`. The listener closes the socket when it stops. */
+    /** Starts to accept connections from `socket`. The listener's `stop` closes the socket. */
     start(socket: ListeningSocket) {
       server = serveHttp({
         socket,

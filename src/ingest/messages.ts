@@ -24,22 +24,22 @@ export interface IngestSettings extends ChangeableIngestSettings {
   /** CIDRs of proxies whose `X-Forwarded-For` header is trusted. */
   trustedProxies: readonly string[];
   recordClientAddress: boolean;
-  /** URL under which browsers reach the data plane; absent when it is not set. */
+  /** URL under which browsers reach the port for events (data plane); absent when it is not set. */
   publicUrl?: string | undefined;
 }
 
 /** The settings of an ingest process that may change while it runs. */
 export interface ChangeableIngestSettings {
   /**
-   * Largest number of pixels and SDK events, counted together, per second of one source that this
-   * process accepts; 0 means no limit. It is the configured rate divided by the number of
+   * Maximum number of events (pixels and SDK events together) that this process accepts from one
+   * source per second; 0 means no limit. It is the configured rate divided by the number of
    * processes. Further events are refused with status 429.
    */
   eventsPerSecondMax: number;
   /** Largest number of open connections of one client network; 0 means no limit. */
   connectionsPerNetworkMax: number;
   logLevel: string;
-  /** Certificate and key of the data plane; absent when it does not speak TLS. */
+  /** Certificate and key of the port for events (data plane); absent when it does not speak TLS. */
   tls?: TlsKeys | undefined;
 }
 
@@ -66,12 +66,12 @@ export interface FileLogSettings extends SegmentBounds {
 }
 
 /**
- * The event logs of the ingest processes, as the server sees them: supplies the settings of each
- * log, and is called when a log changes. `index` is the number of an ingest process, counted from
- * 0.
+ * Functions with which the server manages the event logs of the ingest processes. They supply the
+ * settings of each log, and are called when a log changes. `index` is the number of an ingest
+ * process, counted from 0.
  */
 export interface IngestLogs {
-  /** Returns the log settings for an ingest process that starts now. */
+  /** Returns the log settings for an ingest process that is about to start. */
   settings(index: number): IngestLogSettings;
   /**
    * Called each time an ingest process has opened its own log. `durable` is the sequence number
@@ -111,7 +111,7 @@ export type ServerMessage =
   | { type: "metrics"; id: number }
   /** New values of the settings that may change while the process runs. */
   | ({ type: "configure" } & ChangeableIngestSettings)
-  /** All logs are open, so the process may accept pixels now. */
+  /** All logs are open, so the process may start to accept pixels. */
   | { type: "listen" }
   /** The process must ask its clients to close their connections. It still accepts new ones. */
   | { type: "drain" }
@@ -125,7 +125,7 @@ export type IngestMessage =
    */
   | { type: "opened"; durable?: number }
   | { type: "listening" }
-  /** The process could not start, and exits now. */
+  /** The process could not start, and exits. */
   | { type: "failed"; message: string }
   /**
    * All records with sequence numbers below `sequence` are durable. `sources` has the source ids of

@@ -19,8 +19,8 @@ const SHARED = {
 };
 
 /**
- * Header that lets scripts of pages read `Retry-After`, the number of seconds after which to try
- * again following a 429 or 503.
+ * Header that lets scripts of pages read `Retry-After`. A response with status 429 or 503 states in
+ * it the number of seconds after which to try again.
  */
 const EXPOSED = { "Access-Control-Expose-Headers": "Retry-After" };
 

@@ -59,15 +59,15 @@ export function writeDecimal(
   return offset + width;
 }
 
-/** Returns bytes as a Buffer on the same memory. */
+/** Returns a `Buffer` that shares the memory of `bytes`. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   if (bytes instanceof Buffer) return bytes;
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /**
- * The method of `Buffer` that decodes UTF-8. It is called on any `Uint8Array`, which then needs no
- * wrapper.
+ * The method of `Buffer` that decodes UTF-8. It can be called on any `Uint8Array`, without creating
+ * a `Buffer` for it.
  */
 const { utf8Slice } = Buffer.prototype;
 

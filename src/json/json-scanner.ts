@@ -53,14 +53,14 @@ export const scanned = {
    */
   isEscaped: false,
   /**
-   * Deepest nesting among the values that `skipValue` passed since the caller set this to 0. A
-   * string, number, boolean or `null` has the nesting 0. An object or array has 1 more than the
-   * deepest value in it.
+   * Deepest nesting among the values that `skipValue` has skipped since the caller set this to 0. A
+   * string, number, boolean or `null` has the nesting 0. The nesting of an object or array is 1
+   * more than that of the deepest value in it.
    */
   levels: 0,
   /**
-   * Number of values that `skipValue` passed since the caller set this to 0. Each string, number,
-   * boolean, `null`, object and array counts, at any depth.
+   * Number of values that `skipValue` has skipped since the caller set this to 0. Each string,
+   * number, boolean, `null`, object and array counts, at any depth.
    */
   values: 0,
 };

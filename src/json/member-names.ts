@@ -20,7 +20,7 @@ export function memberNames(names: readonly string[]): (bytes: Buffer) => number
   const texts = names.map((name) => Buffer.from(name));
   /**
    * Hash table of the names. `first` has the index of one name for each hash. `next` has, for each
-   * name, the index of another name with the same hash. The entry is `OTHER_NAME` if there is none.
+   * name, the index of another name with the same hash. `OTHER_NAME` stands for no name.
    */
   const first = new Int8Array(256).fill(OTHER_NAME);
   const next = new Int8Array(names.length).fill(OTHER_NAME);
@@ -60,7 +60,7 @@ export function memberSpans(names: readonly string[]) {
   const ends = new Int32Array(names.length);
   return {
     /**
-     * Offsets of the values in the object that `find` passed last, one for each of `names`;
+     * Offsets of the values in the object that `find` scanned last, one for each of `names`;
      * `ABSENT` when the object has no such member. If members have the same name, the last one
      * counts, as for `JSON.parse`.
      */

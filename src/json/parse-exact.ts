@@ -1,4 +1,4 @@
-/** A string or a number in JSON. */
+/** Pattern that matches a string or a number in JSON. */
 const scalar = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /**

@@ -14,10 +14,7 @@ type Decoding = Pick<
 >;
 type ReadAnswer<T> = (id: number, key: number, version: number, reader: Kafka.Reader) => T;
 
-/**
- * Maximum size in bytes of one response of a broker. Brokers send up to 55 MiB of records in one
- * response.
- */
+/** Maximum size in bytes of one response of a broker. Responses with records have up to 55 MiB. */
 const ANSWER_BYTES_MAX = 256 << 20;
 /**
  * Maximum size in bytes of a response during sign-in (SASL). The Kafka library parses such a
@@ -26,7 +23,7 @@ const ANSWER_BYTES_MAX = 256 << 20;
 const SIGN_IN_ANSWER_BYTES_MAX = 2_048;
 
 /**
- * Numbers (API keys) of Kafka's request types whose responses get more checks than those of
+ * Numbers (API keys) of the Kafka requests whose responses get checks beyond those of
  * `BoundedReader`.
  */
 const SASL_AUTHENTICATE = 36;
@@ -36,8 +33,8 @@ const DESCRIBE_GROUPS = 15;
 
 /**
  * Makes connections of the Kafka library decode each response with `boundedAnswer`, and close when
- * a response has an impossible length. Otherwise invalid bytes from a broker would make the library
- * throw an exception that ends the process.
+ * a response has an impossible length. Without this function, invalid bytes from a broker would
+ * make the library throw an exception that ends the process.
  */
 export function boundConnections(kafka: typeof Kafka): void {
   const { Connection } = kafka;
@@ -90,9 +87,9 @@ interface Members {
 }
 
 /**
- * Throws if the response to a request about a consumer group contains data of a member that cannot
- * be decoded. The Kafka library would decode this data only later, in a callback. If that failed,
- * the request would never get a result.
+ * Throws if the response to a request about a consumer group contains data of a group member that
+ * cannot be decoded. The Kafka library would decode this data only later, in a callback. If that
+ * failed, the request would never get a result.
  */
 function expectMembers(kafka: Decoding, key: number, answer: unknown): void {
   if (key !== JOIN_GROUP && key !== SYNC_GROUP && key !== DESCRIBE_GROUPS) return;
@@ -153,8 +150,8 @@ export class AnswerLengths {
   /** Number of bytes of the current response that have not arrived yet. */
   #left = 0;
   /**
-   * Number of bytes that have arrived of the length before the next response. `#length` is the
-   * value of these bytes.
+   * Number of bytes of the next response's length that have arrived. `#length` is the number that
+   * these bytes form.
    */
   #lengthBytes = 0;
   #length = 0;

@@ -7,16 +7,17 @@ import { decompressLz4, decompressSnappy } from "./copy-compression.ts";
 type Algorithms = Record<number, { decompressSync: (data: Buffer) => Buffer }>;
 
 /**
- * Part of the maximum decompressed size in bytes of one response, which is `OUTPUT_BYTES_MIN` plus
- * `OUTPUT_RATIO_MAX` times the size of the response. Responses with pixelmill's records stay below
- * it: a batch has at most 2 MiB, and events compress to about a hundredth of their size.
+ * Constant part of the maximum decompressed size in bytes of one response. This maximum is
+ * `OUTPUT_BYTES_MIN` plus `OUTPUT_RATIO_MAX` times the size of the response. Responses with
+ * pixelmill's records stay below it: a batch has at most 2 MiB, and events compress to about a
+ * hundredth of their size.
  */
 const OUTPUT_BYTES_MIN = 16 << 20;
 const OUTPUT_RATIO_MAX = 200;
 
 /**
- * Number of bytes that decompressing batches of the current response may still produce. One
- * variable suffices, because a response is decoded synchronously.
+ * Number of bytes that the decompression of the current response may still produce. One variable
+ * suffices, because a response is decoded synchronously.
  */
 let bytesLeft = OUTPUT_BYTES_MIN;
 

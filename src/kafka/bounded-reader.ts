@@ -19,11 +19,12 @@ const TAGGED_FIELD_BYTES_MIN = 2;
 
 /**
  * Methods that replace those of the Kafka library's `Reader`, which decodes responses. The
- * library's methods trust each length. A negative length would move the position backwards, and a
- * count of 2 billion would cause as many iterations. These methods refuse a negative length, a
- * length beyond the remaining bytes, more items than bytes, and an item without bytes. The time and
- * memory for decoding are therefore in proportion to the size of the response. Methods that read a
- * fixed number of bytes are not replaced, because the library's buffer checks these reads.
+ * library's methods trust each length: a negative one would move the position backwards, and a
+ * count of 2 billion items would cause as many iterations. These methods refuse a negative length,
+ * a length beyond the remaining bytes, an array with more items than remaining bytes, and an item
+ * of no bytes. The time and memory for decoding are therefore in proportion to the size of the
+ * response. Methods that read a fixed number of bytes are not replaced, because the library's
+ * buffer checks these reads.
  */
 export class BoundedReader {
   declare buffer: Reader["buffer"];
@@ -118,7 +119,7 @@ export class BoundedReader {
 
 /**
  * Reads the length of a value or the item count of an array. Returns -1 for a null value or array.
- * `bytes` is the size of the encoded number if it is not compact (variable-length).
+ * The number has variable length if `isCompact` is true, otherwise `bytes` bytes.
  */
 function readLength(reader: BoundedReader, isCompact: boolean, bytes: 2 | 4): number {
   if (isCompact) return reader.readUnsignedVarInt() - 1;

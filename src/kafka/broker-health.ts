@@ -30,7 +30,7 @@ const PROBED_MAX = 5;
 interface ProbedBroker {
   address: string;
   asker: Base;
-  /** Start of the probe in flight, by `performance.now()`. Undefined while none is in flight. */
+  /** Start of the probe that waits for an answer, by `performance.now()`; undefined without one. */
   since?: number | undefined;
   /**
    * Time, by `performance.now()`, since which the broker has not answered: the start of the first
@@ -51,13 +51,13 @@ interface ProbedBroker {
 
 /**
  * Monitors up to `PROBED_MAX` brokers with probes. A probe requests the list of brokers, and the
- * partition leaders of the topics in use. All clients take their metadata from the merged answers,
- * and send requests that any broker can answer to a broker that responds. A broker whose process
- * hangs accepts requests but never answers. Without probes, each client would wait for its timeout
- * and then ask the same broker again.
+ * partition leaders of the topics in use. All clients take their metadata from the merged answers.
+ * If any broker can answer a request, they send it to a broker that responds. A broker whose
+ * process hangs accepts requests but never answers. Without probes, each client would wait for its
+ * timeout and then ask the same broker again.
  *
- * When the merged list no longer contains a broker, its connections are closed and no new ones are
- * made, because the cluster has moved its partitions to other brokers.
+ * When the merged list lacks a broker that it had before, the broker's connections are closed and
+ * no new ones are made, because the cluster has moved its partitions to other brokers.
  */
 export class BrokerHealth {
   readonly #asked = new Map<string, ProbedBroker>();
@@ -81,7 +81,7 @@ export class BrokerHealth {
   }
 
   /**
-   * Changes a client's connection pool in two ways. A request that any broker can answer goes to a
+   * Changes a client's connection pool in two ways. Requests that every broker can answer go to a
    * broker that responds and is not cut off from the others. If a broker has left the cluster or
    * belongs to another one, connections to it are closed, and new connections to it fail at once.
    */
@@ -100,9 +100,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Sends a request to each probed broker that answers at present. Calls `ask` for each with a
-   * client that connects to this broker only. Resolves with the results of the calls that succeed
-   * within `UNRESPONSIVE_MS`.
+   * Calls `ask` for each probed broker that answers at present, with a client that connects to this
+   * broker only. Resolves with the results of the calls that succeed within `UNRESPONSIVE_MS`.
    */
   async askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]> {
     const asked = [...this.#asked.values()].filter(({ address }) => this.#answers(address));
@@ -181,7 +180,7 @@ export class BrokerHealth {
 
   /**
    * Whether one more broker may be probed. A broker that has left the cluster and does not answer
-   * is not counted. Its probes are ended, unless it is in the settings.
+   * is not counted. Unless such a broker is in the settings, this function ends its probes.
    */
   #hasRoom(): boolean {
     const named = new Set((this.options.bootstrapBrokers as string[]).map(addressOf));
@@ -264,8 +263,8 @@ export class BrokerHealth {
 
   /**
    * Returns `brokers` and all members of the cluster in the order in which they are tried: first
-   * those that respond and agree with the others, last those that do not respond. Leaves out
-   * brokers of another Kafka cluster.
+   * those that respond and agree with the others, then those that respond but are outdated, last
+   * those that do not respond. Leaves out brokers of another Kafka cluster.
    */
   #inOrder(brokers: readonly Broker[]): Broker[] {
     const all = new Map(

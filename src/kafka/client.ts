@@ -9,7 +9,7 @@ import { leaveOutForeignTopics, useClusterView } from "./view-metadata.ts";
 
 /** Addresses, encryption and credentials for connections to the brokers. */
 export interface BrokerSettings {
-  /** Addresses (`host:port`) of at least one broker. These brokers report the other addresses. */
+  /** Addresses (`host:port`) of at least one broker, which reports those of all other brokers. */
   brokers: readonly string[];
   /**
    * TLS settings. If absent, connections have no TLS. `ca` has the PEM certificates against which
@@ -29,7 +29,7 @@ const ATTEMPTS = 20;
 /** Pause in milliseconds between two attempts of a request. */
 const RETRY_MS = 250;
 
-/** Creates Kafka clients that share the broker settings and one monitor of the brokers' health. */
+/** Creator of Kafka clients that share the broker settings and one monitor of the brokers. */
 export type KafkaClients = Awaited<ReturnType<typeof connectClients>>;
 
 /** View of the cluster, merged from the answers of the brokers. */
@@ -111,9 +111,9 @@ export async function connectClients(settings: BrokerSettings) {
      */
     foreignBrokers: () => health.view.foreign(),
     /**
-     * Returns by how many milliseconds the clock of this process differs at least from the brokers'
-     * clocks: positive if it is ahead, negative if it is behind (see `BrokerClock`). Undefined if
-     * no broker has reported its time recently.
+     * Returns the minimum number of milliseconds by which this process's clock differs from the
+     * brokers' clocks: positive if it is ahead, negative if it is behind (see `BrokerClock`).
+     * Undefined if no broker has reported its time recently.
      */
     clockErrorMs: () => clock.errorMs(),
     view: health.view as SharedView,
@@ -131,8 +131,8 @@ export async function connectClients(settings: BrokerSettings) {
 
 const CLIENT_ID = "pixelmill";
 /**
- * Options of consumers that fetch. They do not retry, because the Kafka library would send a retry
- * to the same broker even if that broker has lost the leadership of the partition.
+ * Options of consumers that fetch. Such consumers do not retry: the Kafka library would send a
+ * retry to the same broker, even if that broker has lost the leadership of the partition.
  */
 const FETCH_OPTIONS = { retries: 0, autocommit: false };
 
@@ -170,7 +170,7 @@ function libraryOptions({ brokers, tls, sasl }: BrokerSettings) {
 /**
  * Makes a consumer use a separate connection pool for fetches. A broker answers the requests of one
  * connection in order, and answers a fetch only when a new record arrives or the wait time of the
- * fetch ends. On a shared connection, a metadata request would have to wait for that.
+ * fetch ends. On a shared connection, a metadata request would be answered only after the fetch.
  */
 function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer {
   const fetch: Fetch = consumer.fetch.bind(consumer);

@@ -36,7 +36,7 @@ const EMPTY: MergedView = {
  * partition is the one with the highest leader epoch. A broker belongs to the cluster when at least
  * half of the answers list it; answers that name a former leader are not counted for this. A broker
  * that is cut off from the others therefore decides nothing, whatever the order of the answers. The
- * first answer determines the Kafka cluster: answers of brokers of another one are ignored.
+ * first answer determines the Kafka cluster; answers of other clusters are ignored.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();
@@ -152,7 +152,7 @@ export class ClusterView {
     return this.#listed().get(id) ?? [...this.#named].findLast(([, of]) => of === id)?.[0];
   }
 
-  /** Whether a broker names former leaders, or is not listed by the other brokers. */
+  /** Whether a broker is outdated: it names former leaders, or the other brokers do not list it. */
   isOutdated(address: string): boolean {
     return this.#outdated.has(address);
   }
@@ -222,10 +222,10 @@ interface BehindLeader {
 
 type AddressedAnswer = [address: string, answer: MetadataAnswer];
 
-/** Metadata of a topic in one broker's answer. `id` is that broker's id, if its answer lists it. */
+/** Metadata of a topic in one broker's answer; `id` is the broker's id, if the answer has it. */
 type TopicStatement = { address: string; id: number | undefined; topic: TopicAnswer };
 
-/** Groups the topics in all answers by name. An answer's last entry for a topic counts. */
+/** Groups the topics of all answers by name. An answer's last entry with a name counts. */
 function statementsByTopic(answers: readonly AddressedAnswer[]): Map<string, TopicStatement[]> {
   const all = answers.flatMap(([address, { topics, brokers }]) => {
     const id = brokers.find((it) => addressOf(it) === address)?.nodeId;

@@ -35,9 +35,9 @@ export function coordinatorInOffice(
 }
 
 /**
- * Milliseconds between two checks whether a group member's coordinator is still the right one. A
- * check asks the brokers only while a broker is outdated: it names former leaders, or is not listed
- * by the other brokers.
+ * Milliseconds between two checks whether a group member uses the right coordinator. A check asks
+ * the brokers only while one of them is outdated (names former leaders, or is not listed by the
+ * other brokers).
  */
 const CHECK_MS = 2_000;
 /**
@@ -52,9 +52,9 @@ const GROUP_REQUESTS = new Set(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGro
 
 /**
  * Makes a client ask all responding brokers which broker coordinates a group. If their answers
- * differ, the answers of the brokers that know the newest leaders count. By itself, the Kafka
- * library asks one broker. If this is a former coordinator that is cut off from the other brokers,
- * it would name itself.
+ * differ, the answers of the brokers that know the newest leaders count. Without this function, the
+ * Kafka library asks only one broker. If that broker is a former coordinator that is cut off from
+ * the other brokers, it names itself.
  */
 export function askAllForCoordinator(
   kafka: KafkaLibrary,
@@ -90,9 +90,9 @@ async function findCoordinator(
 }
 
 /**
- * Makes a group member use the broker that coordinates the group at present. By itself, the Kafka
- * library keeps its coordinator while it can connect to that broker, even if the other brokers have
- * removed it from the cluster.
+ * Makes a group member use the broker that coordinates the group at present. Without this function,
+ * the Kafka library uses the same coordinator as long as it can connect to it, even if the other
+ * brokers have removed that broker from the cluster.
  *
  * With this function, the member asks for the coordinator again after each failed request, except
  * when the coordinator has decided that the member must rejoin. It also asks again when a check
@@ -154,7 +154,7 @@ interface Found extends Error {
   findBy(property: string, value: unknown): unknown;
 }
 
-/** Asks one broker for the coordinator. Returns nothing else of its answer, such as another key. */
+/** Asks one broker for the group's coordinator. Returns its id, host and port, and nothing else. */
 async function coordinatorAt(
   kafka: KafkaLibrary,
   broker: Base,

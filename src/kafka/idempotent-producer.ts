@@ -19,9 +19,10 @@ export interface WriteRefusal {
   /** Address of the broker that leads the partition, as far as this process knows. */
   leader: string | undefined;
   /**
-   * Address of the broker to which the batch was sent in the last failed attempt, or in the present
-   * attempt if none has failed. `error` is about this broker. It led the partition then; another
-   * broker may lead it at present. Undefined if the batch was sent to no broker.
+   * Address of the broker to which the batch was sent in the last failed attempt; `error` is about
+   * this broker. If no attempt has failed, the broker of the present attempt. Undefined if the
+   * batch was sent to no broker. The broker led the partition then; another one may lead it at
+   * present.
    */
   broker: string | undefined;
   /** Error of the last attempt to send the batch; undefined while no attempt has failed. */
@@ -37,17 +38,14 @@ const ATTEMPTS = 20;
 const RETRY_MS = 250;
 /**
  * Milliseconds between a leader's response and the next request to this leader. Clients send their
- * next events after an acknowledgement, and all events that arrive during the pause are sent with
- * one request. With 48 client connections, a pause of 1 ms saves at least an eighth of the
- * requests. A longer pause, as long as the response took, saves a quarter with 256 connections.
- * With 16 connections, however, it lowers the rate of events by a quarter, and costs more CPU time
- * in code and deliveries than it saves (measured).
+ * next events after an acknowledgement. All events that arrive during the pause are sent with one
+ * request. With 48 client connections, a pause of 1 ms saves at least an eighth of the requests
+ * (measured). A pause as long as the response took saves a quarter with 256 connections. With 16
+ * connections, however, such a pause lowers the rate of events by a quarter, and costs more CPU
+ * time in code and deliveries than it saves.
  */
 const PAUSE_MS = 1;
-/**
- * Size in bytes above which no further value is added to a batch. The value with which a batch
- * exceeds this size still belongs to it.
- */
+/** Size in bytes above which a batch gets no further value. The last value may exceed this size. */
 const BATCH_BYTES = 512 << 10;
 
 /**
@@ -60,8 +58,8 @@ export class IdempotentProducer {
   #added = 0;
   #gathering = false;
   /**
-   * Broker ids of leaders to which no request may be sent now, because a request is in flight or
-   * the pause after its response has not ended.
+   * Broker ids of leaders to which no request may be sent at present, because a request is in
+   * flight or the pause after its response has not ended.
    */
   readonly #busy = new Set<number>();
   /**
@@ -83,7 +81,7 @@ export class IdempotentProducer {
   constructor(private readonly options: IdempotentProducerOptions) {}
 
   /**
-   * Sends a value to a partition. When the value joins a batch, `take` is called, and returns the
+   * Sends a value to a partition. When the value joins a batch, calls `take`, which returns the
    * value. Resolves with the value's offset once all in-sync replicas have the value. Rejects when
    * the brokers have not confirmed it; they may have written it nevertheless. The value must not be
    * changed before the promise is settled.
@@ -147,8 +145,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * Rejects values of the given partitions with the error of `failure`. These are the values of the
-   * partition's batch, if it has one that was already sent. Otherwise they are all values that wait
+   * Rejects values of the given partitions with the error of `failure`. If a partition has a batch
+   * that was already sent, rejects the values of this batch. Otherwise rejects all values that wait
    * for the partition.
    */
   #refuse(partitions: readonly PartitionState[], failure: SendFailure): void {

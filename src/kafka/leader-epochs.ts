@@ -2,7 +2,7 @@
 export interface LeaderStatement {
   /** Broker id of the leader; negative for a partition without a leader. */
   leaderId: number;
-  /** Number that rises with each change of the leader. Undefined from brokers before Kafka 2.1. */
+  /** Number that rises with each change of the leader. Brokers before Kafka 2.1 do not send it. */
   leaderEpoch?: number;
 }
 
@@ -66,13 +66,13 @@ export function mostFrequent(texts: readonly string[]): string {
   )[0];
 }
 
-/** Broker that answers, but names former leaders, or is not listed by the other brokers. */
+/** Outdated broker: it answers, but names former leaders, or the other brokers do not list it. */
 export interface OutdatedBroker {
   /** Address as `host:port`. */
   address: string;
   /**
-   * Milliseconds for which the broker has been outdated: it names former leaders, or the other
-   * brokers do not list it.
+   * Milliseconds for which the broker has named former leaders, or has been missing in the lists of
+   * the other brokers.
    */
   forMs: number;
   /** Whether the other brokers list this broker as a member of the cluster. */
@@ -81,7 +81,7 @@ export interface OutdatedBroker {
   partitions: OutdatedLeader[];
 }
 
-/** Broker of another Kafka cluster, whose answers are not used. */
+/** Broker that belongs to another Kafka cluster. Its answers are not used. */
 export interface ForeignBroker {
   /** Address as `host:port`. */
   address: string;

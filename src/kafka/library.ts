@@ -56,9 +56,10 @@ export const loadKafkaLibrary = recentResult(Number.POSITIVE_INFINITY, async () 
 type Api = API<unknown[], unknown>;
 
 /**
- * Makes a client of the Kafka library call `send` in order to send a request whose name is in
- * `names`. `send` gets the library's own function `api`, the arguments of the request, and the
- * callback `answer`, which it must call once.
+ * Makes a client of the Kafka library call `send` instead of sending a request itself. This applies
+ * to the requests whose names are in `names`. `send` gets the function `api` with which the library
+ * would have sent the request, the request's arguments, and the callback `answer`. It must call
+ * `answer` once, with the response or the error.
  */
 export function interceptRequests(
   kafka: Pick<KafkaLibrary, "kGetApi">,

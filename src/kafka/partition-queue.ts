@@ -61,7 +61,7 @@ export class PartitionQueue<R> {
 
   /**
    * Returns the batch in flight. If there is none, makes one from the first records of the queue.
-   * `count` is called with the queued records, and returns how many of them the batch takes.
+   * `count` gets the queued records, and returns how many of them go into the batch.
    */
   fill(producerId: ProducerId, count: (waiting: readonly R[]) => number): ProducerBatch<R> {
     if (this.#batch !== undefined) return this.#batch;
@@ -103,16 +103,16 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Removes the batch in flight and its records from the queue, and returns the records. For a
-   * batch that the broker has certainly not written.
+   * Removes the batch in flight and its records from the queue, and returns the records. Call this
+   * only if the broker has certainly not written the batch.
    */
   discard(): readonly R[] {
     return this.#batch === undefined ? [] : this.#end().records;
   }
 
   /**
-   * Removes the batch in flight and its records from the queue, and returns the records. For a
-   * batch that the broker may have written: its producer id is not used again.
+   * Removes the batch in flight and its records from the queue, and returns the records. Call this
+   * if the broker may have written the batch: its producer id is then not used again.
    */
   abandon(): readonly R[] {
     if (this.#batch === undefined) return [];

@@ -19,8 +19,8 @@ const FRESH_MS = 60_000;
 /**
  * Compares the wall clock of this process with that of a broker. If a topic uses `LogAppendTime`,
  * the broker's response to a write contains the time at which it appended the records. If the
- * clocks agree, this time is between the times of the request and of the response. If it is earlier
- * or later, the distance to that interval is the smallest possible difference of the clocks.
+ * clocks agree, this append time is between the time of the request and that of the response. If it
+ * is before the request or after the response, the clocks differ by at least the time in between.
  */
 export class BrokerClock {
   #errorMs = 0;
@@ -41,8 +41,9 @@ export class BrokerClock {
   }
 
   /**
-   * Returns by how many milliseconds at least this process's clock is ahead of the broker's
-   * (negative: behind). Undefined when the last comparison is older than `FRESH_MS`.
+   * Returns the smallest possible difference between the clocks in milliseconds: positive if this
+   * process's clock is ahead of the broker's, negative if it is behind, 0 if they may agree.
+   * Undefined when the last comparison is older than `FRESH_MS`.
    */
   errorMs(): number | undefined {
     return this.elapsed() - this.#comparedAt < FRESH_MS ? this.#errorMs : undefined;
@@ -79,9 +80,9 @@ export function createProduceClient(
   let hasTimes = true;
   return {
     /**
-     * Returns, for each partition of a topic, the broker id of its leader (negative when it has
-     * none), as the brokers last reported it. Undefined before the brokers were asked for the
-     * topic, and while no broker answers.
+     * Returns the broker id of the leader of each of a topic's partitions, as the brokers last
+     * reported it; a negative number for a partition without a leader. Returns undefined before the
+     * brokers were asked for the topic, and while no broker answers.
      */
     leaders: (topic: string) => view.leaders(topic),
     /** Asks the brokers for the leaders of a topic's partitions. */
@@ -100,8 +101,8 @@ export function createProduceClient(
     initProducerId: (): Promise<ProducerId> => producer.initIdempotentProducer({}),
     /**
      * Sends a request with one or more batches to the broker with the id `leader`. Resolves with
-     * the broker's response for each batch. It responds once all in-sync replicas have stored the
-     * batch. If it has refused the batch, the response has an error code.
+     * the broker's response for each batch. The broker responds once all in-sync replicas have
+     * stored the batch. If it has refused the batch, its response has an error code.
      */
     async produce(leader: number, producerId: ProducerId, batches: readonly PartitionMessages[]) {
       // If the broker is unknown, the connection pool gets undefined and reports an error.

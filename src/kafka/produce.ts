@@ -13,8 +13,8 @@ export interface PartitionMessages {
   sequence: number;
   messages: readonly BatchRecord[];
   /**
-   * Whether the batch was sent before. If the broker has already stored it, the broker does not
-   * append it again, and responds with the offset and the time of the first append.
+   * Whether the batch was sent before. A broker that has already stored the batch does not append
+   * it again, and responds with the offset and the time of the first append.
    */
   isRepeated?: boolean;
 }
@@ -37,8 +37,8 @@ export interface PartitionResponse {
   baseOffset: bigint;
   /**
    * Time at which the broker appended the batch, by its clock, in milliseconds since the epoch; -1
-   * if the topic does not use `LogAppendTime`. If the broker already had the batch, the time stored
-   * with it is returned, for every topic.
+   * if the topic does not use `LogAppendTime`. If the broker already had the batch, this is the
+   * time that is stored with the batch, even if the topic does not use `LogAppendTime`.
    */
   logAppendTimeMs?: bigint;
 }

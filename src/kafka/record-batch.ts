@@ -24,12 +24,12 @@ export interface RecordBatchOptions {
   compression: Compression;
   /**
    * Time in milliseconds since the epoch for records without a `timestamp` of their own; undefined
-   * for no time. Used only if the first record of the batch has no `timestamp`; otherwise the first
-   * record's `timestamp` is used.
+   * for no time. If the first record of the batch has a `timestamp`, such records get that one
+   * instead.
    *
-   * Records should have the present time. A broker forgets the sequence numbers of a producer whose
-   * last batch is old or has no time. If that batch is then sent again, the broker appends it a
-   * second time.
+   * Records should have the present time, because a broker forgets the sequence numbers of a
+   * producer whose last batch is old or has no time. If that batch is then sent again, the broker
+   * appends it a second time.
    */
   timestamp?: number | undefined;
 }

@@ -91,11 +91,11 @@ function metadataOf(
 }
 
 /**
- * Makes a consumer ask the brokers only for the topics that it reads itself. By default, the member
- * that leads the consumer group asks for the topics of all members before it assigns partitions. If
- * a member of another program wanted a topic that does not exist, each assignment would fail. With
- * this function, the leader's metadata contains the topics that only other members read without
- * partitions.
+ * Makes a consumer ask the brokers only for the topics that it reads itself. By default, the leader
+ * of a consumer group (the member that assigns the partitions) asks for the topics of all members.
+ * If a member that runs another program wanted a topic that does not exist, each assignment would
+ * fail. With this function, the leader treats each topic that only other members read as a topic
+ * without partitions.
  */
 export function leaveOutForeignTopics(kafka: KafkaLibrary, consumer: Consumer): void {
   const client: Base = consumer;

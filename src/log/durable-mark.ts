@@ -38,7 +38,7 @@ export function openMark(directory: string) {
 }
 
 /**
- * Returns the sequence number that is in the mark since its last writer set it; 0 when the mark
+ * Returns the sequence number that the log's last writer stored in the mark; 0 when the mark
  * contains no valid sequence number.
  */
 export function readStoredMark(mark: DurableMark): number {

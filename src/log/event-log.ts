@@ -22,8 +22,8 @@ export interface LogWriter<T> {
    */
   append(record: T): Promise<void>;
   /**
-   * Appends the records of one request. They are in one block if they fit into one. If the log
-   * refuses the append, none of them is stored.
+   * Appends the records of one request. All of them are in one block if a block has room for them.
+   * If the log refuses the append, none of them is stored.
    */
   appendAll(records: readonly T[]): Promise<void>;
   /** Sequence number after the last durable record that this writer appended. */
@@ -104,7 +104,7 @@ export interface LogReader {
 
 /** All event logs that a server reads. */
 export interface EventLogs {
-  /** Readers by name of their log. Logs may be added while the server runs. */
+  /** Reader of each log, by the log's name. Logs may be added while the server runs. */
   readonly readers: ReadonlyMap<string, LogReader>;
   /**
    * Resolves with the end of each log by the log's name: the sequence number after its last durable
@@ -128,10 +128,7 @@ export interface DurableRange {
   log: string;
   /** Sequence number after the last durable record. */
   end: number;
-  /**
-   * Source ids of the new records. Every new record's source is listed; a listed source may have no
-   * new record.
-   */
+  /** Ids of the sources of the new records. The list may also have sources without a new record. */
   sources: readonly string[];
 }
 

@@ -59,8 +59,8 @@ export class FlushBatch {
   }
 
   /**
-   * Pads the blocks and writes their headers. Returns the buffers to write at `offset` of the
-   * segment file.
+   * Pads the batch's blocks with zeros, and writes the headers of the blocks. Returns the buffers
+   * that must be written at `offset` of the segment file.
    */
   seal(offset: number): Buffer[] {
     this.#fillPages(offset);
@@ -76,8 +76,8 @@ export class FlushBatch {
    * written per byte of data.)
    *
    * If the batch begins at a page boundary, pads every block, so that the batch can be written
-   * without the page cache. Otherwise pads only the last block. Pads nothing if the padding would
-   * exceed `PADDING_SHARE_MAX` of the batch's bytes.
+   * without the page cache. Otherwise pads only the last block. Pads nothing if a block's buffer
+   * lacks room, or if the padding would exceed `PADDING_SHARE_MAX` of the batch's bytes.
    */
   #fillPages(offset: number): void {
     const { blocks, bytes } = this;

@@ -5,8 +5,9 @@ import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
 
 /**
  * Locks a log directory for this process, so that no other process writes it. Returns the function
- * that unlocks it. Waits up to `waitMs` milliseconds for another process that holds the lock, then
- * throws `StartError`. The kernel releases the lock of a process that dies.
+ * that unlocks it. If another process holds the lock, waits for it up to `waitMs` milliseconds, and
+ * throws `StartError` if it then still holds the lock. The kernel releases the lock of a process
+ * that dies.
  */
 export async function lockDirectory(
   directory: string,
@@ -21,15 +22,15 @@ export async function lockDirectory(
 }
 
 /**
- * Locks a log directory so that segments may be deleted. Returns the function that unlocks it, or
- * undefined while a backup copies the directory.
+ * Tries to lock a log directory, so that this process may delete segments. Returns the function
+ * that unlocks it, or undefined while a backup copies the directory.
  */
 export const tryTrimming = (directory: string) => lockFile(trimming(directory), "exclusive");
 
 /**
  * Prevents all processes from deleting segments of a log directory. Returns the function that
- * allows it again. When a deletion is in progress, waits up to `waitMs` milliseconds for its end,
- * then throws `StartError`.
+ * allows it again. If a deletion is in progress, waits for its end up to `waitMs` milliseconds, and
+ * throws `StartError` if it then still runs.
  */
 export async function withoutTrimming(directory: string, waitMs: number): Promise<() => void> {
   const unlock = await waitForFile(trimming(directory), "shared", waitMs);

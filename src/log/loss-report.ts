@@ -12,8 +12,8 @@ interface LogLosses {
   records: number;
   bytes: number;
   /**
-   * Reported gaps, by the sequence number at their end. The value is the number of records missing
-   * in the gap.
+   * Sequence number at the end of each reported gap → number of records that are missing in the
+   * gap.
    */
   gaps: Map<number, number>;
 }

@@ -179,9 +179,10 @@ class SegmentLogReader implements LogReader {
 
   /**
    * Returns the block of `run` (consecutive blocks of a segment) that contains the record with the
-   * number `position`, or else the next block after it. Returns undefined if all blocks of `run`
-   * end before `position`: the search then continues after `run`. Adds the blocks to the segment's
-   * index.
+   * number `position`. If the record is missing, returns the next block after it. If that block is
+   * beyond the log's end, returns the sequence number at which reading continues. Returns undefined
+   * if all blocks of `run` end before `position`: the search then continues after `run`. Adds the
+   * blocks to the segment's index.
    */
   #pick(segment: KnownSegment, run: BlockRun, position: number): Lookup | undefined {
     let found: Block | undefined;
@@ -230,8 +231,8 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Reads consecutive blocks and skips bytes that the disk cannot read. Throws when the disk cannot
-   * read the bytes after the skipped ones either.
+   * Reads consecutive blocks and skips bytes that the disk cannot read. Throws unless the disk can
+   * read bytes after the skipped ones, in this segment or at the start of the next.
    */
   async #readPast(segment: KnownSegment, fd: number, range: BlockRunRange): Promise<BlockRun> {
     const run = await readBlockRun(fd, { ...range, pastErrors: true });
@@ -285,8 +286,8 @@ class SegmentLogReader implements LogReader {
 
   /**
    * Skips the sequence numbers from `from` (inclusive) to `to` (exclusive), for which no record can
-   * be read. Returns the number at which reading continues. Reports the records as missing. Does
-   * not report records that the writer refused to store, because they were never acknowledged.
+   * be read. Returns the number at which reading continues. Reports the records as missing, except
+   * those that the writer refused to store: they were never acknowledged.
    */
   #passOver(from: number, to: number): number {
     if (to <= from) return from;

@@ -18,8 +18,8 @@ const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
 /**
  * Recovers a log that will not be written again, and returns the sequence number after its last
- * record. Adds an empty segment, because `trim` never deletes the newest segment. So it can delete
- * all segments that have records.
+ * record. Adds an empty segment: `trim` never deletes the newest segment, but can then delete all
+ * segments that have records.
  */
 export async function sealLog(options: { directory: string; logger: Logger }): Promise<number> {
   const { directory, logger } = options;

@@ -12,17 +12,18 @@ import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
 
 /**
- * Maximum number of lines that readers use of the file `refused`, counted from its end. Each line
- * is a range of sequence numbers whose records the log's writer refused to store.
+ * Maximum number of lines of the file `refused` that readers use: the last ones. Each line is a
+ * range of sequence numbers whose records the log's writer refused to store.
  */
 const LINES_MAX = 10_000;
 
 const pathIn = (directory: string) => join(directory, "refused");
 
 /**
- * Adds a range of sequence numbers to the file `refused` in the log's directory: the log's writer
- * refused to store the records with these numbers, or the disk cannot read them at the end of the
- * log. Returns when the file is on disk. Only the log's writer may call this function.
+ * Adds a range of sequence numbers to the file `refused` in the log's directory. Either the log's
+ * writer refused to store the records with these numbers, or the disk cannot read the end of the
+ * log, which may contain them. Returns when the file is on disk. Only the log's writer may call
+ * this function.
  */
 export function recordRefused(directory: string, { from, to }: Gap): void {
   using file = openFile(pathIn(directory), "a", 0o640);

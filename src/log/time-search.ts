@@ -13,8 +13,8 @@ import type { LogReader } from "./event-log.ts";
 export type TimeOf = (record: Uint8Array) => number;
 
 /**
- * Returns the time of the first record that has one, at or after `position`. Returns undefined if
- * there is no such record.
+ * Returns the time of the first record with a time, at or after `position`; undefined if none has
+ * one.
  */
 export async function firstTime(
   reader: LogReader,
@@ -52,9 +52,9 @@ export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf
 }
 
 /**
- * Returns the sequence number of the first record whose time is at least `time`, by a binary search
- * between two records. The record at `low` must be older than `time`, and the record at `high` must
- * not be older.
+ * Searches the records between `low` and `high` for the first one whose time is at least `time`, by
+ * binary search. Returns its sequence number. The record at `low` must be older than `time`, and
+ * the record at `high` must not be older.
  */
 async function search(
   reader: LogReader,
@@ -79,8 +79,8 @@ async function search(
 }
 
 /**
- * Returns the records with a time, and their times, of the first block at or after `position` that
- * has such records. Returns an empty list if no block has any.
+ * Searches for the first block at or after `position` that has records with a time. Returns these
+ * records and their times. Returns an empty list if no block has any.
  */
 async function timesFrom(reader: LogReader, position: number, timeOf: TimeOf) {
   for (let at = position; at < reader.end(); ) {

@@ -47,8 +47,8 @@ export interface LogWriterOptions<T> extends SegmentBounds {
    */
   onMissing?(gap: Gap): void;
   /**
-   * Called when `durable`, `healthy` or `failure` has changed. The promises of the records
-   * concerned settle only after this call.
+   * Called when `durable`, `healthy` or `failure` has changed. If a write of records has changed
+   * them, the promises of these records settle only after this call.
    */
   onChange?(): void;
 }

@@ -48,10 +48,10 @@ export function createAges(wall: () => number, elapsed: () => number) {
   }
 
   /**
-   * Returns the earliest time that it may be at present, in milliseconds since the epoch. The wall
-   * clock may have been set wrongly, so each remembered difference to the monotonic clock gives a
-   * possible time. Times before `SET_CLOCK_MS_MIN` are ignored if there is a later one. Otherwise a
-   * machine whose clock started in 1970 would never delete old data.
+   * Returns the earliest time that the present time can be, in milliseconds since the epoch. The
+   * wall clock may have been set wrongly, so each remembered difference to the monotonic clock
+   * gives a possible time. Times before `SET_CLOCK_MS_MIN` are ignored if there is a later one.
+   * Otherwise a machine whose clock started in 1970 would never delete old data.
    */
   function earliestNow(): number {
     const all = times();

@@ -3,9 +3,9 @@ import { freemem, totalmem } from "node:os";
 import { dirname } from "node:path";
 
 /**
- * The two versions of control groups. `limits` are the files with the memory limits, and `used` is
- * the file with the bytes in use. `cache` is the field of `memory.stat` with the bytes of cached
- * files that were not read recently.
+ * Files with memory figures in the two versions of Linux control groups. `limits` are the files
+ * with the memory limits, and `used` is the file with the bytes in use. `cache` is the field of
+ * `memory.stat` with the bytes of cached files that were not read recently.
  */
 const VERSIONS = [
   {

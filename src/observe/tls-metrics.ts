@@ -4,8 +4,8 @@ import type { Metrics } from "./metrics.ts";
 export type FailedHandshakes = Counter<"plane">;
 
 /**
- * Registers the counter of failed TLS handshakes. Its label `plane` says at which port: that of the
- * data plane, of the control plane or of the transformer.
+ * Registers the counter of failed TLS handshakes. Its label `plane` names the port of the
+ * handshake: that of the data plane, of the control plane or of the transformer.
  */
 export function createFailedHandshakes(metrics: Metrics): FailedHandshakes {
   return new Counter({

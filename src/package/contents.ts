@@ -13,16 +13,16 @@ export const settingsFile = (): string =>
 
 export const licence = (): string => readFileSync(join(ROOT, "LICENSE"), "utf8");
 
-/** Unit files for systemd by name, as `pixelmill print systemd` prints them. */
+/** Returns name and text of each systemd unit file that `pixelmill print systemd` prints. */
 export async function unitFiles(): Promise<[name: string, text: string][]> {
   const blocks = await printedBlocks("systemd");
   return blocks.map(({ file, text }): [string, string] => [basename(file!), text]).sort();
 }
 
 /**
- * Unit files for a Debian package. They differ from those of `unitFiles`: the executable is in
- * /usr/bin, the settings are in a file, and the data belongs to the user `pixelmill`, which exists
- * even while no server runs.
+ * Returns the unit files for a Debian package. They differ from those of `unitFiles`: the
+ * executable is in /usr/bin, the settings are in a file, and the data belongs to the user
+ * `pixelmill`, which exists even while no server runs.
  */
 export async function debianUnitFiles(): Promise<[name: string, text: string][]> {
   const changes: [from: string, to: string][] = [
@@ -59,8 +59,8 @@ export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
 type Manual = "man" | "completion bash" | "completion zsh" | "completion fish";
 
 /**
- * Returns the output of a command of pixelmill. `words` follow `pixelmill`, as in `completion
- * bash`. Runs each command once.
+ * Returns the output of a command of pixelmill. `words` is the command without `pixelmill`, such as
+ * `completion bash`. Each command runs only once.
  */
 const manual = remembered(4, (words: string) =>
   output([process.execPath, join(ROOT, "src/main.ts"), ...words.split(" ")]),

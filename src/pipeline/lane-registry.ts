@@ -23,8 +23,8 @@ export interface LaneRegistryParts extends Omit<LaneContext, "refresh">, LaneRem
    */
   laneSlices: TimeSlicer;
   /**
-   * Whether deliveries are on hold, so that no lane starts. Called until it returns false once. If
-   * absent, deliveries are not on hold.
+   * Whether deliveries are on hold, so that no lane starts. After it has returned false, it is not
+   * called again. If absent, deliveries are not on hold.
    */
   isOnHold?(): boolean;
 }
@@ -35,7 +35,7 @@ type WantedLane = ReturnType<LaneRegistryParts["live"]["lane"]>;
 const CHECKPOINTS_MAX = 1_000;
 /**
  * Maximum number of lanes that one call of `checkpoint`, `continueCheckpoint` or `restSome`
- * handles. Each takes up to 50 µs.
+ * handles. Each lane takes up to 50 µs.
  */
 const CHECKS_AT_ONCE_MAX = 100;
 
@@ -57,8 +57,8 @@ export class LaneRegistry {
   readonly #updates: UpdateQueue;
   /**
    * Destination id → destination and connections that `#updateAll` read from the catalog. The next
-   * update of the destination's lane uses and removes the entry. If the catalog changes the
-   * destination before, the entry is removed, and the update reads the catalog.
+   * update of the destination's lane uses and removes the entry. If the destination is changed
+   * before this update, the entry is removed, and the update reads the catalog.
    */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
   readonly #removals: LaneRemovals;
@@ -123,8 +123,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Wakes the lanes that must read the new records in `range`, or, without it, in any log. Applies
-   * changes of the catalog first, because a lane that starts later must read many records again.
+   * Wakes the lanes that must read the records in `range`; if it is absent, new ones in any log.
+   * Applies changes of the catalog first: a lane that starts later must read many records again.
    */
   wake(range?: DurableRange): void {
     this.refresh();
@@ -157,8 +157,8 @@ export class LaneRegistry {
   /**
    * Writes the read positions of the next `CHECKS_AT_ONCE_MAX` lanes, so that a restart repeats few
    * events. `trimEnds` maps a log to the sequence number below which it could be trimmed if no lane
-   * needed the records. The calls of `continueCheckpoint` that follow write the read positions of
-   * the lanes that still prevent this.
+   * needed the records. The calls of `continueCheckpoint` that follow write the positions of lanes
+   * whose stored position is below this number.
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;
@@ -261,8 +261,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Whether the ledger has something to remove for a destination without a lane: progress of its
-   * lane, or, if the destination was deleted, dead letters or requeued letters.
+   * Whether the ledger has something to remove for a destination without a lane: the stored
+   * progress of an earlier lane or, if the destination was deleted, its dead or requeued letters.
    */
   #isLeftOver(id: string): boolean {
     const { ledger, live } = this.parts;

@@ -204,7 +204,7 @@ export class LiveTail implements TailSubscriptions {
   }
 }
 
-/** The event, parsed; undefined when it cannot be built from its record. */
+/** Returns the parsed event; undefined when it cannot be built from its record. */
 function shownEvent(input: LogInput): unknown {
   try {
     return parseJsonOrText(input.event.json);

@@ -21,7 +21,7 @@ const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
  */
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
-/** Largest numbers of events and bytes that a lane may hold, if it gathers no large deliveries. */
+/** Limits for a lane (the delivery to one destination) that does not gather large deliveries. */
 const bounds = {
   /** Largest number of events that were read and have no final outcome yet. */
   unsettledEvents: LANE_IN_FLIGHT_EVENTS_MAX,
@@ -30,8 +30,9 @@ const bounds = {
   bytes: LANE_IN_FLIGHT_BYTES_MAX,
 };
 /**
- * Bounds of a lane that gathers events into large deliveries. They are higher than those of other
- * lanes, so that it can gather the next delivery while one is sent.
+ * Limits for a lane (the delivery to one destination) that gathers events into large deliveries.
+ * They are higher than those of other lanes, so that it can gather the next delivery while one is
+ * sent.
  */
 const gatheringBounds: typeof bounds = {
   unsettledEvents: GATHERED_EVENTS_MAX * 2,
@@ -64,8 +65,8 @@ export class MemoryBudget {
   readonly #flushes = new Map<LaneBudget, () => void>();
 
   /**
-   * Creates the budget of a new lane. `gathers` is true if the lane gathers events into large
-   * deliveries.
+   * Creates the budget of a new lane (the delivery to one destination). `gathers` is true if the
+   * lane gathers events into large deliveries.
    */
   openLane(workspaceId: string, gathers = false): LaneBudget {
     const empty = { id: workspaceId, bytes: 0, dispatched: 0, lanes: 0 };
@@ -84,7 +85,7 @@ export class MemoryBudget {
     if (bytes <= 0) this.notifyWaiting();
   }
 
-  /** Wakes those waiting lanes that may process events again. Called only by `LaneBudget`. */
+  /** Wakes each waiting lane that is allowed to process events. Called only by `LaneBudget`. */
   notifyWaiting(): void {
     for (const [lane, notifier] of this.#waiting) {
       if (!lane.isOpen) continue;
@@ -94,9 +95,9 @@ export class MemoryBudget {
   }
 
   /**
-   * Notifies `notifier` once when the lane `waiting` may have free memory. To free memory, makes
-   * other lanes that hold much deliver what they have gathered: only lanes of the same workspace,
-   * unless the limit of all lanes is reached. Called only by `LaneBudget`.
+   * Notifies `notifier` once the lane `waiting` is allowed to process events again. To free memory,
+   * makes other lanes that hold much deliver what they have gathered: all such lanes if the total
+   * limit is reached, otherwise those of the same workspace. Called only by `LaneBudget`.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);
@@ -108,8 +109,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Registers `flush`, which makes a lane deliver what it has gathered. It is called when other
-   * lanes need memory. Called only by `LaneBudget`.
+   * Registers `flush`, which makes `lane` deliver what it has gathered. The budget calls it when
+   * other lanes need memory. Called only by `LaneBudget`.
    */
   onPressure(lane: LaneBudget, flush: () => void): void {
     this.#flushes.set(lane, flush);
@@ -131,10 +132,11 @@ export class MemoryBudget {
 }
 
 /**
- * The memory of one lane: its events, from when they are read until their outcomes are on disk. The
- * limit on unsettled events (those without a final outcome) bounds the memory while the destination
- * is down. The limit on uncommitted events (those whose outcome is not on disk) bounds how many
- * events are repeated if the server crashes while commits fail.
+ * The memory of one lane (the delivery to one destination): its events, from when they are read
+ * until their outcomes are on disk. The limit on unsettled events (those without a final outcome)
+ * bounds the memory while the destination is down. The limit on uncommitted events (those whose
+ * outcome is not on disk) bounds how many events are repeated if the server crashes while commits
+ * fail.
  */
 export class LaneBudget {
   /** Events whose outcome is not on disk yet, in the order in which they were read. */
@@ -177,8 +179,8 @@ export class LaneBudget {
   }
 
   /**
-   * Whether the lane may pass any event to delivery now: it has free memory, or its workspace has
-   * no event in delivery that could free some.
+   * Whether the lane may pass any event to delivery at present: it has free memory, or its
+   * workspace has no event in delivery whose final outcome would free some.
    */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.
@@ -186,8 +188,8 @@ export class LaneBudget {
   }
 
   /**
-   * Whether the event may be passed to delivery now. While `isOpen` is false, a lane may have only
-   * one event in delivery, and none that is known to have large outputs.
+   * Whether `event` may be passed to delivery at present. While `isOpen` is false, the lane may
+   * have only one event in delivery, and none that is known to have large outputs.
    */
   canDispatch(event: LaneEvent): boolean {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
@@ -230,21 +232,21 @@ export class LaneBudget {
     if (this.workspace.dispatched === 0) this.budget.notifyWaiting();
   }
 
-  /** Frees the memory of events whose outcomes are now on disk. */
+  /** Frees the memory of events whose outcomes are on disk. */
   commit(events: readonly LaneEvent[]): void {
     let bytes = 0;
     for (const event of events) if (this.#events.remove(event)) bytes += event.bytes;
     this.#add(-bytes);
   }
 
-  /** Notifies `notifier` once when this lane may have free memory. */
+  /** Notifies `notifier` once, as soon as this lane is allowed to process events again. */
   wait(notifier: Notifier): void {
     this.budget.wait(this, notifier);
   }
 
   /**
-   * Registers `flush`, which makes this lane deliver what it has gathered. It is called when other
-   * lanes need memory.
+   * Registers `flush`, which makes this lane deliver what it has gathered. The budget calls it when
+   * other lanes need memory.
    */
   onPressure(flush: () => void): void {
     this.budget.onPressure(this, flush);

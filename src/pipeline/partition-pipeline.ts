@@ -41,10 +41,7 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   ledgers(): readonly Ledger[];
   retention: Retention;
   repetitions: Repetitions;
-  /**
-   * Records in the partition's logs that a newer pixelmill version wrote. Readers of the logs stop
-   * at these records.
-   */
+  /** Where in the partition's logs records of a newer pixelmill version are. Readers stop there. */
   held: HeldRecords;
 }
 
@@ -77,9 +74,9 @@ export function openPartition(parts: PartitionPipelineParts) {
     /** Names of the logs from which the partition delivers events. */
     logs: () => readers.keys(),
     /**
-     * Tells the lanes that the logs have new durable records. `range` names a log, the end of its
-     * new records and the sources of these records. Without a range, any log may have new records
-     * of any source.
+     * Tells the lanes (deliveries to destinations) that the logs have new durable records. `range`
+     * names a log, the end of its new records and the sources of these records. Without a range,
+     * any log may have new records of any source.
      */
     wake(range?: DurableRange) {
       if (range !== undefined && !readers.has(range.log)) return;
@@ -87,8 +84,9 @@ export function openPartition(parts: PartitionPipelineParts) {
       lanes.wake(range);
     },
     /**
-     * Applies changed replay jobs of the ledger. Replays of events are started or ended only for
-     * the destinations `ids`; new replays of dead letters are started for all destinations.
+     * Applies changed replay jobs of the ledger (store of delivery progress). New replays of dead
+     * letters are started for all destinations. Replays of logged events are started and ended only
+     * for the destinations `ids`.
      */
     refreshReplays(ids: readonly string[]) {
       wake(ids);
@@ -103,8 +101,8 @@ export function openPartition(parts: PartitionPipelineParts) {
     gaugesOf: (destinationId: string) => lanes.gaugesOf(destinationId),
     /**
      * Stops the partition. Waits up to `drainMs` milliseconds for running deliveries, and aborts
-     * those that then still run. The delivery progress is passed to the ledger for a last commit.
-     * The caller closes the ledger.
+     * those that then still run. The ledger (store of delivery progress) gets the progress for a
+     * last commit. The caller closes the ledger.
      */
     async close(drainMs: number = DRAIN_MS_MAX) {
       stopPolling();

@@ -95,7 +95,7 @@ export interface PipelineHostParts
 export function createPipelineHost(parts: PipelineHostParts) {
   const { live, logger, ledgers, clock = systemClock } = parts;
   const { deadLetterBounds = { countMax: 0, ageMsMax: 0 } } = parts;
-  /** Open partition → ledger of this partition. */
+  /** Open partition → its ledger (store of delivery progress). */
   const partitions = new Map<PartitionPipeline, Ledger>();
   const memory = new MemoryBudget();
   const pace = new BatchPace();
@@ -223,7 +223,7 @@ export function createPipelineHost(parts: PipelineHostParts) {
 }
 
 export interface PipelineParts extends Omit<PipelineHostParts, "ledgers"> {
-  /** The ledger of the pipeline's only partition. Closing the pipeline closes it too. */
+  /** Ledger (store of delivery progress) of the only partition. Closing the pipeline closes it. */
   ledger: Ledger;
 }
 

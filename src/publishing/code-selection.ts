@@ -19,8 +19,8 @@ export function planSelection(
   workspaceId: string,
   selection: CodeSelection,
   /**
-   * Returns the test events of a revision, which are used if the request contains no events for it.
-   * If it returns undefined, the stored test cases or else the default events are used.
+   * Returns the test events of a revision that are used if the request contains no events for it.
+   * If it returns undefined, the stored test cases are used; if there are none, the default events.
    */
   eventsOf: (revision: Revision) => TestEvent[] | undefined = () => undefined,
 ): Omit<TestRunPlan, "withImporters"> {

@@ -68,8 +68,8 @@ export interface DraftRunInput extends CallerRequest {
     name: string;
     code: string;
     /**
-     * Test events. Without these and `testSuite`, a default page event and a default track event
-     * are used.
+     * Test events. If neither these nor `testSuite` are given, a default page event and a default
+     * track event are used.
      */
     events: TestEvent[];
     /**

@@ -8,10 +8,10 @@ import type { CodeTestReport } from "./testing/test-run.ts";
 /**
  * Converts a test report to the response of `/transformations/libraries/test`. Code is listed as
  * failed when it does not load, when it fails for a test event, or when a suite's outputs differ
- * from the expected ones: RudderStack's GitHub Action reads only which code failed. The action
- * compares `transformedEvents` with a file. Therefore this list contains the outputs of the events
- * in the request, and those of stored test cases only if the request has no events. The results of
- * the stored test cases are in `testCases`. Pure function.
+ * from the expected ones, because RudderStack's GitHub Action looks only at this list for failures.
+ * The action compares `transformedEvents` with a file. Therefore this field contains the outputs of
+ * the events in the request, and those of stored test cases only if the request has no events. The
+ * results of the stored test cases are in `testCases`. Pure function.
  */
 export function toTestResult({ transformations, libraries }: CodeTestReport): TestResult {
   const success: TestResult["successTestResults"] = [];

@@ -137,10 +137,10 @@ export function createCodeChecks(
   }
 
   /**
-   * Sends `request` to a guest process that the method `how` of the pool provides, and resolves
-   * with the reply. If the process ends before it replies, resolves with the result of `failed`,
-   * which is called with the reason of the end: the budget has ended, or the checked code is to
-   * blame.
+   * Calls `request`, which sends a request, with a guest process that the method `how` of the pool
+   * provides. Resolves with the reply. If the process ends before it replies, calls `failed` and
+   * resolves with its result. The argument of `failed` is the error of the budget if this has
+   * ended, otherwise an error that blames the checked code.
    */
   function ask<T>(
     how: "useThrowAway" | "parseInThrowAway",
@@ -164,9 +164,9 @@ export function createCodeChecks(
 }
 
 /**
- * Runs `work` and resolves with its result. If the CPU time for the tests of the request is used
- * up, so that `work` can get no guest process and rejects, resolves with the result of `failed`,
- * which is called with the error of `budget`.
+ * Runs `work` and resolves with its result. Once the CPU time for the tests of the request is used
+ * up, `work` gets no guest process and rejects. In this case, calls `failed` with the error of
+ * `budget` and resolves with its result.
  */
 async function failIfSpent<T>(
   budget: TestBudget,

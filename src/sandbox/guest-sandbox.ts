@@ -38,8 +38,8 @@ export type GuestSandbox = ReturnType<typeof createSandbox>;
 export type Sandbox = Omit<GuestSandbox, "status" | "suspended" | "slow" | "guestCounts">;
 
 /**
- * Creates a sandbox that runs user code in isolated child processes (guests), and starts a first
- * guest at once, before one is needed.
+ * Creates a sandbox that runs user code in isolated child processes (guests). It starts a first
+ * guest immediately, before one is needed.
  */
 export function createSandbox(options: SandboxOptions) {
   const limits = { ...defaultLimits, ...options.limits };

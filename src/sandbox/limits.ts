@@ -14,8 +14,8 @@ import {
  */
 const GUEST_KILL_GRACE_MS = 500;
 /**
- * Number of guest processes that the code of one workspace may end within a short time without a
- * delay of the workspace's next guest. It is more than three, because one faulty event can end
+ * Number of guest processes that the code of one workspace may end within a short time before the
+ * server delays the workspace's next guest. It is more than three, because one faulty event can end
  * three guests before the server knows which event is at fault.
  */
 const FREE_LOSSES = 4;

@@ -7,8 +7,7 @@ export function createSandboxMetrics(registry = new Registry()) {
   const registers = [registry];
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
   /**
-   * Returns a function that defines a gauge. The value of the gauge is the result of `count`, the
-   * parameter of that function.
+   * Returns a function that takes a function `count`, and defines a gauge with the value `count()`.
    */
   const counted = (name: string, help: string) => (count: () => number) => {
     new Gauge({
@@ -52,14 +51,14 @@ export function createSandboxMetrics(registry = new Registry()) {
       labelNames: ["cause"],
       registers,
     }),
-    /** Defines the gauge that counts the workspaces which wait for a guest process. */
+    /** Defines the gauge of the pairs of workspace and language that wait for a guest process. */
     countWaiting: counted(
       "pixelmill_guests_awaited",
       "Workspaces that wait for a guest because the limit of guests or of their memory is reached",
     ),
     /**
-     * Defines the gauge that counts the workspaces whose next guest process is delayed, because
-     * their code has ended several guests.
+     * Defines the gauge of the pairs of workspace and language whose next guest process is delayed,
+     * because their code has ended several guests.
      */
     countBackingOff: counted(
       "pixelmill_workspaces_paused",

@@ -59,14 +59,14 @@ export interface ProgramBatch {
   /** Metadata of each event, in the order of `events`. */
   metadata: readonly EventMetadata[];
   /**
-   * Time (`performance.now()`) after which costly events end the batch early: if
-   * `GUEST_CULPRITS_MAX` events of the batch have used up their time or ended their guest process,
-   * the remaining events fail without a run. If absent, all events run, however long that takes.
+   * Time (`performance.now()`) after which the batch ends early if `GUEST_CULPRITS_MAX` of its
+   * events have used up their time or ended their guest process: the remaining events then fail
+   * without a run. If absent, all events run, however long that takes.
    */
   costlyUntil?: number;
   /**
-   * Returns whether the caller still waits for the outcomes. When it returns false, the events that
-   * are not in a guest process yet fail without a run; all later calls must then return false too.
+   * Returns whether the caller still waits for the outcomes. Once it has returned false, it must
+   * never return true again, and the events that are not in a guest process yet fail without a run.
    * If absent, the caller waits.
    */
   isAwaited?: () => boolean;
@@ -151,8 +151,8 @@ export const ownMetadataKeys = ["messageId", "rudderId", "receivedAt"] as const;
 export interface LogLine {
   text: string;
   /**
-   * Index in the batch of the event during which the line was written. Absent when the event is not
-   * known: after an `await`, and in `transformBatch`.
+   * Index, in the batch, of the event that was being transformed when the line was written. Absent
+   * when this event is not known: after an `await`, and in `transformBatch`.
    */
   event?: number;
   line?: number;

@@ -10,18 +10,18 @@ const defaults = {
    */
   cpuMs: TEST_CPU_MS_MAX,
   /**
-   * Clock time in milliseconds after which the tests of one request are stopped. The clock starts
-   * with the request, and again from zero each time a guest process has started.
+   * Wall-clock time in milliseconds after which the tests of one request are stopped. The clock
+   * starts with the request, and again from zero each time a guest process has started.
    */
   wallMs: TEST_WALL_MS_MAX,
 };
 
 /**
- * Budget of CPU time, clock time and bytes of output that all tests of user code in one request
- * share. It ends when the CPU time or the clock time is used up, or when the caller disconnects.
- * CPU time is the main limit, because code is not to blame for a busy machine. The limit of clock
- * time stops code that sleeps. The clock starts again from zero whenever a process that runs user
- * code has started, because processes start slowly on a busy machine.
+ * Budget of CPU time, wall-clock time and bytes of output that all tests of user code in one
+ * request share. It ends when the CPU time or the wall-clock time is used up, or when the caller
+ * disconnects. CPU time is the main limit, because code is not to blame for a busy machine. The
+ * limit of wall-clock time stops code that sleeps. The clock starts again from zero whenever a
+ * process that runs user code has started, because processes start slowly on a busy machine.
  */
 export class TestBudget implements Disposable {
   readonly #end = new AbortController();
@@ -59,7 +59,7 @@ export class TestBudget implements Disposable {
     return this.#over === "cpu";
   }
 
-  /** Whether the caller has disconnected, so that it no longer waits for the result. */
+  /** Whether the caller has disconnected and therefore does not wait for the result. */
   get callerHungUp(): boolean {
     return this.caller?.aborted ?? false;
   }
@@ -72,16 +72,12 @@ export class TestBudget implements Disposable {
     return this.cpuSpent ? "timeout" : "retired";
   }
 
-  /**
-   * Starts the clock time again from zero. Called when a guest process of the request has started.
-   */
+  /** Restarts the wall-clock time from zero. Called when a guest of the request has started. */
   restartClock(): void {
     this.#clock.refresh();
   }
 
-  /**
-   * Adds CPU time that a guest process of the request has used. Ends the budget when none is left.
-   */
+  /** Counts CPU time of a guest process of the request. Ends the budget if none is left. */
   charge(cpuMs: number): void {
     this.#cpuMs += cpuMs;
     if (this.#cpuMs >= this.limits.cpuMs) this.#stop("cpu");
@@ -95,9 +91,7 @@ export class TestBudget implements Disposable {
     return Math.max(0, TEST_OUTPUT_BYTES_MAX - this.#outputBytes);
   }
 
-  /**
-   * Subtracts `bytes` from the bytes of output that are left, for outputs that are kept in memory.
-   */
+  /** Counts `bytes` of output that are kept in memory, so that fewer bytes of output are left. */
   holdOutput(bytes: number): void {
     assert(bytes >= 0, "Outputs of a test run have a size that is not negative");
     this.#outputBytes += bytes;

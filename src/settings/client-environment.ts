@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** Environment variables of commands that are clients of a running server. */
+/** Environment variables that are read by the commands that act as clients of a running server. */
 export const clientVariables = [
   "PIXELMILL_SERVER",
   "PIXELMILL_TOKEN",

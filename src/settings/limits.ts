@@ -528,17 +528,17 @@ export const ALERT_EVALUATION_MS = 10_000;
  */
 export const GUEST_CPU_MS_MAX = 4_000;
 /**
- * Number of events of one program (user code) that can each use the whole CPU time of a batch.
- * After that, an event of the program gets only `GUEST_SHORT_CPU_MS_MAX`.
+ * Number of events of one program (user code) that may each use the whole CPU time of a batch.
+ * After this number, each further event of the program may use only `GUEST_SHORT_CPU_MS_MAX`.
  */
 export const GUEST_CULPRITS_MAX = 4;
 /**
- * Time after which the number of counted events of a program (user code), which
- * `GUEST_CULPRITS_MAX` limits, decreases by one.
+ * Time after which one of the events that count towards `GUEST_CULPRITS_MAX` is forgotten, so that
+ * one more event may use the whole CPU time of a batch.
  */
 export const CULPRIT_FORGOTTEN_MS = 60_000;
 /**
- * Maximum CPU time of an event, once `GUEST_CULPRITS_MAX` events of the same program (user code)
+ * Maximum CPU time of an event of a program (user code) of which `GUEST_CULPRITS_MAX` other events
  * have each used the whole CPU time of a batch.
  */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
@@ -643,8 +643,8 @@ export const SUSPENDED_MS_MIN = 1_000;
 /** Maximum duration of one suspension of a program (user code). */
 export const SUSPENDED_MS_MAX = 300_000;
 /**
- * Time after which a running program (user code) without a successful event counts as slow. The
- * destinations of the program are then `waiting`.
+ * Time without a successful event after which a running program (user code) counts as slow. The
+ * destinations of the program then have the state `waiting`.
  */
 export const CODE_SLOW_MS = 10_000;
 /**
@@ -891,8 +891,8 @@ export const DRAIN_MS_MAX = 4_000;
  */
 export const WAITING_CONNECTIONS_MAX = 4_096;
 /**
- * Time for which a server that has handed its sockets over keeps connections open, so that each can
- * end with its next response. After this time, the server closes the idle connections.
+ * Time for which a server that has handed its sockets over keeps idle connections open. A
+ * connection that is used in this time ends with its response. The others are closed afterwards.
  */
 export const KEPT_CONNECTIONS_MS = 1_000;
 /**

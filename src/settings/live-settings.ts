@@ -48,17 +48,14 @@ export class LiveSettings {
   }
 
   /**
-   * Removes all parts, after the server has closed them. If the server opens again, it adds its new
-   * parts with `add`.
+   * Removes all parts. Called when the server has closed them. If the server opens again, it adds
+   * its new parts with `add`.
    */
   removeParts(): void {
     this.#parts.length = 0;
   }
 
-  /**
-   * Asserts that the parts' `keys` contain each setting that is marked as `reloadable`, and no
-   * other setting.
-   */
+  /** Asserts that the `keys` of all parts together are exactly the settings marked `reloadable`. */
   expectComplete(): void {
     const taken = new Set(this.#parts.flatMap((part) => part.keys));
     const isTaken = (key: Key) => taken.has(key) === isReloadable(key);

@@ -163,8 +163,8 @@ function list(value: unknown): unknown {
 }
 
 /**
- * Checks of strings that a regular expression cannot express, by the `title` of the string's
- * schema. For the strings of a list, this is the schema of the list's items.
+ * Checks that a regular expression in a schema cannot express. The key is the `title` of the
+ * string's schema or, for a list of strings, of the schema of its items.
  */
 const checks: Record<string, (text: string) => boolean> = {
   "CIDR ranges": isValidCIDR,

@@ -11,7 +11,7 @@ export interface ReportedSetting extends SettingOrigin {
   key: Key;
   /** Value of the setting, or `(set)` if it is a secret. Absent when the setting has no value. */
   value?: unknown;
-  /** Whether a running server takes a new value without a restart. */
+  /** Whether a running server takes a new value of the setting without a restart. */
   reloadable: boolean;
 }
 

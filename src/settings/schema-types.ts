@@ -58,7 +58,7 @@ export function flag(description: string, fallback = false) {
   return Type.Boolean({ default: fallback, description });
 }
 
-/** Returns the schema of a setting: a list of texts, which is `fallback` if it is not set. */
+/** Returns the schema of a setting: a list of texts. Without a value, the setting is `fallback`. */
 export function list(description: string, item: StringOptions, fallback: string[] = []) {
   return Type.Array(Type.String(item), { default: fallback, description });
 }

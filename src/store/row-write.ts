@@ -27,8 +27,8 @@ export const encodeValue = (value: unknown): Uint8Array => packr.encode(value);
 export const decodeValue = (value: Uint8Array): unknown => packr.decode(value);
 
 /**
- * Creates a `RowWrite`. `value` is a list. Its only element is stored in the row; if the list is
- * empty, the write removes the row.
+ * Creates a `RowWrite`. If the list `value` has an element, the write stores this element in the
+ * row. If the list is empty, the write removes the row.
  */
 export function encodeWrite(table: string, key: Key, value: readonly unknown[]): RowWrite {
   return value.length === 0 ? { table, key } : { table, key, value: encodeValue(value[0]) };

@@ -17,15 +17,15 @@ export interface Store {
   /**
    * Runs the synchronous function `apply` as one transaction. Resolves with its result once its
    * writes are durable. When `apply` throws, nothing is written and the promise rejects with that
-   * error. When the commit fails, the promise rejects with an `unavailable` error, and the writes
-   * may still exist. A cluster node may call `apply` several times.
+   * error. When the commit fails, the promise rejects with an `unavailable` error, although the
+   * writes may have been stored. A cluster node may call `apply` several times.
    */
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
-   * Registers a listener that is called after each transaction on any node of the cluster, with the
-   * names of the changed tables. It is not called for transactions of this store object with
-   * `allowStale`. Returns a function that removes the listener. A standalone store never calls
-   * listeners.
+   * Registers a listener, and returns a function that removes it. The listener is called after each
+   * transaction on any node of the cluster, with the names of the changed tables. It is not called
+   * for a commit of this store object in which each call of `change` had `allowStale`. A standalone
+   * store never calls listeners.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
@@ -43,7 +43,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Wraps a store so that calls of `close` do nothing, for users who share the store. */
+/** Wraps a store so that calls of `close` do nothing, for components that share the store. */
 export function withoutClose(store: Store): Store {
   return {
     table: (name) => store.table(name),
@@ -69,9 +69,8 @@ export interface LocalStore extends Store {
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
    * Writes an encoded row. Throws outside a transaction. In a dry run (a transaction that is rolled
-   * back), the write is only recorded, and later reads do not see it. There, it may therefore write
-   * only the value that the row already has. A compaction does this, in order to append the row to
-   * the log again.
+   * back), the write is only recorded, so later reads do not see it. The value must therefore be
+   * the one that the row already has: a compaction writes it to append the row to the log again.
    */
   write(write: RowWrite): void;
   /**

@@ -20,8 +20,8 @@ export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
 
 /**
  * Creates the table object for an LMDB table. `opened` must return the LMDB table, or throw while
- * the store is closed. `note` is called before each write, with the key and the value. If the write
- * removes the row, it gets only the key. `note` can throw to refuse the write. If it returns bytes,
+ * the store is closed. `note` is called before each write: with the key and the value, or with only
+ * the key if the write removes the row. `note` can throw to refuse the write. If it returns bytes,
  * these are stored as the encoded row.
  */
 export function tableOf<V, K extends Key>(

@@ -127,8 +127,8 @@ function sendSockets(socket: Socket<Client>, options: OfferOptions): void {
 }
 
 /**
- * Adds a chunk of bytes received from a client, and returns the messages that are now complete.
- * Throws when the bytes exceed `TAKE_OVER_MESSAGE_BYTES_MAX`.
+ * Adds a chunk of bytes received from a client, and returns the messages that it completes. Throws
+ * when the unprocessed bytes exceed `TAKE_OVER_MESSAGE_BYTES_MAX`.
  */
 function messagesIn(client: Client, chunk: Buffer): SuccessorMessage[] {
   client.received += chunk.toString();
@@ -139,7 +139,5 @@ function messagesIn(client: Client, chunk: Buffer): SuccessorMessage[] {
   return lines.map((line) => JSON.parse(line) as SuccessorMessage);
 }
 
-/**
- * Returns the file descriptor of a socket. Bun has this property, but its types do not declare it.
- */
+/** Returns the file descriptor of a socket. Bun's sockets have `fd`, but Bun's types lack it. */
 const descriptorOf = (socket: Socket<Client>) => (socket as unknown as { fd: number }).fd;

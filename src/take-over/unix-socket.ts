@@ -114,8 +114,8 @@ export function peerUser(fd: number): number | undefined {
 
 /**
  * Makes a `struct msghdr` of the C library for bytes and control data. The structure refers to the
- * control data only by its address, which does not keep memory alive. Therefore both are in the
- * same buffer.
+ * control data only by its address, which does not keep memory alive. The structure and the control
+ * data are therefore in one buffer.
  */
 function messageHeader(bytes: Buffer, controlBytes: number) {
   const memory = Buffer.alloc(MSGHDR_BYTES + IOVEC_BYTES + controlBytes);

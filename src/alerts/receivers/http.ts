@@ -15,7 +15,7 @@ const ANSWER_BYTES_MAX = 64 << 10;
  */
 export const PAGERDUTY_URL = "https://events.pagerduty.com/v2/enqueue";
 
-/** Sends a notification to a receiver over HTTP. Never rejects: a failure is a result. */
+/** Sends a notification to a receiver over HTTP. Never rejects: the result reports a failure. */
 export async function sendByHttp(
   egress: Egress,
   receiver: AlertReceiver,

@@ -6,12 +6,13 @@ import type { AlertMessage } from "./message.ts";
 
 interface SenderParts {
   /**
-   * Opens connections to receivers, only to addresses in `egress.allow`, because users enter them.
+   * Opens connections to receivers. Because users enter the addresses, it reaches private addresses
+   * only if `egress.allow` lists them.
    */
   egress: Egress;
   /**
-   * Opens connections to the mail server. All addresses are allowed, because the operator sets
-   * them.
+   * Opens connections to the mail server. It reaches all addresses, because the operator sets the
+   * address of the mail server.
    */
   mailEgress: Egress;
   /** Returns the mail server that the operator has set; undefined when there is none. */
@@ -28,8 +29,8 @@ export const NO_MAIL_SERVER =
   "Expected a mail server in the setting smtp.server for receivers of the type email, got none";
 
 /**
- * Returns a function that makes one attempt to send a notification. The function never rejects: a
- * failure is a result.
+ * Returns a function that makes one attempt to send a notification. The function never rejects: its
+ * result reports a failure.
  */
 export function createSender({ egress, mailEgress, mailServer }: SenderParts): SendNotification {
   return async (receiver, message, signal) => {

@@ -11,8 +11,8 @@ import { isoTime } from "../schema/common.ts";
 /** This file writes sources and destinations as the JSON that rudder-server reads. */
 
 /**
- * A destination to which rudder-server delivers, and the data from which its JSON and that of its
- * connections is made. `definition` is RudderStack's description of the destination's type.
+ * A destination to which rudder-server delivers, with the data for making its JSON and the JSON of
+ * its connections. `definition` is RudderStack's description of the destination's type.
  */
 export interface RoutedDestination {
   destination: Destination;

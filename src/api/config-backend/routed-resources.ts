@@ -30,9 +30,9 @@ export interface SourcePiece {
 const never = new AbortController().signal;
 
 /**
- * Makes the JSON of a workspace's sources, each with its destinations to which rudder-server
- * delivers. Caches the JSON of a source until a read finds that the source, its connections, or one
- * of its destinations or their transformations have changed.
+ * Makes the JSON of a workspace's sources. The JSON of a source contains its destinations to which
+ * rudder-server delivers. It is cached until a read finds a change of the source, its connections,
+ * its destinations, or the transformations of its destinations.
  */
 export class RoutedResources {
   #sources: ReadonlyMap<string, Source> = new Map();
@@ -58,8 +58,8 @@ export class RoutedResources {
   }
 
   /**
-   * Reads again all sources, and the destinations with the given ids. Ignores ids of destinations
-   * of other workspaces.
+   * Reads all sources again, and those destinations that have the given ids. Ignores ids of
+   * destinations of other workspaces.
    */
   async readSome(destinationIds: Iterable<string>): Promise<void> {
     await this.#readSources();
@@ -80,8 +80,8 @@ export class RoutedResources {
   }
 
   /**
-   * Returns the JSON of all sources, in the catalog's order. Writes it again only for sources that
-   * changed.
+   * Returns the JSON of all sources, in the catalog's order. Makes the JSON of a source only if the
+   * source has changed since the last call.
    */
   async pieces(): Promise<SourcePiece[]> {
     const missing = [...this.#sources.values()].filter(({ id }) => !this.#pieces.has(id));

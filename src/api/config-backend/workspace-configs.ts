@@ -14,7 +14,7 @@ import {
  */
 const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 
-/** Holds the configuration of each workspace, which rudder-servers request. */
+/** The configurations of all workspaces, in the form in which rudder-server requests them. */
 export class WorkspaceConfigs {
   readonly #configs = new Map<string, WorkspaceConfig>();
   /**
@@ -154,7 +154,7 @@ export class WorkspaceConfig {
 }
 
 const compress = promisify(gzip);
-/** Number of requests for the same body after which the server begins to compress the body. */
+/** Number of requests for one body at which the server starts to compress it for later requests. */
 const REQUESTS_BEFORE_COMPRESSION = 2;
 
 /** Body of an answer to rudder-server: the configuration of one or several workspaces. */
@@ -177,9 +177,9 @@ export class ConfigBody {
   ) {}
 
   /**
-   * Returns the body compressed with gzip, or undefined while the compressed body is not ready.
-   * Another thread compresses the body after its second request, because most bodies are requested
-   * only once.
+   * Returns the body compressed with gzip, or undefined while the compressed body is not ready. The
+   * second call makes another thread compress the body. The first call does not, because most
+   * bodies are requested only once.
    */
   compressed(): Blob | undefined {
     this.#requests += 1;

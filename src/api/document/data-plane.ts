@@ -3,7 +3,7 @@ import { sdkPaths } from "./sdk.ts";
 
 export { transformerPaths } from "./transformer.ts";
 
-/** OpenAPI tags of operations on the data plane's listener and on the one for rudder-server. */
+/** OpenAPI tags of the operations that the control plane's listener does not serve. */
 export const listenerTags = ["pixel", "sdk", "rudder-server"];
 
 /**

@@ -105,8 +105,8 @@ export function render(markdown: string, name: string): string {
 }
 
 /**
- * Returns the address of a link on a page. Undefined when the link names a file that the server
- * does not serve.
+ * Returns the URL for the link `href` on the guide's page `name`. Undefined when the link names a
+ * file that the server does not serve.
  */
 function linkOf(href: string, name: string): string | undefined {
   if (/^https?:\/\//.test(href) || href.startsWith("#")) return href;

@@ -1,4 +1,4 @@
-/** Schema of the body of every error of the data plane. */
+/** Schema of the body of every error response of the data plane. */
 const schema = {
   type: "object",
   required: ["message", "code"],

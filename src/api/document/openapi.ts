@@ -138,15 +138,15 @@ function unavailable({ method, status, needs, isLong }: Route): string {
 }
 
 /**
- * Whether a request to the route names an item by an id in its path or query. The route may then
- * answer 404.
+ * Whether the route may answer 404 because the item that a request names does not exist. A request
+ * names an item by an id in its path or query. A request to `/v2/workspace` names the workspace.
  */
 function namesThing({ path, query }: Route): boolean {
   const { id, versionId } = query.properties;
   return (id ?? versionId) !== undefined || path.includes("{") || path === "/v2/workspace";
 }
 
-/** Returns the HTTP error statuses that a route may answer. */
+/** Returns the HTTP error statuses of the responses that a route may give. */
 export function errorStatuses(route: Route): number[] {
   const { needs, body, method } = route;
   if (needs === "open") return openRouteErrors[route.key] ?? [];
@@ -247,9 +247,7 @@ function queryParameters(route: Route, refer: Refer) {
   }));
 }
 
-/**
- * Function that calls `toReference` with the named schemas of one document as the second argument.
- */
+/** Function that replaces the named schemas in a value by references, like `toReference`. */
 type Refer = (value: unknown) => unknown;
 
 /**

@@ -45,7 +45,7 @@ export function permit(principal: Principal, needed: readonly Permission[]): voi
   }
 }
 
-/** Throws unless the caller has all permissions of at least one of `sets`. */
+/** Throws unless the caller has all permissions of at least one of the lists in `sets`. */
 export function permitAny(principal: Principal, sets: readonly (readonly Permission[])[]): void {
   const has = (permission: Permission) => principal.permissions.has(permission);
   if (sets.some((set) => set.every(has))) return;

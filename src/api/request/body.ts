@@ -22,8 +22,8 @@ interface BodyOptions {
   onRead?(bytes: number): void;
   /**
    * Called once if the body is longer than `BODY_BYTES_PER_REQUEST`. The server reads the rest of
-   * the body when the promise has resolved, and the time limit `secondsMax` then starts again.
-   * `signal` aborts if the promise is still pending at the end of the first `secondsMax`.
+   * the body after the promise has resolved, within another `secondsMax`. If the promise is still
+   * pending when the first `secondsMax` have passed, `signal` aborts.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }
@@ -111,15 +111,15 @@ function tooLarge(bytesMax: number): ApiError {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Returns the fields of a form. The last one of a repeated field counts. */
+/** Returns the fields of a form. If a field is repeated, its last value counts. */
 export function parseForm(bytes: Uint8Array): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(Buffer.from(bytes).toString("utf8")));
 }
 
 /**
  * Parses the bytes of a body as JSON. An empty body counts as `{}`. If `keepsDigits` is true, large
- * integers have the form in which `parseToShow` returns them. If it is false, throws if the body
- * has an integer that a number would round.
+ * integers keep all their digits when they are written as JSON again (see `parseToShow`). If it is
+ * false, throws if the body has an integer that a number would round.
  */
 export function parseJson(bytes: Buffer, keepsDigits = false): unknown {
   if (bytes.length === 0) return {};

@@ -5,8 +5,8 @@ import { isForPrograms, type Route } from "../route.ts";
 import { hasSessionCookie } from "./session-cookie.ts";
 
 /**
- * Returns the host names of the control plane in lower case. A port that is not the default of its
- * scheme follows the name.
+ * Returns the hosts of the control plane in lower case: `admin.host` with `admin.port`,
+ * `admin.hosts`, and the host of `admin.url` (with a port unless it is the default one).
  */
 export function controlPlaneHosts(config: Config): string[] {
   const url = config["admin.url"];

@@ -42,7 +42,7 @@ export interface ListenerContext {
 }
 
 /**
- * Whether a route's answer depends on stored data. It does not for GET routes that need no token:
+ * Whether a route's answer may depend on stored data. False only for GET routes that need no token:
  * they answer about the process itself, even before any data is stored.
  */
 const readsStore = ({ needs, method }: Route) => needs !== "open" || method !== "GET";
@@ -119,9 +119,9 @@ function toResponse(route: Route, answer: unknown): Response {
 interface AdmittedRequest {
   principal: Principal;
   /**
-   * Present if the handler may run on a state of the catalog that lacks recent changes. The token
-   * is then checked again within the change that the request makes. Undefined for all other
-   * requests.
+   * Present if the handler may run although this node has not read the catalog's newest changes.
+   * The token is then checked again in the transaction of the request's change. Undefined for all
+   * other requests.
    */
   view: UnprovenView | undefined;
   deadline: RequestDeadline;
@@ -188,9 +188,9 @@ async function handlePreconditioned(
 
 /**
  * Reads, parses and validates a request's body. Throws if the body exceeds the maximum size of the
- * route. Every `BODY_BYTES_PER_REQUEST` of the body count against the rate of the workspace. A
- * longer body waits for its turn to be read. A body above `SMALL_BODY_BYTES_MAX` also waits for its
- * turn to be parsed.
+ * route. Each `BODY_BYTES_PER_REQUEST` of the body counts as a request against the workspace's
+ * rate. A body longer than that is read only when the server admits it. A body above
+ * `SMALL_BODY_BYTES_MAX` is also parsed only when the server admits it.
  */
 async function readValidBody(
   route: Route,

@@ -35,8 +35,9 @@ export interface SearchedItem {
 }
 
 /**
- * Returns the schema of the parameter by which a list is sorted: one of `keys`. A `-` before the
- * key reverses the order. `otherwise` describes the order of a list without the parameter.
+ * Returns the schema of the query parameter by which a client chooses the order of a list. Its
+ * value is one of `keys`. A `-` before the key reverses the order. `otherwise` describes the order
+ * of a list without the parameter.
  */
 export const sortBy = <Key extends string>(keys: Record<Key, unknown>, otherwise: string) =>
   Type.Optional(
@@ -50,13 +51,13 @@ export function pageOf<T>(items: readonly T[], { page = 1, count = 50 }: ListQue
   return items.slice((page - 1) * count, page * count);
 }
 
-/** Returns a function that matches items by a part of the name (ignoring case) or the whole id. */
+/** Returns a test of items: whether `text` is part of the name (ignoring case) or the whole id. */
 export function matching(text = "") {
   const part = text.trim().toLowerCase();
   return ({ id, name }: SearchedItem) => name.toLowerCase().includes(part) || id === text.trim();
 }
 
-/** Divides work on a list's items into slices, between which the event loop does other work. */
+/** Options to divide work on a list into slices, between which the event loop does other work. */
 export interface Slicing {
   slices: TimeSlicer;
   /** Aborted when the client disconnects. */

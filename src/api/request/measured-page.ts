@@ -13,9 +13,9 @@ interface StatePage<State> {
   /** Number of rows on all pages. */
   total: number;
   /**
-   * States that were requested from the nodes for the items that match the search text, before the
-   * request's filter and order were applied. Undefined for a list by name, which requests only the
-   * states of the page.
+   * States of the items that match the search text, before the request's filter and order were
+   * applied. At most the first `STATUS_ITEMS_MAX` matches have a state here if the workspace has no
+   * shared states. Undefined for a list by name, for which only the states of `rows` are requested.
    */
   measured?: readonly State[];
   /**
@@ -43,8 +43,8 @@ interface StateList<Item, State> extends Slicing {
   /** All stored items of the workspace, such as its destinations. */
   items: Iterable<Item>;
   /**
-   * Resolves with the states of all items, if several requests of the workspace share them.
-   * Otherwise resolves with undefined, and `measure` is used.
+   * Resolves with the states of all items of the workspace, if several requests share these states.
+   * Otherwise resolves with undefined, and the caller must request states with `measure`.
    */
   all(): Promise<Measured<State> | undefined>;
   /** Asks the nodes for the states of `items`. Returns the states in the order of the items. */
@@ -59,11 +59,11 @@ interface StateList<Item, State> extends Slicing {
  * Returns one page of the states of the items that match the search text `query.text`. To measure
  * an item is to request its state from the nodes, so as few items as possible are measured.
  *
- * - A list by name measures only the items of the page.
- * - A list that is sorted or filtered by state uses the states from `all`.
- * - If `all` resolves with undefined, such a list measures the first `STATUS_ITEMS_MAX` matches.
- *   With a filter, it leaves out the other matches. Without a filter, the other matches follow, and
- *   only those on the page are measured.
+ * - A list that is sorted by name and has no state filter measures only the items of the page.
+ * - Any other list uses the states from `all`.
+ * - If `all` resolves with undefined, the first `STATUS_ITEMS_MAX` matching items are measured. A
+ *   list with a state filter leaves out all further matching items. A list without a filter shows
+ *   them after the measured ones, and measures only those on the page.
  */
 export async function measuredPage<Item extends SearchedItem, State extends SearchedItem>(
   query: StateListQuery,

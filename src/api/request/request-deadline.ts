@@ -6,8 +6,8 @@ const PAUSE_MS_MIN = 1_000;
 /** Milliseconds between two checks of how late this process runs its timers. */
 const LOOK_MS = 500;
 /**
- * Milliseconds by which a request's time is extended, once, after a pause of this process. In this
- * time, the process reads the responses of other servers that arrived during the pause.
+ * Milliseconds by which a request's time limit is extended, once, after a pause of this process. In
+ * this time, the process reads the responses of other servers that arrived during the pause.
  */
 const READ_MS = 250;
 /**
@@ -26,9 +26,9 @@ export class RequestDeadline {
   #isExtended = false;
 
   /**
-   * `latenessMs` returns by how many milliseconds this process has recently run timers late.
-   * `DELAYS` times this value is subtracted from `ms`, but at most half of `ms`. The client thus
-   * waits for at most `ms` even if timers are late. The value may change during the request.
+   * `latenessMs` returns by how many milliseconds this process has recently run timers late. This
+   * value may change during the request. `DELAYS` times the value is subtracted from `ms`, but
+   * never more than half of `ms`. The client thus waits for at most `ms` even if timers are late.
    */
   constructor(
     private readonly ms: number = API_ANSWER_MS_MAX,

@@ -9,8 +9,8 @@ import { authenticate, permit } from "./authenticate.ts";
  */
 interface Judges {
   /**
-   * Checks the token inside the transaction of a change, against the state that is being changed.
-   * May be called several times.
+   * Checks the token in the transaction of the request's change, against the newest state. May be
+   * called several times.
    */
   judge(): Principal;
   /**
@@ -21,10 +21,10 @@ interface Judges {
 }
 
 /**
- * Whether a request's token is checked again within the change that the request makes. This node
- * then need not read the catalog's newest changes before it runs the handler. False if the token is
- * not valid in this node's present state of the catalog, because a newer change may have made it
- * valid.
+ * Whether a request's token is checked again in the transaction of the request's change. If so,
+ * this node need not read the catalog's newest changes before it runs the handler. False if the
+ * token is not valid in the state that this node has read, because a change that this node has not
+ * read may have made the token valid.
  */
 export function isJudgedInChange(
   { needs, readsInChange = false }: Route,
@@ -41,9 +41,9 @@ export function isJudgedInChange(
 }
 
 /**
- * Tells during one request whether this node's state of the catalog is proven to have all changes,
- * those of other nodes included. To fetch missing changes from the brokers takes time. A request
- * that makes a change does not need them, because a change succeeds only on the newest state.
+ * Says during one request whether this node has certainly read all changes of the catalog, those of
+ * other nodes included. To fetch missing changes from the brokers takes time. A request that makes
+ * a change does not need them, because a change succeeds only on the newest state.
  */
 export class UnprovenView {
   #isProven = false;
@@ -62,10 +62,11 @@ export class UnprovenView {
   }
 
   /**
-   * Calls `handle` with `caller`, and returns the result. `handle` makes one change, which takes
-   * effect only if `judge`, called in the change's transaction, returns the same caller. If `judge`
-   * does not, or `handle` ended without a change, waits for the newest state and calls `handle`
-   * again, with the caller that `readmit` returns.
+   * Calls `handle` with `caller`, and returns the result. `handle` makes one change, in whose
+   * transaction `judge` is called. The change takes effect only if `judge` returns a caller equal
+   * to `caller`. If `judge` returns another caller or throws, or if `handle` ended without a
+   * change, waits for the newest state, calls `handle` with the caller that `readmit` returns, and
+   * returns that result.
    */
   async change<T>(
     caller: Principal,

@@ -55,9 +55,9 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 }
 
 /**
- * Yields the errors of a validation. If an array or object fits no type of a union, yields its
- * errors against the union's first type of the same kind (array or object) instead of the error
- * about the union. These errors say which part of the value is wrong.
+ * Yields the errors of a validation. For an array or object that fits no type of a union, the
+ * library has one error, which does not say what is wrong. This error is replaced by the errors
+ * against the union's first type of the same kind (array or object).
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {

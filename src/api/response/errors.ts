@@ -24,8 +24,8 @@ export class PreconditionFailed extends ApiError {
   constructor(
     message: string,
     /**
-     * Fields that the response has in addition to the message: the current state, and as `base` the
-     * earlier state whose tag is in If-Match.
+     * Fields of the response besides the message. `current` is the current state. `base` is the
+     * earlier state whose tag the request sent in If-Match.
      */
     readonly states: { current?: unknown; base?: unknown },
     /** The current state with its entity tag. Undefined when the resource does not exist. */

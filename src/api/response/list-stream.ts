@@ -22,9 +22,9 @@ interface Part {
  * Responds with a list of any length: `{[key]: [item…], …rest}`. A list shorter than
  * `LIST_CHUNK_CHARS` is sent as an ordinary response. A longer list is written in parts, as fast as
  * the client reads. The whole server writes one part at a time, so that lists do not delay other
- * requests. Throws `TooManyRequests` for a longer list if the workspace is reading too many long
- * lists already. `items` may yield undefined, which is not written, so that a part can end during a
- * long search for the next item.
+ * requests. Throws `TooManyRequests` for a longer list if the workspace already reads the maximum
+ * number of long lists. While `items` searches long for its next item, it may yield undefined.
+ * Undefined is not written, but a part can end there.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },

@@ -20,7 +20,7 @@ export const Name = Type.String({
   description: `1 to ${NAME_CHARS_MAX} characters after trimming`,
 });
 export const Description = Type.String({ maxLength: DESCRIPTION_CHARS_MAX });
-/** A user's note about why a revision is saved or published. */
+/** Schema of a user's note about why a revision is saved or published. */
 export const Note = Type.Optional(
   Type.String({
     maxLength: REVISION_NOTE_CHARS_MAX,

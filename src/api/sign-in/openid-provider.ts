@@ -202,8 +202,8 @@ const asymmetricAlgorithms = [
 ];
 
 /**
- * Returns an account, as claims describe it. Its email address and the id of its session at the
- * provider (`sid`) are undefined when the provider sends none.
+ * Returns the account that the provider's claims describe. Its email address and the id of its
+ * session at the provider (`sid`) are undefined when the provider sends none.
  */
 function accountOf(claims: Record<string, unknown>, groupsClaim: string) {
   const text = (name: string) => {

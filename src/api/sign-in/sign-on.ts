@@ -55,7 +55,7 @@ export function openSignOn(config: Config) {
   };
 }
 
-/** Parses `GROUP=ROLE`. The name of a group may have equals signs itself. */
+/** Parses `GROUP=ROLE`. The group's name may contain equals signs: the last one ends the name. */
 function groupRole(text: string): { group: string; role: WorkspaceRole } {
   const equals = text.lastIndexOf("=");
   return { group: text.slice(0, equals), role: text.slice(equals + 1) as WorkspaceRole };

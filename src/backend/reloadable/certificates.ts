@@ -26,9 +26,9 @@ export const listenerNames: Readonly<Record<Plane, string>> = {
 };
 
 /**
- * Reads the TLS files of all listeners, and again when the files change. Throws `StartError` if a
- * file cannot be used at the start. If a changed file cannot be used later, the listener keeps its
- * former keys, and `warnings` says so.
+ * Reads the TLS files of all listeners, and reads them again when they change. Throws `StartError`
+ * if a file cannot be used at the start. If a changed file cannot be used later, the listener keeps
+ * its former keys, and `warnings` says so.
  */
 export function openCertificates(opening: StartContext): Certificates {
   const data = openCertificate(opening, "data");

@@ -4,8 +4,8 @@ import { StartError } from "../../errors.ts";
 export interface BackupUrl {
   bucket: string;
   /**
-   * Key of the backup. A key that is empty or ends with a slash is a prefix, and stands for the
-   * newest backup with this prefix.
+   * Key of the backup. An empty key, and a key that ends with a slash, stands for the newest backup
+   * whose key begins with it.
    */
   key: string;
 }

@@ -13,12 +13,12 @@ const RETRY_MS = 1_000;
 const nothing = new Uint8Array();
 
 /**
- * A request to the store. If it fails, the error message begins with `Cannot`, followed by
- * `purpose`.
+ * A request to the S3 store. If it fails, the error message is `Cannot` and then `purpose`, which
+ * is a phrase such as `read KEY`.
  */
 export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
   purpose: string;
-  /** Permission in Amazon S3 that the request needs, for the message about a refused request. */
+  /** Permission in Amazon S3 that the request needs. The error names it if the store refuses. */
   permission: string;
   body?: Uint8Array;
 }
@@ -39,8 +39,8 @@ export function openBucket(config: Config, name: string, signal = new AbortContr
   const store = s3.endpoint ?? `Amazon's store in ${s3.region}`;
 
   /**
-   * Sends a request once. Returns the response, or the failure and whether another attempt may
-   * succeed.
+   * Sends a request once. Returns the response. If the request fails, returns the failure, and
+   * whether another attempt may succeed (`isTemporary`).
    */
   async function attempt(request: BucketRequest) {
     try {
@@ -167,8 +167,9 @@ const advice: Record<string, string> = {
 };
 
 /**
- * Returns advice for the operator after a failed request, by the error code and the HTTP status of
- * the response. `permission` is the permission in the store that the request needs.
+ * Returns advice for the operator after a failed request. The advice depends on the error code and
+ * the HTTP status of the response. `permission` is the permission in the store that the request
+ * needs.
  */
 export function adviceOf(
   code: string | undefined,

@@ -11,8 +11,8 @@ interface OpenUpload {
 }
 
 /**
- * Items on one page of a list. `next` has the query parameters for the next page; undefined on the
- * last page.
+ * One page of a list from the store. `next` has the query parameters for the next page. It is
+ * undefined on the last page.
  */
 export interface Page<T> {
   items: T[];
@@ -53,7 +53,7 @@ export function textOf(xml: string, name: string): string | undefined {
   return content ? unescaped(content) : undefined;
 }
 
-/** Returns the contents of the first `most` elements with this name. Reads the text once. */
+/** Returns the contents of the elements with this name, at most of the first `most`. */
 function elements(xml: string, name: string, most = Number.POSITIVE_INFINITY): string[] {
   const found: string[] = [];
   const [begin, end] = [`<${name}>`, `</${name}>`];

@@ -109,7 +109,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           expectRoom("rules", rules.count(workspaceId), ALERT_RULES_OF_WORKSPACE_MAX);
           return putRule(workspaceId, input);
         },
-        /** Replaces a rule with the result of the function `change`, which gets the stored rule. */
+        /** Calls `change` with the stored rule, and stores its result in place of the rule. */
         update: updater(rules, expectReceivers),
         remove(workspaceId: string, id: string) {
           rules.remove(rules.get(workspaceId, id));
@@ -139,7 +139,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           }
           return receiver;
         },
-        /** Replaces a receiver with the result of `change`, which gets the stored receiver. */
+        /** Calls `change` with the stored receiver, and stores the result in its place. */
         update: updater(receivers),
         remove(workspaceId: string, id: string) {
           receivers.remove(receivers.get(workspaceId, id));
@@ -180,7 +180,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     ],
     ...openLease(store, tables),
     ...inTransactions(store, {
-      /** Stores changed alerts and marks of an evaluation; omits new alerts above the limit. */
+      /** Stores an evaluation's changes; leaves out new alerts above the limit of open ones. */
       record(holder: string, workspaceId: string, { begun, ended, marks }: AlertChange) {
         expectLease(holder);
         for (const id of ended) end(workspaceId, id);

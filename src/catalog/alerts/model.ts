@@ -42,15 +42,15 @@ export interface AlertRule extends ChangeableItem {
   enabled: boolean;
   /**
    * Number with which the rule compares its measurement. The condition holds when the measurement
-   * is at least this number; for the number of nodes and for free disk space, when it is below this
-   * number. Absent for kinds of rules without a threshold.
+   * is at least this number. For the number of nodes and for free disk space, it holds when the
+   * measurement is below this number. Absent for kinds of rules without a threshold.
    */
   threshold?: number;
   /** Time in seconds for which the condition must hold before an alert begins. */
   forSeconds: number;
   /** Time in seconds for which the condition must not hold before an alert ends. */
   clearSeconds: number;
-  /** Ids of the items that the rule evaluates. An empty list means all items. */
+  /** Ids of the items to which the rule applies. An empty list means all items of their type. */
   subjectIds: string[];
   /** Ids of the receivers of the rule's alerts. An empty list means all receivers. */
   receiverIds: string[];
@@ -76,7 +76,7 @@ export interface AlertReceiver extends ChangeableItem {
 }
 export type AlertReceiverInput = Omit<AlertReceiver, keyof ChangeableItem>;
 
-/** Results of the notifications that were last sent to a receiver. */
+/** State of a receiver: whether it accepted the last notifications that were sent to it. */
 export interface ReceiverState {
   /** Time of the last notification that the receiver accepted, in milliseconds since the epoch. */
   sentAt?: number;
@@ -101,8 +101,9 @@ export interface AlertNotification {
   receiverId: string;
   phase: AlertPhase;
   /**
-   * State of the notification. `dropped` means that it will not be sent: the alert ended before the
-   * first attempt, the receiver was removed or disabled, or the receiver missed the beginning.
+   * State of the notification. `dropped` means that it will never be sent: the alert ended before
+   * the first attempt, the receiver was removed or disabled, or the receiver did not get the
+   * notification about the alert's beginning.
    */
   state: "pending" | "sent" | "failed" | "dropped";
   /** Number of attempts to send the notification, including one in progress. */
@@ -147,8 +148,8 @@ export interface NotificationKey {
 }
 
 /**
- * Result of an attempt to send a notification. `accepted` is present when the mail server refused
- * some email addresses of the receiver, and has the addresses that it accepted.
+ * Result of one attempt to send a notification. `accepted` has the email addresses that the mail
+ * server accepted. It is present only when the server refused other addresses of the receiver.
  */
 export type NotificationResult =
   | { kind: "sent" }

@@ -4,7 +4,7 @@ import { oneOf, optionalFlag, text } from "../../settings/schema-types.ts";
 const Named = (what: string) => Type.Optional(text(what));
 const Count = (description: string) => Type.Optional(Type.Integer({ description }));
 
-/** Schemas of those fields of an audit entry that the API returns unchanged. */
+/** Schemas of the fields of an audit entry that the API returns in their stored form. */
 export const auditFields = {
   action: text("Such as `destination.update` or `token.refuse`"),
   actor: Type.Object(

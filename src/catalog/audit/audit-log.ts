@@ -12,7 +12,7 @@ import {
   AUDIT_WORKSPACE_BYTES_MAX,
 } from "./limits.ts";
 
-/** Default bounds, for processes that read no settings. They limit the sizes but not the age. */
+/** Default bounds of the audit log, for processes that read no settings: on sizes, not on age. */
 export const AUDIT_BOUNDS = {
   /** Age in milliseconds above which entries are deleted. 0 means no bound on the age. */
   ageMs: 0,
@@ -32,27 +32,27 @@ type Division = string;
 interface DivisionSize {
   bytes: number;
   /**
-   * Time, in milliseconds since the epoch, from which the group has all entries. Older entries
-   * may have been deleted.
+   * Start, in milliseconds since the epoch, of the time whose entries are all stored. Older entries
+   * of the group may have been deleted.
    */
   since: number;
 }
 
 type EntryKey = [division: Division, id: string];
 /**
- * Key of the index by item: the id of an item, token or member that an entry names, then the id of
- * this entry.
+ * Key of the index by item: the id of an item, token or member that an audit entry names, then the
+ * id of the audit entry.
  */
 type IndexKey = [itemId: string, id: string];
 
-/** Estimated bytes of an entry's key. `INDEX_BYTES` estimates each row of the index by item. */
+/** Estimated bytes of an entry's key. `INDEX_BYTES` is the estimate for one row of the index. */
 const KEY_BYTES = 64;
 const INDEX_BYTES = 96;
 /** Maximum number of old entries that are deleted when one entry is added. */
 const DELETED_PER_ADDED_MAX = 4;
-/** Number of entries that are read at once. Between these reads no database cursor is open. */
+/** Number of entries read at once. Between two such reads, no database cursor is open. */
 const READ_AT_ONCE_MAX = 100;
-/** Key of the row, in the table `#sizes`, with the total bytes of all groups of entries. */
+/** Key of the row in the table `#sizes` that has the total bytes of all groups of entries. */
 const ALL = "all";
 const REFUSED = " refused";
 
@@ -60,13 +60,13 @@ export interface FoundEntries {
   /** Entries, newest first. */
   entries: AuditEntry[];
   /**
-   * Id of the last examined entry, to be passed as `after` to continue the search. Absent at the
-   * log's end.
+   * Id of the last examined entry. To continue the search, the caller passes it as `after`. Absent
+   * when no further entry can be found.
    */
   reached?: string;
   /**
-   * Time, in milliseconds since the epoch, from which the log has all entries that the search
-   * covers; older ones may have been deleted. Absent if the log never had such entries.
+   * Time, in milliseconds since the epoch, since which the log has all entries that the search
+   * covers. Older ones may have been deleted. Absent if the log never had such entries.
    */
   keptSince?: number;
 }
@@ -127,8 +127,8 @@ export class AuditTables {
 
   /**
    * Finds at most `count` of a workspace's entries that match `filter`, newest first. To continue a
-   * search, the caller passes `reached` of the previous result as `after`. With `others`, also
-   * finds entries about refused tokens that belong to no workspace.
+   * search, the caller passes `reached` of the previous result as `after`. If `others` is true,
+   * also finds entries about refused tokens that belong to no workspace.
    */
   find(
     workspaceId: string,
@@ -202,9 +202,9 @@ export class AuditTables {
   }
 
   /**
-   * Returns the group whose oldest entry must be deleted: `division` if it exceeds the bounds of a
-   * group; otherwise, if all groups together exceed the bound of the total, the group with the most
-   * bytes.
+   * Returns the group whose oldest entry must be deleted. It is `division` if that exceeds a bound
+   * on a group's age or size. Otherwise, if all groups together exceed the bound on the total size,
+   * it is the group with the most bytes.
    */
   #overfull(division: Division, now: number): Division | undefined {
     const { ageMs, bytes, workspaceBytes, refusalsBytes } = this.#bounds;
@@ -250,8 +250,8 @@ export class AuditTables {
 }
 
 /**
- * Yields the rows whose key is `first` and an id below `before`, newest first. Reads them in
- * portions of `READ_AT_ONCE_MAX` rows.
+ * Yields the rows of `table` whose key consists of `first` and an id below `before`, newest first.
+ * Reads them in portions of `READ_AT_ONCE_MAX` rows.
  */
 function* rowsBefore<V>(table: Table<V, EntryKey>, first: string, before: string) {
   const { start: end } = keysBelow(first);
@@ -268,8 +268,8 @@ function* rowsBefore<V>(table: Table<V, EntryKey>, first: string, before: string
 const valueOfRow = <V>({ value }: { value: V }) => value;
 
 /**
- * Returns the group to which an entry belongs. Entries about refused tokens have a separate group,
- * so that many of them do not displace other entries.
+ * Returns the group to which an entry belongs. Entries about refused tokens have a group of their
+ * own, so that a great number of them displaces no other entries.
  */
 function divisionOf({ workspaceId, requests }: AuditEntry): Division {
   return requests === undefined ? workspaceId : workspaceId + REFUSED;

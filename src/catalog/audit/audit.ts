@@ -19,8 +19,8 @@ interface AuditedAction
 }
 
 /**
- * Requests with refused tokens within a minute, from one or several client addresses, for one audit
- * entry.
+ * Requests with refused tokens that one audit entry reports. They came within a minute, from one or
+ * several client addresses.
  */
 export interface RefusedRequests {
   /** Id of the token's workspace. Empty for an unknown token. */
@@ -56,7 +56,7 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
   const workspaces = store.table<Workspace, string>("workspaces");
   const read: ReadRow = (table, key) => store.table<never, string>(table).get(key);
 
-  /** Whether a workspace is the server's first one, which belongs to the operator. */
+  /** Whether a workspace is the first one of this server. The first one belongs to the operator. */
   function isFirst(workspaceId: string): boolean {
     const [first] = [...workspaces.getKeys({ limit: 1 })];
     return first === workspaceId;
@@ -71,8 +71,8 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
     find: (workspaceId: string, filter: AuditFilter, page: { after?: string; count: number }) =>
       tables.find(workspaceId, filter, { ...page, others: isFirst(workspaceId) }),
     /**
-     * Stores an entry for an action that changes nothing in the catalog, with the outcome
-     * `unknown`. Callers await this before they begin the action.
+     * Stores an entry with the outcome `unknown` for an action that changes nothing in the catalog.
+     * Callers await this before they begin the action.
      */
     async begin({ workspaceId, action, resource, concerns = [], parameters }: AuditedAction) {
       const caller = currentCaller();
@@ -92,8 +92,8 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
       return entry;
     },
     /**
-     * Stores the outcome of an action in its entry, which `begin` returned. `results` has fields of
-     * the response to the request; they are added to the entry's changes.
+     * Stores the outcome of an action in its audit entry `entry`, which `begin` returned. `results`
+     * has fields of the response to the request. They are added to the changes in the entry.
      */
     async conclude(
       entry: AuditEntry,
@@ -130,7 +130,7 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
         }
       });
     },
-    /** Deletes the entries that exceed the bounds, a limited number in each transaction. */
+    /** Deletes entries above the bounds, at most `TRIMMED_AT_ONCE_MAX` in each transaction. */
     async trim() {
       const now = earliestNow();
       for (let isOver = tables.isOverBounds(now); isOver; ) {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Facts about the request that the current code serves. The audit log records them. */
+/** Facts about the request for which the current code runs. The audit log records them. */
 export interface Caller {
   /** Id of the request's token. Absent for a request without a token, such as a sign-in. */
   tokenId?: string;
@@ -13,9 +13,9 @@ export interface Caller {
 }
 
 /**
- * The current caller, readable by all code that the caller's request runs and awaits. A parameter
- * would have to pass through every method of the catalog and the publisher. A method that forgot to
- * pass it on would store audit entries without an actor.
+ * Holds the current caller. All code that the caller's request runs and awaits can read it. A
+ * parameter would have to pass through every method of the catalog and the publisher, and a method
+ * that forgot to pass it on would store audit entries without an actor.
  */
 const callers = new AsyncLocalStorage<Caller>();
 

@@ -14,8 +14,8 @@ const LEVELS_MAX = 4;
 
 /**
  * An item in the form in which the audit log compares it. `fields` has the values that may be
- * recorded. `secrets` has, by path, a text for each secret that changes whenever the secret
- * changes. These texts are compared, but not recorded.
+ * recorded. `secrets` has one text per secret, by the secret's path. The text changes whenever the
+ * secret changes; it is compared, but not recorded.
  */
 export interface ComparableItem {
   fields: Fields;

@@ -7,8 +7,8 @@
  */
 export const AUDIT_VALUE_CHARS_MAX = 500;
 /**
- * Maximum number of changed fields in one audit entry. If more fields changed, the entry has the
- * number of those left out.
+ * Maximum number of changed fields in one audit entry. If more fields changed, the entry says how
+ * many it leaves out.
  */
 export const AUDIT_CHANGES_MAX = 50;
 /**
@@ -27,8 +27,8 @@ export const AUDIT_BYTES_MAX = 256 << 20;
  */
 export const AUDIT_REFUSALS_BYTES_MAX = 2 << 20;
 /**
- * Maximum number of audit entries about refused tokens that one node writes in a minute, each about
- * one caller (a token that is used from one address). One more entry per workspace counts the
+ * Maximum number of audit entries about refused tokens that one node writes in a minute. Each is
+ * about one caller (a token that is used from one address). One more entry per workspace counts the
  * requests of all other callers.
  */
 export const AUDIT_REFUSALS_PER_MINUTE_MAX = 20;

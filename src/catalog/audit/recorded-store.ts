@@ -14,7 +14,7 @@ import {
   verbOf,
 } from "./recorded-tables.ts";
 
-/** First write to a row in a transaction. `before` is the row as it was before the transaction. */
+/** First write of a transaction to a row. `before` is the row's state before the transaction. */
 interface FirstWrite {
   table: string;
   key: Key;
@@ -33,7 +33,7 @@ interface AuditWriter {
  * wrapped store, so that no change is made without an entry.
  */
 export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogStore {
-  /** Rows that the transaction in progress has written, by table and key. */
+  /** First write to each row in the transaction in progress, by table and key. */
   let writes: Map<string, FirstWrite> | undefined;
 
   function noteWrite(table: string, key: Key, rows: Table<unknown, Key>): void {

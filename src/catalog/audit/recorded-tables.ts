@@ -37,15 +37,15 @@ export interface RecordedItem extends ComparableItem {
    */
   note?: string;
   /**
-   * Number that becomes another one with each change that a caller makes to the item. A new number
-   * gets an audit entry even if all fields keep their values.
+   * Version of the item. Each change that a caller makes gives the item another number. Such a
+   * change gets an audit entry even if all fields keep their values.
    */
   version?: number | undefined;
 }
 
 /**
  * Function that reads a row of a table as the transaction in progress sees it. For a row that the
- * transaction has removed, it returns the row as it was before.
+ * transaction has removed, it returns the row as it was before the transaction.
  */
 export type ReadRow = <T>(table: string, key: string) => T | undefined;
 

@@ -3,8 +3,8 @@ import type { Revision } from "../model.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 
 /**
- * A published library with the names of the libraries that it imports itself. Only Python libraries
- * may import libraries.
+ * A published library, and the names of the libraries that it imports. Only Python libraries may
+ * import libraries.
  */
 export interface ImportedLibrary {
   revision: Revision;

@@ -78,8 +78,8 @@ export function createCommit(
 
   /**
    * Stores the reason for saving or publishing a revision, both with the revision and with its
-   * transformation or library. Without `note`, removes only the reason that is stored with the
-   * transformation or library.
+   * transformation or library. If `note` is undefined, removes the reason from the transformation
+   * or library, but keeps that of the revision.
    */
   function keepNote({ id, versionId }: { id: string; versionId: string }, note?: string): void {
     const resource = tables.resource(id);
@@ -93,10 +93,10 @@ export function createCommit(
      * Stores revisions, publishes versions and links destinations in one transaction. Resolves with
      * the result of `answer`, which runs inside the transaction and reads the new state. Rejects
      * with `conflict` when a library to publish has the import name of another library of its
-     * language. Rejects with `RevisionConflict` when a revision in `basedOn` is not the newest one.
-     * Rejects with `PublicationConflict` when the published libraries differ from those that the
-     * tests used (`usedLibraries`), or when the tests left out published code that imports a
-     * library in `publish` (`testedImporters`).
+     * language family. Rejects with `RevisionConflict` when a revision in `basedOn` is not the
+     * newest one. Rejects with `PublicationConflict` when the published libraries differ from those
+     * that the tests used (`usedLibraries`), or when the tests left out published code that imports
+     * a library in `publish` (`testedImporters`).
      */
     commit<T = void>(workspaceId: string, change: CodeChange, answer?: () => T) {
       return store.change(() => {

@@ -93,8 +93,8 @@ export function createReads(tables: CodeTables) {
       return revision;
     },
     /**
-     * Returns a workspace's revision by its versionId, even if its transformation or library was
-     * deleted. Throws `missing` when the workspace has no such revision of this kind of code.
+     * Returns the workspace's revision with a versionId, even if its transformation or library was
+     * deleted. Throws `missing` when the workspace has no revision of this kind and versionId.
      */
     revisionByVersion: byVersion,
     /**
@@ -127,14 +127,14 @@ export function createReads(tables: CodeTables) {
       return history(revision).imports === undefined ? undefined : revision;
     },
     /**
-     * Returns the published library with this import name and language. Undefined when there is
-     * none.
+     * Returns the published library with this import name whose language has the same family
+     * (`python` and `pythonfaas` are one family). Undefined when there is none.
      */
     libraryByImportName(workspaceId: string, language: Language, importName: string) {
       const id = libraryNames.library(workspaceId, familyOf(language), importName);
       return id === undefined ? undefined : live(id)[0]?.revision;
     },
-    /** Returns published code that imports the library with this import name and language. */
+    /** Returns published code of the language's family that imports this import name. */
     importers: (workspaceId: string, language: Language, importName: string) =>
       libraryNames.importers(workspaceId, familyOf(language), importName).flatMap(live),
   };

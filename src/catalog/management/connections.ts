@@ -28,9 +28,7 @@ export function openConnections(
   { connections, sources, destinations, removedConnections: removed, topology }: Tables,
   limits: ItemLimits,
 ) {
-  /**
-   * Returns the connection `before`, which is stored or was removed, with the changes in `input`.
-   */
+  /** Returns the connection `before`, stored or removed, after the changes in `input`. */
   function changed(
     before: Connection,
     input: Partial<ConnectionInput>,
@@ -63,9 +61,8 @@ export function openConnections(
   return {
     ...inTransactions(store, {
       /**
-       * Connects a source to a destination. `logEnds` are the current ends of the event logs; the
-       * connection delivers events from there on. Rejects with `conflict` when the two are already
-       * connected.
+       * Connects a source to a destination. The connection delivers events after `logEnds`, the
+       * current ends of the event logs. Rejects with `conflict` when the two are already connected.
        */
       create(workspaceId: string, input: ConnectionInput, logEnds: Positions) {
         const source = sources.get(workspaceId, input.sourceId);
@@ -85,11 +82,10 @@ export function openConnections(
         return made;
       },
       /**
-       * Changes a connection. If its source or destination is replaced, later events take the new
-       * route, and undelivered events of the old route are discarded, as when a connection is
-       * removed. The connection may also be one that was removed together with its source or
-       * destination. It is restored if `input` replaces the source or destination that no longer
-       * exists.
+       * Changes a connection. If `input` replaces its source or destination, later events take the
+       * new route, and undelivered events of the old route are discarded. The connection may have
+       * been removed together with its source or destination. It is then restored, if `input`
+       * replaces the removed source or destination.
        */
       update(workspaceId: string, id: string, input: Partial<ConnectionInput>, logEnds: Positions) {
         const stored = connections.find(id);

@@ -23,8 +23,8 @@ export function openCredentials(store: CatalogStore, { credentials }: Tables, li
   }
 
   /**
-   * Throws if the values of a workspace's credentials would be too long together. A workspace that
-   * is above the limit may still shorten a value.
+   * Throws if the values of the workspace's credentials would be too long in total with `value` as
+   * the new value of `name`. A workspace above the limit may still shorten a value.
    */
   function expectRoomForValue(workspaceId: string, name: string, value: string): void {
     const values = credentials.values(workspaceId);

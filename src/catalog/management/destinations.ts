@@ -51,8 +51,8 @@ export function openDestinations(
         return made;
       },
       /**
-       * Changes a destination. `logEnds` are the current ends of the event logs. When `enabled`
-       * changes, the destination's connections start or stop delivering at these positions.
+       * Changes a destination. When `enabled` changes, the destination's connections start or stop
+       * delivering at `logEnds`, the current ends of the event logs.
        */
       update(workspaceId: string, id: string, input: DestinationChange, logEnds: Positions) {
         const before = destinations.get(workspaceId, id);

@@ -15,7 +15,7 @@ export function effectivePermissions(given: ReadonlySet<Permission>): ReadonlySe
   return given.has("workspace:admin") ? new Set([...given, "audit:read"]) : given;
 }
 
-/** Throws unless the grantor (the caller) has all permissions in `given` itself. */
+/** Throws unless the grantor (the caller) itself has all permissions in `given`. */
 export function expectOwnPermissions(given: Iterable<Permission>, grantor: Grantor): void {
   const lacking = [...given].filter((it) => grantor && !grantor.permissions.has(it));
   if (lacking.length === 0) return;
@@ -37,9 +37,9 @@ export function expectOwnMember(memberId: string, grantor: Grantor): void {
 }
 
 /**
- * Returns the expiry time of a new token: `end` or, if that is undefined, the expiry time of the
- * token that creates it. Throws when the new token would expire later than that token. An undefined
- * expiry time means that a token does not expire.
+ * Returns the expiry time of a new token: `end` or, if that is undefined, `endOfGrantor`, the
+ * expiry time of the token that creates the new one. Throws when `end` is later than
+ * `endOfGrantor`. An undefined expiry time means that a token does not expire.
  */
 export function boundedEnd(
   end: number | undefined,

@@ -46,9 +46,9 @@ export function openIdentities(
   return inTransactions(store, {
     /**
      * Returns the member of an account, updated with the account's current name, email address and
-     * role. At the first sign-in of the account, links it to a member that has its email address
-     * and no account yet, if the provider has verified the address. If there is no such member,
-     * creates one.
+     * role. At the account's first sign-in, this is the member that has the account's email address
+     * and no account yet, provided that the provider has verified the address. If there is no such
+     * member, creates one.
      */
     admit(workspaceId: string, account: ProviderAccount) {
       const known = members.byIdentity(workspaceId, account.identity);
@@ -66,9 +66,9 @@ export function openIdentities(
       return changed;
     },
     /**
-     * Takes the role from the member of an account that is no longer allowed to sign in, and ends
-     * the sessions that the member began at the provider. Does nothing when no member is linked to
-     * the account.
+     * Removes the workspace role of the member whose account has lost the permission to sign in,
+     * and ends the sessions that the member began at the provider. Does nothing when no member is
+     * linked to the account.
      */
     refuse(workspaceId: string, identity: Identity) {
       const member = members.byIdentity(workspaceId, identity);

@@ -17,8 +17,8 @@ export const limitedItems = [
 export type LimitedItem = (typeof limitedItems)[number];
 
 /**
- * Maximum number of items of each kind that a workspace may own. A kind that is missing or 0 is
- * unlimited.
+ * Maximum number of items of each kind that a workspace may own. A kind that is missing, or has the
+ * number 0, is unlimited.
  */
 export type ItemsMax = Partial<Record<LimitedItem, number>>;
 
@@ -57,7 +57,7 @@ export class ItemLimits {
     };
   }
 
-  /** Changes the limits. Before a workspace adds its next item, its items are counted again. */
+  /** Sets the limits. Before a workspace adds its next item, its items are counted again. */
   setMax(max: ItemsMax): void {
     this.#max = max;
     this.#room.clear();

@@ -56,8 +56,8 @@ function earlierOf(connection: Connection, until: Positions | undefined) {
 
 /**
  * Merges the two oldest live windows (ranges of log positions to deliver) when there are more than
- * `CONNECTION_WINDOWS_MAX`. The connection may then deliver events from the pause between these
- * windows, but loses no event of a window.
+ * `CONNECTION_WINDOWS_MAX`. The merged window includes the pause between them. The connection may
+ * thus deliver events from this pause, but loses no event of a window.
  */
 function mergeOldest(windows: readonly Window[]): readonly Window[] {
   if (windows.length <= CONNECTION_WINDOWS_MAX) return windows;

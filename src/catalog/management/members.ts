@@ -9,7 +9,7 @@ import { permissionsOf } from "./roles.ts";
 
 export type MemberInput = Pick<Member, "name" | "email"> &
   Partial<Pick<Member, "role" | "editTransformations" | "permissions">> & {
-    /** Role in the workspace. `null` means no role. */
+    /** Role of the member in the workspace. `null` means no role. */
     workspaceRole?: WorkspaceRole | null;
   };
 

@@ -34,8 +34,8 @@ const rolePermissions: Readonly<Record<WorkspaceRole, readonly Permission[]>> = 
 };
 
 /**
- * Returns the permissions of a member: its own permissions, and the permissions of its workspace
- * role and of its legacy role.
+ * Returns all permissions of a member: those that are stored with it, those of its workspace role,
+ * and those of its legacy role.
  */
 export function permissionsOf(member: Member): Set<Permission> {
   const { role, editTransformations, workspaceRole } = member;

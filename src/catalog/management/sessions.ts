@@ -40,8 +40,8 @@ export function openSessions(
   }
 
   /**
-   * Returns the personal token to which a member's OpenID sessions belong. Creates it if there is
-   * none.
+   * Returns the personal token to which a member's OpenID sessions belong. Creates this token if
+   * there is none.
    */
   function carrierOf(workspaceId: string, memberId: string): StoredToken {
     const member = members.get(workspaceId, memberId);
@@ -64,7 +64,7 @@ export function openSessions(
     return token;
   }
 
-  /** Returns the caller of a new session, and the session's secret for the browser's cookie. */
+  /** Returns the caller that a new session identifies, and the session's secret for the cookie. */
   function begun(token: StoredToken, expiresAt: number, secret: string) {
     const principal = principalOf(token);
     if (principal === undefined) throw new ApiError("unauthenticated", "The token is revoked");
@@ -122,9 +122,10 @@ export function openSessions(
       return begun(token, expiresAt, secret);
     },
     /**
-     * Ends the sessions that began at the OpenID provider `issuer`, and returns their number.
-     * `subject` selects the sessions of one account. `providerSession` selects the sessions that
-     * began with one session at the provider. If both are present, sessions must match both.
+     * Ends sessions that began at the OpenID provider `issuer`, and returns their number. `subject`
+     * selects the sessions of one account. `providerSession` selects the sessions that began with
+     * one session at the provider. If both are present, sessions must match both; if none is, none
+     * ends.
      */
     endProviderSessions(ended: { issuer: string; subject?: string; providerSession?: string }) {
       const { issuer, subject, providerSession } = ended;

@@ -79,8 +79,8 @@ export function openSources(
 }
 
 /**
- * Returns how a source's type is stored. Spellings of `http` in upper or mixed case become the type
- * `http`. Other types are stored as the client spelled them.
+ * Returns the stored form of a source's type. Every spelling of `http` becomes the type `http`;
+ * `typeAs` keeps a spelling such as `HTTP`. Other types are stored as the client spelled them.
  */
 function typeOf(type = "http"): Pick<Source, "type" | "typeAs"> {
   if (type.toLowerCase() !== "http") return { type };

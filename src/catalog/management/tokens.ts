@@ -16,8 +16,9 @@ import type { ItemLimits } from "./item-limits.ts";
 import { permissionsOf } from "./roles.ts";
 
 /**
- * Milliseconds after which the times of tokens' uses are stored. The delay is long because each
- * such write is a change of the catalog, and delays the changes of other nodes of a cluster.
+ * Maximum milliseconds between the use of a token and the storing of the time of this use. The
+ * delay is long because each such write is a change of the catalog, and delays the changes of other
+ * nodes of a cluster.
  */
 const TOKEN_USE_FLUSH_MS = 60_000;
 
@@ -55,8 +56,8 @@ export function openTokens(
   }
 
   /**
-   * Stores the recorded uses of tokens. Never rejects, so that a failure to store them makes no
-   * request and no shutdown fail.
+   * Stores the recorded uses of tokens. Never rejects: if the uses cannot be stored, neither a
+   * request nor a shutdown fails because of it.
    */
   async function flush(): Promise<void> {
     clearTimeout(timer);
@@ -157,8 +158,8 @@ export function openTokens(
       return token && principalOf(token);
     },
     /**
-     * Returns the id of the stored token with this secret, even of an expired one, and the id of
-     * its workspace. Callers use it after `authenticate` has refused the secret. Undefined when the
+     * Returns the id of the token with this secret, and the id of its workspace, even if the token
+     * has expired. Callers use this after `authenticate` has refused the secret. Undefined when the
      * token is unknown or was revoked.
      */
     expired(secret: string) {

@@ -39,7 +39,7 @@ export function openWorkspaces(store: CatalogStore, { workspaces }: Tables) {
         return { workspace: existing ?? create(name), isMade: existing === undefined };
       }),
     get,
-    /** Returns all workspaces, or the first `limit` ones, oldest first. */
+    /** Returns the workspaces, oldest first: all of them, or only the `limit` oldest. */
     list,
     /**
      * Returns the key, 256 random bits, that encrypts the cursors of the workspace's event

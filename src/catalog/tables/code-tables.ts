@@ -116,7 +116,7 @@ function revisionTable(store: CatalogStore) {
       order.put([revision.id, revision.versionId], true);
       counts.put(revision.workspaceId, (counts.get(revision.workspaceId) ?? 0) + 1);
     },
-    /** Returns a revision's number: 1 for the first of its transformation or library. */
+    /** Returns a revision's number: 1 for the first revision of its transformation or library. */
     numberOf: (id: string, versionId: string): number =>
       order.getKeysCount({ start: [id, ""], end: [id, versionId] }) + 1,
     *of(id: string, options: { count: number; order: "asc" | "desc" }): Generator<Revision> {
@@ -151,8 +151,8 @@ function publicationTable(store: CatalogStore) {
 }
 
 /**
- * Index by import name, the name by which code imports a library. It has the published library with
- * each name, and the published code that imports the name.
+ * Index by import name (the name by which code imports a library). For each name, it has the
+ * published library with this name, and the published code that imports this name.
  */
 function libraryNameTable(store: CatalogStore) {
   type Name = [workspaceId: string, family: Family, importName: string];

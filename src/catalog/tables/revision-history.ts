@@ -42,7 +42,7 @@ export function revisionHistoryTable(store: CatalogStore) {
   };
 }
 
-/** Returns the first test events whose total size is at most `TEST_EVENTS_KEPT_BYTES_MAX` bytes. */
+/** Returns as many of the first `events` as fit into `TEST_EVENTS_KEPT_BYTES_MAX` bytes. */
 export function firstEvents(
   events: NonNullable<RevisionHistory["events"]>,
 ): NonNullable<RevisionHistory["events"]> {
@@ -55,9 +55,9 @@ export function firstEvents(
 }
 
 /**
- * Returns events in the form in which they are stored. In events from the API, large integers are
- * objects of `JSON.rawJSON`. They are rounded to numbers of 64 bits, because the store has no
- * larger ones.
+ * Returns events in the form in which they are stored. Large integers in events from the API are
+ * objects of `JSON.rawJSON`. They become floating-point numbers of 64 bits, because the store has
+ * no larger numbers.
  */
 export function storable<Events>(events: Events): Events {
   return JSON.parse(JSON.stringify(events));

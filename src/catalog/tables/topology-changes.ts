@@ -19,8 +19,8 @@ export function topologyChanges(store: CatalogStore) {
   const changes = store.table<readonly string[], number>("topology-changes");
   return {
     /**
-     * Stores the ids of destinations that changed or whose connections changed, and increases the
-     * epoch `topology`. Requires an open transaction.
+     * Stores the ids of destinations that changed, or whose connections or link to a transformation
+     * changed. Increases the epoch `topology`. Requires an open transaction.
      */
     record(destinationIds: Iterable<string>): void {
       const ids = [...new Set(destinationIds)];

@@ -8,7 +8,7 @@ import { type CatalogStore, keysBelow } from "../store.ts";
 
 type Key = [workspaceId: string, id: string];
 
-/** Returns those methods of a table that only read it. */
+/** Returns the methods of a table that read it and change nothing. */
 export function readsOf<T extends Managed>(table: ReturnType<typeof managedTable<T>>) {
   const { get, list, each, withIds, count } = table;
   return { get, list, each, withIds, count };
@@ -48,9 +48,9 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
      */
     owner: (workspaceId: string, externalId: string) => owners.get([name, workspaceId, externalId]),
     /**
-     * Returns one page of a workspace's items, and the number of all items on all pages. Lists
-     * items with an external id when `marked` is true, items without one when it is false, and all
-     * items when it is `undefined`.
+     * Returns one page of a workspace's items, and the number of items on all pages. If `marked` is
+     * true, lists only items with an external id; if false, only items without one; if `undefined`,
+     * all items.
      */
     list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T> {
       if (marked === undefined) return items.list(workspaceId, page);
@@ -78,7 +78,7 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
   };
 }
 
-/** Returns the range of rows on a page of a list. The first page is 1. */
+/** Returns the offset and the limit of a page of a list, in rows. The first page is 1. */
 const boundsOf = (page: number) => ({ offset: (page - 1) * PAGE_ITEMS_MAX, limit: PAGE_ITEMS_MAX });
 
 type WorkspaceItem = Omit<Managed, "externalId">;
@@ -103,7 +103,7 @@ export function workspaceTable<T extends WorkspaceItem>(
   }
 
   return {
-    /** Returns the item with this id, of any workspace. Undefined when there is none. */
+    /** Returns the item with this id, whatever its workspace. Undefined when there is none. */
     find,
     /** Returns an item. Throws `missing` if it does not exist or is in another workspace. */
     get(workspaceId: string, id: string): T {
@@ -138,7 +138,7 @@ export function workspaceTable<T extends WorkspaceItem>(
         if (item !== undefined) yield item;
       }
     },
-    /** Returns those items of a workspace whose id is in `ids`. */
+    /** Returns the items whose id is in `ids` and that belong to the workspace. */
     withIds: (workspaceId: string, ids: readonly string[]) =>
       ids.map(find).filter((item) => item?.workspaceId === workspaceId) as T[],
     /** Returns the number of a workspace's items. Takes time in proportion to that number. */

@@ -72,8 +72,7 @@ const words: Record<ComparedCode["state"], string> = {
 };
 
 /**
- * Formats, as one line, the path of a transformation or library and how it differs from the
- * server's.
+ * Formats one line: the path of a transformation or library, and how it differs from the server's.
  */
 function stateLine({ path, state }: ComparedCode, output: CommandOutput): string {
   return `${output.paint("bold", plain(path))}: ${words[state]}`;

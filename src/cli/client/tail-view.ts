@@ -90,8 +90,8 @@ export class TailView {
   }
 
   /**
-   * Returns a text with three numbers: lines shown, lines that the filters left out, and events
-   * that the server did not send.
+   * Returns a text with the number of lines shown. It also has the number of lines that the filters
+   * left out and the number of events that the server did not send, unless they are 0.
    */
   summary(): string {
     const parts = [

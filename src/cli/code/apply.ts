@@ -3,10 +3,10 @@ import { type CaseContent, type CodeContent, caseText, pathOf } from "./code-ite
 import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
- * Makes an item of the server, with its test cases, equal to `content`, or creates the item.
- * Returns the item as it is afterwards. Changed code becomes a new revision that is not published.
- * A request that changes existing code or an existing test case names the version in `server`, so
- * that the server refuses the request if others have made a change since.
+ * Makes a transformation or library on the server, with its test cases, equal to `content`. Creates
+ * it if `server` is undefined. Returns it as it is afterwards. Changed code becomes a new revision
+ * that is not published. A request that changes existing code or an existing test case names the
+ * version in `server`, and is refused if others have made a change since.
  */
 export async function applyContent(
   client: Client,

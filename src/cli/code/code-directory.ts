@@ -95,8 +95,8 @@ function readTestCase(file: string): CaseContent {
 }
 
 /**
- * Writes code and test cases into the folder of their transformation or library. Removes files of
- * code or test cases from the folder that do not belong to `content`.
+ * Writes code and test cases into the folder of their transformation or library. Removes from this
+ * folder all files of code or test cases that do not belong to `content`.
  */
 export function writeCode(root: string, { path, content }: LocalCode): void {
   const directory = join(root, path);

@@ -25,8 +25,8 @@ export const extensions = { javascript: "js", python: "py" } as const;
 export const folders = { transformation: "transformations", library: "libraries" } as const;
 
 /**
- * Returns the path of the API's routes for a kind of code. Both kinds have the same routes.
- * TypeScript sees the path as `transformations` for both, so callers can use only fields that both
+ * Returns the path of the API's routes for a kind of code. Both kinds have the same routes. The
+ * result has the type `transformations` for both, so that TypeScript allows only fields that both
  * kinds have.
  */
 export const pathOf = (kind: keyof typeof folders) => folders[kind] as "transformations";
@@ -62,9 +62,9 @@ export function fingerprint(content: CodeContent): string {
 }
 
 /**
- * Converts a name of an item on the server to a file name: only letters, digits and hyphens, and
- * different from the names in `taken`. An item that is called `../a` is thus not written outside
- * its folder.
+ * Converts the name of an item on the server to a file name. It has only letters, digits and
+ * hyphens, and differs from the names in `taken`. An item that is called `../a` is thus not written
+ * outside the folder of its kind.
  */
 export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
   const words =
@@ -78,5 +78,5 @@ export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
     if (!taken.has(free)) return free;
   }
 }
-/** Maximum characters of an item's name in a file name. File systems allow 255 bytes. */
+/** Maximum characters that a file name takes from an item's name. File systems allow 255 bytes. */
 const FILE_NAME_CHARS_MAX = 60;

@@ -1,9 +1,9 @@
 /**
- * Maximum number of pairs of an old and a new line that a diff compares. If two texts have more
- * pairs, the diff shows all lines from the first to the last change as replaced.
+ * Maximum number of pairs, each of an old and a new line, that a diff compares. If two texts have
+ * more pairs, the diff shows all lines from the first to the last change as replaced.
  */
 const PAIRS_MAX = 4_000_000;
-/** Number of unchanged lines that are shown around a change. */
+/** Number of unchanged lines that a diff shows before and after each change. */
 const CONTEXT_LINES = 3;
 
 type Line = [mark: " " | "-" | "+", text: string];

@@ -5,8 +5,8 @@ type RunReport = AnswerOf<"POST /v2/run">;
 type CaseResult = NonNullable<RunReport["testSuites"]>[number];
 
 /**
- * Outcome of one test case. If the code fails to load or has no test cases, outcome of loading the
- * code.
+ * Outcome of one test case. For code that fails to load or has no test cases: the outcome of
+ * loading it.
  */
 export interface TestOutcome {
   /** Path of the code, such as `transformations/shout-titles`. */

@@ -49,8 +49,8 @@ function refusalOf({ status, message, details }: RequestRefused, server: string)
 }
 
 /**
- * Returns the sentence of `failureOf` if the request may succeed when it is repeated: the server
- * was unreachable, failed or overloaded. Returns `undefined` for all other errors.
+ * Returns the sentence of `failureOf` if a repeated request may succeed, because the server was
+ * unreachable, failed or was overloaded. Returns `undefined` for all other errors.
  */
 export function passingFailureOf(error: unknown, server: string): string | undefined {
   const isFinal = error instanceof RequestRefused && error.status < 500 && error.status !== 429;

@@ -28,8 +28,9 @@ export async function namesOf(
 }
 
 /**
- * Returns the id of the item whose id or name is `text`. Throws `StartError` if no item has this id
- * or name (with the nearest name as a hint), or if several items have this name.
+ * Returns the id of the item whose id or name is `text`; a name may differ in case if no name is
+ * equal. Throws `StartError` if no item fits (with the nearest name as a hint), or if several names
+ * do.
  */
 export function idOf(kind: string, items: readonly NamedItem[], text: string): string {
   const exact = items.find(({ id }) => id === text);

@@ -65,9 +65,8 @@ async function copyCode(
 
 /**
  * Returns the ids of the versions that an interrupted import has copied, oldest first. Returns
- * undefined if no interrupted import made this server's item. This is so if the item is published,
- * because an import publishes at its end, or if the item's versions are not copies of
- * RudderStack's.
+ * undefined if the item on this server does not come from an interrupted import: it is published
+ * (imports publish at their end), or its versions are not copies of RudderStack's.
  */
 async function copiedVersions(
   client: Client,
@@ -137,7 +136,7 @@ interface KnownCode {
   isPublished: boolean;
 }
 
-/** Returns this server's libraries or transformations, by their external ids. */
+/** Returns this server's libraries or transformations that have an external id, by this id. */
 async function knownCode(client: Client, kind: Kind): Promise<Map<string, KnownCode>> {
   const known = new Map<string, KnownCode>();
   for (const isPublished of [true, false]) {

@@ -11,8 +11,8 @@ export class ImportRun {
   /** Whether the server has refused an item, or a step of the import. */
   hasFailed = false;
   /**
-   * Ids of the copies on this server, by the id of the original in RudderStack. In a dry run, only
-   * of copies that earlier runs made.
+   * Ids of the copies on this server, by the id of the original in RudderStack. In a dry run, it
+   * has only the copies that earlier runs made.
    */
   readonly ids = new Map<string, string>();
 

@@ -1,6 +1,6 @@
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
 
-/** A command with flags, arguments and subcommands, for completion scripts and man page. */
+/** A command with its flags, arguments and subcommands, for completion scripts and man page. */
 export interface CommandNode {
   /** Words that name the command after `pixelmill`, such as `["token", "create"]`. */
   words: string[];

@@ -1,9 +1,9 @@
 /** A Prometheus expression, and the label of each line that the expression draws in a panel. */
 type Line = [expression: string, legend: string];
-/** A panel. The unit is one of Grafana's names of units. */
+/** A panel of the dashboard. `unit` is one of the names that Grafana has for units. */
 type Panel = [title: string, unit: string, ...lines: Line[]];
 
-/** Range for computing a rate. Grafana makes it at least four scrape intervals long. */
+/** Range of a Prometheus rate. Grafana replaces the variable by at least four scrape intervals. */
 const RATE = "[$__rate_interval]";
 const rate = (metric: string, by: string) => `sum by (${by}) (rate(${metric}${RATE}))`;
 const quantile = (share: number, metric: string) =>

@@ -3,8 +3,8 @@ import { dashboardText } from "./dashboard.ts";
 import { printedBlocks } from "./printed-blocks.ts";
 
 /**
- * Defines a command that prints the guide's code blocks on a topic. A block that is the whole
- * content of a file is preceded by the path of this file.
+ * Defines a command that prints the code blocks of the guide on a topic. If a block is the whole
+ * content of a file, the path of this file is printed before it.
  */
 const printBlocks = (topic: string, description: string) =>
   defineCommand({

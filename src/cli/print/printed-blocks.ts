@@ -4,8 +4,8 @@ import { guidePages } from "../../api/document/guide-pages.ts";
 interface PrintedBlock {
   topic: string;
   /**
-   * Path of the file if the block is the whole content of this file. Undefined if the block is only
-   * a part of a file.
+   * Path of the file whose whole content is this block. Undefined if the block is only a part of a
+   * file.
    */
   file: string | undefined;
   text: string;

@@ -9,9 +9,7 @@ type Style = Parameters<typeof styleText>[0];
 
 /** Output of a client command: results to standard output, notes to standard error. */
 export class CommandOutput {
-  /**
-   * Aborts when the program that reads the output has ended, such as `head` after its last line.
-   */
+  /** Signal that aborts when the program that reads the output, such as `head`, has ended. */
   readonly closed: AbortSignal;
   readonly isTerminal = process.stdout.isTTY === true;
   readonly #hasColor = this.isTerminal && clientEnvironment().allowsColor;

@@ -1,6 +1,6 @@
 import { fit, pad, plain } from "./text.ts";
 
-/** Minimum width to which a column of a table is reduced, in terminal columns. */
+/** Minimum width, in terminal columns, to which a column of a table is reduced. */
 const COLUMN_WIDTH_MIN = 6;
 const GAP = "  ";
 
@@ -25,7 +25,7 @@ export function table(rows: readonly (readonly string[])[], width: number): stri
 }
 
 /**
- * Reduces the greatest of `widths` until their sum is at most `sum`. Reduces none below
+ * Reduces the greatest of `widths`, step by step, until their sum is at most `sum` or none is above
  * `COLUMN_WIDTH_MIN`.
  */
 function shrink(widths: number[], sum: number): void {

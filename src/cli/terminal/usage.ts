@@ -9,7 +9,7 @@ const INDENT_MAX = 44;
 
 /**
  * Breaks the lines of a usage text that are longer than the terminal's width or 80 columns,
- * whichever is less. Indents the rest of a description below its first line.
+ * whichever is less. Further lines of a description are aligned with its first line.
  */
 export function fitUsage(text: string): string {
   const columns = Math.min(COLUMNS_MAX, process.stdout.columns || COLUMNS_MAX);

@@ -7,7 +7,7 @@ interface AnswerHealthOptions {
   logger: Logger;
 }
 
-/** For each partition whose leader has not answered a request, the error of this request. */
+/** Error of the request to each partition whose leader did not answer, by partition. */
 type Failures = ReadonlyMap<number, unknown>;
 
 /** Returns a clause that names the partitions in `failures`, whose leaders do not answer. */

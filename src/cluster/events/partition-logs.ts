@@ -34,9 +34,9 @@ export interface PartitionLogsOptions {
   metrics?: Metrics;
 }
 
-/** Maximum milliseconds for which a broker holds back a fetch response without a new block. */
+/** Maximum milliseconds for which a broker delays a fetch response that has no new block. */
 const TAIL_WAIT_MS = 500;
-/** Maximum bytes of a partition's blocks per fetch, compressed (to about 1/15). */
+/** Maximum bytes of blocks of one partition in a fetch. Blocks are compressed to about 1/15. */
 const WINDOW_BYTES = 64 << 10;
 /** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;
@@ -63,7 +63,7 @@ export async function openPartitionLogs(options: PartitionLogsOptions): Promise<
   return logs;
 }
 
-/** All partitions of a topic, each as an event log, under the name that `logNameOf` returns. */
+/** Event logs of a topic: one log per partition, under the name that `logNameOf` returns. */
 export class PartitionLogs implements EventLogs {
   readonly readers = new Map<string, LogReader>();
   readonly #partitions: PartitionReader[] = [];
@@ -109,10 +109,10 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Reads the ends of all logs from the brokers, by log name. Omits the partitions whose leader
-   * does not answer within `msMax` milliseconds; `failures` has their errors, by partition. Also
-   * opens new partitions, and tells the listeners of `onOffsetsInvalid` about logs with invalid
-   * offsets. Rejects when the topic is not known or was recreated.
+   * Reads the ends of all logs from the brokers, by log name. Omits partitions whose leader does
+   * not answer within `msMax` milliseconds; `failures` in the result has their errors. Also opens
+   * new partitions, and tells the listeners of `onOffsetsInvalid` which logs have invalid offsets.
+   * Rejects when the topic is unknown, or was deleted and created again.
    */
   async learnEnds(msMax?: number) {
     const read = this.#partitions.map((reader) => offsetOf(reader.end()));
@@ -132,10 +132,10 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Tells the listeners of `onOffsetsInvalid` which logs have invalid offsets: logs whose offset
-   * base was computed for another topic id than `topicId`, and logs whose end according to the
-   * brokers (`ends`) is before the end that this node knew (`read`). Throws `TopicRecreated` if
-   * there are logs of another topic id.
+   * Tells the listeners of `onOffsetsInvalid` the names of logs with invalid offsets. These are the
+   * logs whose offset base was computed for another topic id than `topicId`, and the logs whose end
+   * in `ends` (from the brokers) is before their end in `read` (known to this node). Throws
+   * `TopicRecreated` if there are logs of the first kind.
    */
   #reportInvalidOffsets(topicId: string, ends: Map<number, bigint>, read: bigint[]): void {
     const others = [...this.#partitions.keys()].filter((it) => {
@@ -178,8 +178,8 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Reads the topic's id and a log's end offset from the brokers. `known` is the highest sequence
-   * number among the stored delivery positions of the log. The result has it converted to an
+   * Reads the topic's id and a log's end offset from the brokers. The parameter `known` is the
+   * highest sequence number among the log's stored delivery positions; `known` in the result is its
    * offset. If the log's end is below this offset, the topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
@@ -193,8 +193,8 @@ export class PartitionLogs implements EventLogs {
 
   /**
    * Sets a log's offset base, the number that is added to the brokers' offsets. `end` is the log's
-   * end without the offset base, if known; readers of new blocks continue there. `lost` is a loss
-   * of blocks, which is logged and added to `warnings`. It is absent if no loss was found.
+   * end by the brokers' offsets, if known; readers of new blocks continue there. `lost` describes a
+   * loss of blocks, which is logged and added to `warnings`. It is absent if no loss was found.
    */
   setOffsetBase(log: string, place: OffsetBase, end = 0, lost?: PartitionLoss): void {
     const partition = this.#indexOf(log);

@@ -33,8 +33,8 @@ const READ_MS_MAX = 5_000;
 const READ_RETRY_MS = 50;
 
 /**
- * Limit for the number of parts: `parts` doubles their length until fewer than this number of whole
- * parts fit into the partition.
+ * Limit of the number of parts: `parts` doubles the length of a part until fewer than this number
+ * of whole parts fit into the partition.
  */
 const PARTS_MAX = 64n;
 
@@ -45,8 +45,8 @@ const PARTS_MAX = 64n;
 type Found = Block | number;
 
 /**
- * Reads the blocks of one partition of the event log. It returns no records until `advance` or
- * `addFetched` has set the end of the durable blocks.
+ * Reads the blocks of one partition of the event log. Reads return no records until `advance` or
+ * `addFetched` has told the reader where the durable blocks end.
  */
 export class PartitionReader implements LogReader {
   #cache: BlockCache;
@@ -65,9 +65,9 @@ export class PartitionReader implements LogReader {
   #first: number;
   #end: number;
   /**
-   * First sequence number of the partition when this reader was created, or at its first read if
-   * the partition had no leader then. Undefined until it is known. For a read from 0, only missing
-   * blocks after this number are reported as lost.
+   * First sequence number of the partition at the creation of this reader or, if the partition had
+   * no leader then, at the first read. Undefined until it is known. A read from 0 reports only
+   * missing blocks after this number as lost.
    */
   #opened: number | undefined;
   /**
@@ -97,8 +97,8 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Sets whether this node delivers the partition's events. While it does, no other node deletes
-   * blocks of the partition, so a missing block is reported as lost.
+   * Sets whether this node delivers the partition's events. While it does, missing blocks are
+   * reported as lost, because no other node deletes blocks of the partition.
    */
   setOwned(isOwned: boolean): void {
     this.#isOwned = isOwned;
@@ -164,10 +164,10 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Divides the partition into parts of equal length, whose number `PARTS_MAX` limits, and an empty
-   * part at the end. The first part and the last one before the empty part may be shorter. Callers
-   * use the parts to find old events by time and to add up sizes. Boundaries are multiples of the
-   * length, so most of them stay the same from one call to the next.
+   * Divides the partition into parts of equal length and an empty part at its end. `PARTS_MAX`
+   * limits their number. The first part, and the last one before the empty part, may be shorter.
+   * Callers use the parts to find old events by time and to add up sizes. Boundaries are multiples
+   * of the length, so most of them stay the same from one call to the next.
    */
   parts(): LogPart[] {
     const first = offsetOf(this.#first);

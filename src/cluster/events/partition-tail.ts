@@ -10,8 +10,8 @@ import { offsetOf } from "./sequence.ts";
 
 export interface PartitionTailOptions {
   /**
-   * Fetcher that only the `PartitionTail` uses. A broker holds its requests back until new blocks
-   * arrive, which would delay all other fetches over the same connection.
+   * Fetcher that only the `PartitionTail` uses. A broker delays the responses to its requests until
+   * new blocks arrive. Over a shared connection, this would delay all other fetches.
    */
   fetcher: Fetcher;
   nameOf(partition: number): string;
@@ -31,15 +31,14 @@ interface Followed {
 /** Milliseconds between a failed fetch and the next attempt. */
 const RETRY_MS = 250;
 /**
- * Maximum number of sources that one notification about new blocks lists. A notification about
- * events of more sources lists none, and then all deliveries that read the partition look for new
- * events.
+ * Maximum number of sources in one notification about new blocks. A notification about events of
+ * more sources lists none; all deliveries that read the partition then look for new events.
  */
 const ANNOUNCED_SOURCES_MAX = 2_000;
 
 /**
- * Fetches new blocks of the followed partitions of the event log. Calls `onNews` when blocks have
- * arrived.
+ * Fetches new blocks of the followed partitions (those for which `follow` was called). Calls
+ * `onNews` when blocks have arrived.
  */
 export class PartitionTail {
   readonly #followed = new Map<number, Followed>();

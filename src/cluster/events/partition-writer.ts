@@ -9,8 +9,8 @@ import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
 import { sequenceOf } from "./sequence.ts";
 
 /**
- * Milliseconds between two test blocks (blocks without records). After the brokers did not
- * acknowledge a block, a writer sends test blocks to find out when the brokers accept blocks again.
+ * Milliseconds between two test blocks (blocks without records). A writer sends them after the
+ * brokers did not acknowledge a block, to find out when the brokers accept blocks again.
  */
 const PROBE_MS = 250;
 /**
@@ -19,9 +19,9 @@ const PROBE_MS = 250;
  */
 const ANSWER_MS_MAX = 10_000;
 /**
- * Milliseconds at the end of `ANSWER_MS_MAX` that a second timer measures after the first one has
- * expired. If the process was suspended, it reads the acknowledgements that arrived meanwhile
- * before the second timer expires and records are rejected.
+ * Last part of `ANSWER_MS_MAX`, in milliseconds. A second timer measures it after a first timer has
+ * expired. A process that was suspended can thus read the acknowledgements that arrived meanwhile
+ * before it rejects records.
  */
 const READ_MS = 250;
 /** Milliseconds without an acknowledgement after which `probe` sends a test block. */
@@ -31,10 +31,7 @@ export interface PartitionWriterOptions<T> {
   partition: number;
   producer: IdempotentProducer;
   codec: RecordCodec<T>;
-  /**
-   * Offset after the newest block of the partition that this process knows when it creates the
-   * writer.
-   */
+  /** Offset after the newest known block of the partition when the writer is created. */
   end: bigint;
   logger: Logger;
   /** Counters shared by the writers of all partitions. */
@@ -45,8 +42,8 @@ export interface PartitionWriterOptions<T> {
    */
   pendingBytesMax?: number;
   /**
-   * Called when the results of the writer's `durable` or `healthy` have changed, before the
-   * promises that `append` returned resolve.
+   * Called after a change of the result of `durable` or `healthy`, and before the promises that
+   * `append` returned resolve.
    */
   onChange?(): void;
 }
@@ -99,9 +96,10 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends an empty test block, to find out whether the partition can be written. Does nothing if a
-   * block is in flight or was acknowledged less than `ACKNOWLEDGED_MS_MAX` ago, if the writer is
-   * closed, or if `healthy` returns false (test blocks are then sent anyway).
+   * Sends an empty test block, to find out whether the partition can be written. Does nothing if
+   * the writer is closed, if a block is in flight, or if a block was acknowledged less than
+   * `ACKNOWLEDGED_MS_MAX` ago. Does nothing while `healthy` is false: test blocks are then sent
+   * anyway.
    */
   probe(): void {
     if (this.#closed || !this.#healthy) return;
@@ -129,7 +127,7 @@ export class PartitionWriter<T> implements LogWriter<T> {
     return this.#lastAppended;
   }
 
-  /** Waits until each record is stored or rejected. Does not wait for test blocks. */
+  /** Closes the writer. Waits until each record is stored or rejected, but not for test blocks. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#probe);
@@ -252,9 +250,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Logs the error of a test block that failed because of a broken invariant, which is a bug. The
-   * line that was logged when writing first failed names another cause. Test blocks are repeated,
-   * so only the first such error is logged.
+   * Logs the error of a test block that met a broken invariant, which is a bug. The log line about
+   * the first failed write may name another cause. Test blocks are repeated, so only the first such
+   * error is logged.
    */
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;
@@ -275,7 +273,7 @@ const NO_ANSWER = `The brokers said nothing for ${ANSWER_MS_MAX / 1000} s`;
 type Taken = Pick<OpenBlock, "buffer" | "end" | "count">;
 
 /**
- * Writes the header of a block, and returns the block's bytes for a partition. Without `taken`,
+ * Writes the header of the block in `taken`, and returns the bytes of the block. Without `taken`,
  * returns a test block, which has no records.
  */
 export function sealed(taken?: Taken): Buffer {

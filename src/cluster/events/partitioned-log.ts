@@ -10,7 +10,7 @@ import { PartitionWriter } from "./partition-writer.ts";
 
 /**
  * Settings with which a process opens a topic to append events to its partitions. The server passes
- * them to ingest processes, which accept pixels, as JSON.
+ * them, as JSON, to the ingest processes (which accept pixels).
  */
 export interface PartitionedLogSettings {
   brokers: BrokerSettings;
@@ -31,8 +31,8 @@ export interface PartitionedLogParts<T> {
 }
 
 /**
- * Event log for appending that consists of all partitions of a topic. A record's key chooses its
- * partition.
+ * Event log to which records are appended. It consists of all partitions of a topic; a record's key
+ * chooses its partition.
  */
 export type PartitionedLog<T> = Awaited<ReturnType<typeof openPartitionedLog<T>>>;
 
@@ -98,8 +98,8 @@ export async function openPartitionedLog<T>(
       return Promise.reject(new LogUnavailable(appended.refusal));
     },
     /**
-     * Returns how many partitions accept records and how many do not, according to their last
-     * writes, with the reasons. A partition to which this process has not written yet is in neither
+     * Returns how many partitions accept records and how many do not, with the reasons, according
+     * to the last write to each. A partition to which this process has not written is in neither
      * number.
      */
     health,

@@ -5,8 +5,8 @@ import { sealed } from "./partition-writer.ts";
 
 /**
  * Returns the end of a partition: the offset after all blocks that were acknowledged before the
- * call, as the brokers count it (without the offset base). Rejects when the partition's leader does
- * not acknowledge a test block within `ACKNOWLEDGED_MS_MAX`.
+ * call. It is the brokers' offset, without the offset base. Rejects when the partition's leader
+ * does not acknowledge a test block within `ACKNOWLEDGED_MS_MAX`.
  */
 export type ProveEnd = (partition: number) => Promise<number>;
 
@@ -15,8 +15,8 @@ const ACKNOWLEDGED_MS_MAX = 10_000;
 
 /**
  * Creates a function that determines the end of a partition of the event log by appending an empty
- * block, which readers skip. A request for the end does not suffice: a broker that is no longer the
- * partition's leader may answer with an old end, but cannot acknowledge a block.
+ * block, which readers skip. A request for the end does not suffice: a former leader of the
+ * partition may answer with an old end, but cannot acknowledge a block.
  */
 export function endProver(clients: Pick<KafkaClients, "producer">, topic: string): ProveEnd {
   let producer: IdempotentProducer | undefined;

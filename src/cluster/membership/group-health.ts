@@ -32,7 +32,7 @@ export interface GroupFacts {
 }
 
 /**
- * Judges the membership of a node in the group.
+ * Returns the trouble and the warnings about the membership of a node in the group.
  * - No broker answers: trouble once this has lasted for `REQUEST_MS_MAX`, and no warnings.
  * - The node has not joined since its start, and the coordinator refuses it: trouble, so that a
  *   rolling upgrade stops before the next node.

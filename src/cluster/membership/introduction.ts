@@ -34,8 +34,8 @@ export interface Introduction extends NodeInfo {
   canRun?: readonly number[] | undefined;
   /**
    * Number of reports that the member has made on the partitions that it refuses. Each report
-   * raises it, so that the metadata of two joins differs: brokers ignore a join with unchanged
-   * metadata.
+   * raises the number, so that no two joins have the same metadata: brokers ignore a join with
+   * unchanged metadata.
    */
   reports?: number;
 }
@@ -61,7 +61,7 @@ function nodesOf(group: Group | undefined, topic: string): ClusterNode[] {
 
 /**
  * Remembers the nodes in the brokers' last description of the group. While members join, the
- * brokers' descriptions contain no nodes, so callers then get the remembered ones.
+ * brokers' descriptions contain no nodes. Callers then get the remembered nodes.
  */
 export class DescribedNodes {
   #last: ClusterNode[] | undefined;

@@ -46,7 +46,7 @@ const RETRY_MS = 500;
 /** Interval in milliseconds between two checks whether partitions were added to the topic. */
 const GROWTH_MS = 5_000;
 /**
- * Milliseconds between checks whether brokers are silent and which partitions this node can run.
+ * Milliseconds between two checks of the brokers' answers and of the partitions that can run here.
  */
 const WATCH_MS = 500;
 /**
@@ -56,8 +56,8 @@ const WATCH_MS = 500;
 const HEARTBEAT_SESSIONS = 0.3;
 /**
  * Time without a response, as a multiple of `sessionMs`, after which a node that is joining closes
- * its connections to the brokers. It is longer than a session, because the coordinator may delay
- * its answer to a join for a session while another member hangs.
+ * its connections to the brokers. It is more than `sessionMs`, because the coordinator may delay
+ * its answer to a join for that long while another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
 /** Multiple of `sessionMs` without a response after which the coordinator counts as silent. */
@@ -73,10 +73,10 @@ const LEAVE_MS_MAX = 2_000;
  * the partitions of a topic among its members, and each member delivers the events of its
  * partitions. One member, the group's leader, assigns them.
  *
- * When a partition moves, its old owner stops it before the new owner starts it, unless the stop
- * takes longer than half a session, or the old owner sends no heartbeats. While no broker answers,
- * each node keeps its partitions. A node that the group removed stops all its partitions before it
- * joins again.
+ * When a partition moves, its old owner stops it before the new owner starts it. There are two
+ * exceptions: the stop takes longer than half a session timeout, or the old owner sends no
+ * heartbeats. While no broker answers, each node keeps its partitions. A node that the group
+ * removed stops all its partitions before it joins again.
  */
 export class Membership {
   readonly #consumer: Consumer;
@@ -84,8 +84,8 @@ export class Membership {
   readonly #closed = Promise.withResolvers<void>();
   readonly #loops: Promise<void>[];
   /**
-   * Resolves when this node must join the group again. The value is an error that the Kafka library
-   * has reported, or undefined if this node wants a rebalance.
+   * Resolves when this node must join the group again: with an error that the Kafka library has
+   * reported, or with undefined if this node itself wants a rebalance.
    */
   #again = Promise.withResolvers<unknown>();
   readonly #release: PartitionRelease;
@@ -184,10 +184,10 @@ export class Membership {
   }
 
   /**
-   * Returns the metadata that this node sends when it joins the group. Before that, stops the
-   * partitions that the group took from this node, because the join releases them to other nodes.
-   * Waits at most half a session for the stop. The Kafka library calls this method before each
-   * attempt to join.
+   * Returns the metadata that this node sends when it joins the group. First stops the partitions
+   * that the group took from this node, because the join releases them to other nodes. Waits for
+   * this at most half a session timeout. The Kafka library calls this method before each attempt to
+   * join.
    */
   async #introduce(): Promise<Buffer> {
     const { self, sessionMs } = this.options;

@@ -2,7 +2,7 @@ import type { KafkaClients } from "../../kafka/client.ts";
 import { CLOCK_ERROR_MS_MAX } from "../../settings/limits.ts";
 
 /**
- * Returns a function that returns how many milliseconds this node's clock is ahead of the brokers'
+ * Creates a function that returns how many milliseconds this node's clock is ahead of the brokers'
  * clocks (negative if behind), according to the last comparison with a broker. Differences of up to
  * `CLOCK_ERROR_MS_MAX` count as 0, because they vary with each comparison. Callers subtract the
  * result from the time of their clock.

@@ -39,7 +39,7 @@ type Counts = ReadonlyMap<string, number>;
  * Members get partitions with the same leader (broker) where possible, because a member sends a
  * fetch to each broker that leads one of its partitions. A partition without a member goes to the
  * member that has the most partitions with the same leader. A member that must give up partitions
- * begins with the leader of which it has the fewest.
+ * begins with those of the broker that leads the fewest of them.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -71,8 +71,8 @@ export function assignPartitions(
   return given;
 
   /**
-   * Returns the refused partitions that this rebalance moves to other members: at most the share
-   * `REFUSED_SHARE_MAX` of all partitions.
+   * Returns the refused partitions that this rebalance takes from their members, because others can
+   * run them: at most the share `REFUSED_SHARE_MAX` of all partitions.
    */
   function releasedOf(holderOf: ReadonlyMap<number, string>): Set<number> {
     const found = [...holderOf].filter(([partition, id]) => {
@@ -85,10 +85,10 @@ export function assignPartitions(
   }
 
   /**
-   * Computes the quota of each member, which is the number of partitions that it runs, by member
-   * id. The quota of a member that refuses partitions is at most its number in `kept`, unless all
+   * Computes the quota of each member (the number of partitions that it runs), by member id. A
+   * member that refuses partitions gets at most the number that it has in `kept`, unless all
    * members refuse some. The other members share the rest equally. If the rest does not divide
-   * evenly, those with the most partitions in `kept` run one more.
+   * evenly, the members with the most partitions in `kept` run one more.
    */
   function quotasOf(kept: Holdings): Map<string, number> {
     const refusing = new Set(holders.filter(isRestricted).map(({ id }) => id));
@@ -195,8 +195,8 @@ const mayRun = (member: GroupMember, partition: number) =>
 const isRestricted = ({ refused }: GroupMember) => refused !== undefined && refused.size > 0;
 
 /**
- * Returns the members sorted by id. Any member can become the leader that computes the assignment,
- * and must then compute the same one. No two members have the same id.
+ * Returns the members sorted by id, so that the assignment is the same whichever member computes it
+ * as the group's leader. No two members have the same id.
  */
 const sorted = (holders: readonly GroupMember[]) =>
   holders.toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -1,4 +1,4 @@
-/** Partitions that this node can run, and partitions that it cannot run with the reasons. */
+/** Partitions that this node can run, and reasons why it cannot run other partitions. */
 export interface PartitionAbility {
   /** Sentences that say why this node cannot run a partition at present, by partition. */
   troubles: ReadonlyMap<number, string>;
@@ -31,10 +31,10 @@ type ObservedPartition = ReturnType<typeof newlyObserved>;
 
 /**
  * Decides which partitions this node refuses because it cannot process them. A partition is refused
- * after it has had trouble for one session. It is accepted again when this node has been able to
- * run it for a back-off time, which doubles with each refusal. A partition that is still assigned
- * to this node is accepted as soon as its trouble ends: no other node could run it, or the group
- * would have moved it.
+ * after it has had trouble for one session timeout. It is accepted again when this node has been
+ * able to run it for a back-off time, which doubles with each refusal. A partition that is still
+ * assigned to this node is accepted as soon as its trouble ends: no other node could run it, or the
+ * group would have moved it.
  */
 export class PartitionRelease {
   readonly #observed = new Map<number, ObservedPartition>();
@@ -95,9 +95,9 @@ export class PartitionRelease {
 
   /**
    * Returns the partitions that this node stops without waiting for their deliveries in flight,
-   * because another node may be about to run them. These are the partitions that it refuses, and
-   * those that it refused in its last report even if they work at present: they may work only for a
-   * moment, as on a full disk that still takes small writes.
+   * because another node may be about to run them: those that it refuses, and those that it refused
+   * in its last report. The latter may work at present, but perhaps only for a moment, as on a full
+   * disk that still takes small writes.
    */
   abandonedNumbers(): Set<number> {
     return this.refusedNumbers().union(this.#reportedRefusals);
@@ -105,11 +105,11 @@ export class PartitionRelease {
 
   /**
    * Returns whether this node should report to the other nodes which partitions it refuses. A
-   * report is due:
+   * report is due at these times, where a session is the session timeout of the consumer group:
    * - at once, if an assigned partition is refused that was not refused in the last report;
    * - a session after the last report, if an assigned partition is still refused;
-   * - a session after the last report, if a partition that was refused or had trouble in that
-   *   report has been well for a session.
+   * - a session after the last report, if this node has been able, for a session, to run a
+   *   partition that was refused or had trouble in that report.
    *
    * Reports are rare because each makes all nodes join the group again. A node without processor
    * time may fail to do that in time.
@@ -135,7 +135,7 @@ export class PartitionRelease {
     return new Set(lacked.map(([partition]) => partition));
   }
 
-  /** Returns whether this node has been able to run the partition for a session. */
+  /** Returns whether this node was able to run the partition for the last session timeout. */
   #isWell(partition: number): boolean {
     const { wellMs = this.sessionMs } = this.#observed.get(partition) ?? {};
     return wellMs >= this.sessionMs;
@@ -148,8 +148,8 @@ export class PartitionRelease {
 
 const newlyObserved = () => ({
   /**
-   * Milliseconds with trouble, minus milliseconds without trouble, but at least 0. When trouble
-   * ends, the subtraction begins from the session timeout at most.
+   * Milliseconds in which this node had trouble with the partition, minus those without trouble; at
+   * least 0. When trouble ends, a greater value is first reduced to the session timeout.
    */
   troubledMs: 0,
   /** Milliseconds without interruption for which this node has been able to run the partition. */

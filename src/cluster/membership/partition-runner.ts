@@ -9,14 +9,14 @@ export interface PartitionRunnerOptions {
    */
   start(partition: number): Promise<void>;
   /**
-   * Stops delivery of the events of a partition. With `drain`, first waits for deliveries in
-   * flight. No work for the partition runs after the promise has resolved.
+   * Stops delivery of the events of a partition. If `drain` is true, first waits for deliveries in
+   * flight. After the promise has resolved, no work for the partition runs.
    */
   stop(partition: number, drain: boolean): Promise<void>;
   /**
    * Makes all operations on the partition's ledger (its store of delivery progress) fail at once. A
-   * start in progress then ends, and the next stop does not wait for such operations. If absent, a
-   * stop waits for them.
+   * start in progress then ends, and the next stop does not wait for such operations. Without this
+   * function, a stop waits for them.
    */
   abandon?(partition: number): void;
   logger: Logger;
@@ -43,8 +43,7 @@ interface PartitionState {
   restart?: { afterMs: number } | undefined;
   /**
    * Message of the broken invariant that stopped the partition. Absent when none did. While it is
-   * present, the partition is not started; it becomes absent when the partition is no longer
-   * assigned.
+   * present, the partition is not started. The end of the partition's assignment removes it.
    */
   failure?: string | undefined;
   /** Reason why the last attempt to start the partition failed; undefined if it succeeded. */
@@ -53,9 +52,7 @@ interface PartitionState {
   idleSince?: number | undefined;
   /** Promise of the start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;
-  /**
-   * Ends the pause before the next start of the partition at once. Absent when there is no pause.
-   */
+  /** Ends, at once, the pause before the partition's next start. Absent when there is no pause. */
   wake?: (() => void) | undefined;
 }
 
@@ -102,7 +99,7 @@ export class PartitionRunner {
     });
   }
 
-  /** Returns a sentence if a broken invariant has stopped a partition, else undefined. */
+  /** Returns a sentence about a partition that a broken invariant stopped; undefined if none. */
   failure(): string | undefined {
     for (const [partition, { failure }] of this.#states) {
       if (failure !== undefined) return `Partition ${partition} has stopped: ${failure}`;
@@ -112,8 +109,8 @@ export class PartitionRunner {
 
   /**
    * Starts and stops partitions, so that this node runs exactly those in `partitions`. Resolves
-   * when the other partitions have stopped. If such a partition is in `refused`, it stops without
-   * waiting for its work in flight, because this node cannot finish it.
+   * when all other partitions have stopped. One that is in `refused` stops without waiting for its
+   * work in flight, because this node cannot finish it.
    */
   async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);

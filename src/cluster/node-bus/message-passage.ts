@@ -7,8 +7,8 @@ const PASSAGE_MS_MAX = 3_000;
 /** Observes whether this node's messages reach the node bus's topic and are read back. */
 export class MessagePassage {
   /**
-   * Time by `now` of the first message that this node sent since it last read back one of its
-   * messages. Undefined when it has sent none since.
+   * Time (by `now`) of the first message that this node sent after it last read back one of its
+   * messages. Undefined when it has sent none after that.
    */
   #sentAt: number | undefined;
   /** Whether the brokers acknowledged the last message. True before the first one. */
@@ -28,7 +28,7 @@ export class MessagePassage {
     this.#sentAt = undefined;
   }
 
-  /** Whether this node's messages are stored and read back. True before the first message. */
+  /** Whether this node's messages reach the topic and come back. True before the first message. */
   isWorking(): boolean {
     const { isWritten } = this;
     return isWritten && (this.#sentAt === undefined || this.now() - this.#sentAt < PASSAGE_MS_MAX);

@@ -163,8 +163,8 @@ function decode(value: Uint8Array): [format: number, author: string, messages: u
 
 /**
  * Calls `take` with every Kafka record that is written after this call. After a failed read,
- * continues at the end of the topic and skips the records before it, which is permitted because the
- * node bus may lose messages.
+ * continues at the end of the topic. It may skip the records before the end, because the node bus
+ * may lose messages.
  */
 function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
   const stop = Promise.withResolvers<undefined>();

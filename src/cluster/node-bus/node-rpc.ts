@@ -42,9 +42,9 @@ const SILENT_MS = 3 * ANNOUNCE_MS;
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
 /**
- * Milliseconds for which the answers to a question are reused after they have arrived: an equal
- * question within this time is not sent again, but gets the same answers. While more than
- * `SERVED_MAX` questions are pending or have reusable answers, further answers are not reused.
+ * Milliseconds for which the answers to a question are reused after their arrival: an equal
+ * question gets the same answers and is not sent. While more than `SERVED_MAX` questions wait for
+ * answers or have reusable ones, the answers to further questions are not reused.
  */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;
@@ -65,7 +65,7 @@ type Message =
   | ["answers", id: string, node: string, index: number, count: number, piece: Uint8Array];
 
 interface Asked {
-  /** Ids of the nodes whose answer this node waits for and has not received. */
+  /** Ids of the nodes for whose answers this node still waits. */
   awaited: Set<string>;
   answers: Map<string, unknown>;
   pieces: Map<string, Uint8Array[]>;

@@ -8,7 +8,7 @@ export type TailRelay<T> = ReturnType<typeof createTailRelay<T>>;
 
 /** Milliseconds between announcements of the keys that this node subscribes to. */
 const ANNOUNCE_MS = 2_000;
-/** Time in milliseconds after which the subscriptions in a node's announcement expire. */
+/** Milliseconds after a node's announcement, at which the subscriptions in it expire. */
 const PRESENT_MS = 10_000;
 /**
  * Maximum number of keys for which this node remembers that other nodes subscribe to them.
@@ -75,7 +75,7 @@ export function createTailRelay<T>(exchange: NodeBus) {
         if (sees.size === 0 && looking.get(key) === sees) looking.delete(key);
       };
     },
-    /** Adds a listener for announcements of the keys that other nodes subscribe to. */
+    /** Adds a listener that is called when another node announces the keys it subscribes to. */
     onSubscribed: (listener: () => void) => void listeners.add(listener),
     close() {
       clearInterval(saying);

@@ -1,17 +1,17 @@
-/** Milliseconds of pause after a fetch that returned only barriers (empty entries). */
+/** Pause in milliseconds after a fetch that returned only barriers (empty entries). */
 const PAUSE_MS = 20;
 
 /**
- * Decides how long the follower of an ordered log pauses between two fetches. Each read of a store
- * appends a barrier (an empty entry), at which the brokers answer the waiting fetches of all nodes.
- * After a fetch that returned only barriers, the follower pauses, so that the next fetch returns
- * the barriers of many reads at once. The pause ends early when this node itself waits for an
- * entry.
+ * Decides how long the follower of an ordered log (the reader of its new entries) pauses between
+ * two fetches. Each read of a store appends a barrier (an empty entry). At a barrier, the brokers
+ * answer the waiting fetches of all nodes. After a fetch that returned only barriers, the follower
+ * thus pauses, so that the next fetch returns the barriers of many reads at once. The pause ends
+ * early when this node itself waits for an entry.
  */
 export class FollowPace {
-  /** Position after the last entry of the log that this node waits to read. */
+  /** Position after the last log entry that this node waits to read. */
   #wanted = 0;
-  /** Position after the last entry of the log that this node has appended. */
+  /** Position after the last log entry that this node has appended. */
   #appended = 0;
   #hurry: (() => void) | undefined;
 
@@ -33,8 +33,8 @@ export class FollowPace {
 
   /**
    * Waits before the next fetch, which begins at position `next`. The wait ends when this node
-   * waits to read an entry from `next` on, and at the latest after the pause that the constructor
-   * was given.
+   * needs the entry at `next` or a later one, and at the latest after the pause that the
+   * constructor was given.
    */
   async pause(next: number): Promise<void> {
     if (this.#wanted > next) return;

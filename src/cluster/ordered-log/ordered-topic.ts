@@ -30,7 +30,7 @@ export interface OrderedTopicOptions extends TopicOpening {
   ids?: TopicIds;
 }
 
-/** Maximum milliseconds for which a broker delays a fetch response without a new entry. */
+/** Maximum milliseconds for which a broker delays a fetch response that has no new entry. */
 const FOLLOW_MS = 1_000;
 /** Milliseconds between a failed read of the topic and the next attempt. */
 const RETRY_MS = 250;

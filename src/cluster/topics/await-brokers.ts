@@ -11,9 +11,9 @@ const EACH_MS_MAX = 1_000;
 const LOOK_MS = 50;
 
 /**
- * Waits until a broker answers. Throws `StartError` when all brokers refuse this node: at once if
- * all refuse its credentials or TLS, which only an operator can correct, otherwise after
- * `refusedMsMax`. If a broker neither answers nor refuses, returns after `refusedMsMax`; the
+ * Waits until a broker answers. Throws `StartError` when all brokers refuse this node. If all
+ * refuse its credentials or TLS, which only an operator can correct, it throws at once, otherwise
+ * after `refusedMsMax`. If a broker neither answers nor refuses, returns after `refusedMsMax`; the
  * caller's first request then waits for this broker. Also throws `StartError` when the brokers
  * belong to different Kafka clusters.
  */

@@ -10,8 +10,9 @@ export interface TopicSettings {
   /** Number of brokers that must store a copy of each partition. */
   replicas: number;
   /**
-   * Age in milliseconds and size of a partition in bytes above which brokers delete its oldest
-   * values. If absent, values stay until a pixelmill server deletes them.
+   * Limits above which brokers delete the oldest values of a partition: the age of a value in
+   * milliseconds, and the size of the partition in bytes. If absent, values stay until a pixelmill
+   * server deletes them.
    */
   retention?: { ms: number; bytes: number };
   /**
@@ -44,8 +45,8 @@ export interface TopicIds {
 export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
 
 /**
- * Segment size in bytes of a topic whose records the nodes delete when they no longer need them.
- * Small segments matter because brokers free disk space by whole segments.
+ * Segment size in bytes of a topic from which the nodes delete records after use. It is small,
+ * because brokers free disk space by whole segments.
  */
 const SEGMENT_BYTES = 128 << 20;
 
@@ -55,11 +56,11 @@ const APPEAR_MS_MAX = 30_000;
 const APPEAR_MS = 100;
 
 /**
- * Creates a topic if it is missing, adds missing partitions, and returns the number of partitions.
- * Throws `StartError` when this fails, when the topic has fewer replicas than `topic.replicas`, or
- * when one of its settings is unsafe (see `unsafeSetting`), such as too short a retention. Also
- * throws `StartError` when the topic's id differs from the id in `ids`, because the topic was then
- * recreated.
+ * Creates the topic if it is missing, adds partitions if it has too few, and returns the number of
+ * its partitions. Throws `StartError` if that fails, if a partition has fewer copies than
+ * `topic.replicas`, or if a setting is unsafe (see `unsafeSetting`), such as a short retention.
+ * Also throws `StartError` if the topic's id is not the one in `ids`, because the topic that this
+ * node has used is then gone.
  */
 export async function ensureTopic(
   admin: Admin,
@@ -177,8 +178,8 @@ async function useBrokerTimes(admin: Admin, { name }: TopicSettings): Promise<vo
 }
 
 /**
- * Adds partitions to a topic that has `before` partitions. Returns the number of partitions
- * afterwards.
+ * Adds partitions to a topic until it has `partitions`. `before` is the number that it has. Returns
+ * the number of partitions afterwards.
  */
 async function grow(
   admin: Admin,
@@ -200,14 +201,14 @@ async function grow(
 
 interface Appearing {
   countMin: number;
-  /** Number of the first new partition. Partitions from this number on must have a leader. */
+  /** Number of the first new partition. This partition and those after it must have leaders. */
   newFrom: number;
 }
 
 /**
- * Waits until a topic has at least `countMin` partitions and each new one has a leader. Returns the
- * topic's id, the number of partitions, and the lowest number of replicas of a partition. Throws
- * `StartError` after `APPEAR_MS_MAX`.
+ * Waits until a topic has at least `countMin` partitions, and each partition from `newFrom` on has
+ * a leader. Returns the topic's id, the number of partitions, and the lowest number of replicas of
+ * a partition. Throws `StartError` after `APPEAR_MS_MAX`.
  */
 async function appeared(admin: Admin, name: string, { countMin, newFrom }: Appearing) {
   const until = performance.now() + APPEAR_MS_MAX;
@@ -249,8 +250,8 @@ const TIMESTAMP_TYPE = "message.timestamp.type";
 const BROKER_TIMES = "LogAppendTime";
 
 /**
- * Returns the innermost cause of an error of the Kafka library, which says what is wrong. The
- * errors around it only name requests.
+ * Returns the innermost cause of an error of the Kafka library. Only this cause says what is wrong:
+ * the errors around it name requests.
  */
 function innermostOf(error: unknown): Error & { apiId?: string } {
   const { errors, cause } = error as AggregateError;

@@ -14,7 +14,7 @@ export interface FetchResult {
 
 /** Error for a request that the leader of a partition refused or did not answer. */
 export class LeaderFailed extends Error {
-  /** Address of the broker, or its id if no broker lists it. */
+  /** Address of the partition's leader, or the leader's broker id if its address is not known. */
   readonly broker: string;
 
   constructor(broker: string, message: string, cause?: unknown) {
@@ -29,8 +29,8 @@ export type Answer = FetchAnswer["responses"][number]["partitions"][number];
 
 /**
  * Whether `error` says that the broker refused the whole fetch session, not only some of its
- * partitions. The Kafka library then begins a new session, so the caller can repeat the fetch at
- * once.
+ * partitions. The caller can repeat such a fetch at once, because the Kafka library then begins a
+ * new session.
  */
 export const isOutOfStep = (error: unknown) => Boolean((error as Failure).response?.errorCode);
 
@@ -39,8 +39,8 @@ interface Failure {
 }
 
 /**
- * Returns the response that `error` contains if the fetch failed for only some partitions. Throws
- * `error` if the fetch failed for all of them.
+ * Returns the broker's response that `error` contains, if the fetch failed for only some of the
+ * partitions. Throws `error` if the fetch failed for all of them.
  */
 export function answerOf(error: unknown): FetchAnswer {
   const { response } = error as Failure;

@@ -3,16 +3,16 @@ import { RateMeter } from "../../concurrency/rate-meter.ts";
 /** Longest pause in milliseconds between a response of a broker and the next fetch from it. */
 const PAUSE_MS_MAX = 40;
 /**
- * Rate of record batches, per second and from all brokers together, at which a fetcher pauses for
- * `PAUSE_MS_MAX`. At a lower rate, the pause is proportionally shorter.
+ * Lowest rate of record batches, per second and from all brokers together, at which a fetcher
+ * pauses for the whole `PAUSE_MS_MAX`. At a lower rate, the pause is proportionally shorter.
  */
 const BATCHES_PER_SECOND = 800;
 
 /**
- * Decides how long a fetcher pauses after a response. A broker responds as soon as it has one
- * record batch, but a fetch with many batches costs no more than a fetch with one. The pause
- * therefore grows with the rate of batches, so that each fetch returns more batches. At a low rate
- * there is hardly a pause.
+ * Decides how long a fetcher pauses after a response. Without a pause, each response would have
+ * only one or a few record batches, because a broker responds as soon as it has one. A fetch of
+ * many batches costs no more than a fetch of one, so the pause grows with the rate of batches. At a
+ * low rate there is hardly a pause.
  */
 export class FetchPace {
   readonly #batches = new RateMeter();

@@ -76,7 +76,7 @@ export class Fetcher {
   readonly #busy = new Set<number>();
   /**
    * First and end offset of each partition, from the last response that contained the partition.
-   * The responses of a fetch session omit unchanged partitions.
+   * Needed because the responses of a fetch session omit unchanged partitions.
    */
   readonly #heard = new Map<number, Pick<FetchResult, "first" | "end">>();
 
@@ -101,8 +101,8 @@ export class Fetcher {
 
   /**
    * Reads the first or end offset of every partition from its leader, and adds the partition's
-   * offset base (see `OffsetBases`). Rejects with `TopicRecreated` if an offset base was computed
-   * for another topic id.
+   * offset base (see `OffsetBases`). Rejects with `TopicRecreated` if the offset base was computed
+   * for an earlier topic of the same name.
    */
   async offsets(which: Bound): Promise<bigint[]> {
     const { topicId, offsets, failures } = await this.brokerOffsets(which);

@@ -25,7 +25,7 @@ export interface Leaders {
   topicId: string;
   /** Broker id of each partition's leader, -1 for none. */
   leaders: number[];
-  /** Returns the address of a broker, or its id if no broker lists it. */
+  /** Returns the address of a broker, or its id as text if its address is not known. */
   nameOf(id: number): string;
 }
 
@@ -60,9 +60,9 @@ export async function leadersOf(consumer: Consumer, topic: string): Promise<Lead
 export const leaderless = (topic: string) => new Error(`a partition of ${topic} has no leader`);
 
 /**
- * Reads the first or end offsets of some partitions of one leader, in the order of `partitions`.
- * Retries for `OFFSETS_MS_MAX`, because a broker that has just become the leader refuses the
- * request until it knows which values were acknowledged.
+ * Reads the first or end offsets of some partitions from their leader. Returns them in the order of
+ * `partitions`. Retries for `OFFSETS_MS_MAX`, because a broker that has just become the leader
+ * refuses the request until it knows which values were acknowledged.
  */
 export async function listOffsets(
   { consumer, topic, which }: Wanted,

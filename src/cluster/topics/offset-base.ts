@@ -10,9 +10,10 @@ export interface OffsetBase {
 
 /**
  * Offset bases of a topic's partitions. An offset base is a number that is added to the brokers'
- * offsets, so that offsets always ascend. Without it, offsets would begin at 0 again in a recreated
- * topic, and a topic that lost its newest blocks would assign their offsets again. New events would
- * then be below the stored delivery positions and would count as delivered.
+ * offsets of a partition, so that a new block always gets a higher offset than all earlier ones.
+ * Without it, offsets would repeat: from 0 in a recreated topic, and from the first lost block in a
+ * topic that lost its newest blocks. New events would then be below the stored delivery positions
+ * and would count as delivered.
  */
 export class OffsetBases {
   readonly #bases = new Map<number, OffsetBase>();
@@ -70,9 +71,10 @@ export interface PartitionLoss {
 }
 
 /**
- * Computes a partition's new offset base (the number to add to the brokers' offsets) from its
- * stored offset base and its end offsets. If the topic was recreated or has lost its newest blocks,
- * raises the offset base, and returns the loss in `loss`.
+ * Returns the offset base (the number to add to the brokers' offsets) that a partition needs,
+ * computed from its stored offset base and its end offsets. This is the stored one, unless the
+ * topic was recreated or has lost its newest blocks. Then it is higher, and `loss` says what was
+ * lost.
  */
 export function nextOffsetBase(
   before: OffsetBase | undefined,

@@ -14,8 +14,8 @@ export type PartitionAccess =
   | { state: "unavailable" };
 
 /**
- * Returns the access to each partition of a topic, and an empty array for an unknown topic.
- * `unresponsive` has the addresses of the brokers that do not answer this process.
+ * Returns this process's access to each partition of a topic. The array is empty for an unknown
+ * topic. `unresponsive` has the addresses of the brokers that do not answer this process.
  */
 export function partitionAccess(
   view: Pick<ClusterView, "topic" | "brokers" | "nameOf">,

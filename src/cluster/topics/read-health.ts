@@ -36,9 +36,9 @@ export class ReadHealth {
   }
 
   /**
-   * Returns undefined while the partition is readable. Otherwise returns a sentence that consists
-   * of `claim`, which says what cannot be read, and the cause. If the topic was recreated, the
-   * sentence has the cause alone.
+   * Returns undefined while the partition is readable. Otherwise returns a sentence: first `claim`,
+   * which says what cannot be read, then the cause. If the topic was recreated, the sentence is the
+   * cause alone.
    */
   trouble(claim: string): string | undefined {
     if (!this.isUnreadable) return undefined;
@@ -63,7 +63,7 @@ const isLasting = (error: unknown) =>
 
 /**
  * Returns a clause that says why a partition could not be read. It names a broker only if the
- * request that failed was sent to this broker.
+ * failed request was sent to the partition's leader, and then names that leader.
  */
 export function describeReadFailure(error: unknown): string {
   const answer = apiIdOf(error);

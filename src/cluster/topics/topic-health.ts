@@ -31,8 +31,9 @@ export interface TopicHealthOptions {
 }
 
 /**
- * Milliseconds for which a broker must contradict the other brokers before a warning names it.
- * Shorter contradictions are normal, because brokers hear of a new leader one after another.
+ * Milliseconds for which a broker's metadata must contradict that of the others before a warning
+ * names it. Shorter contradictions are normal, because brokers hear of a new leader one after
+ * another.
  */
 const OUTDATED_MS_MIN = 3_000;
 /**
@@ -54,14 +55,14 @@ const UNKNOWN_TOPICS: ReadonlySet<number> = new Set([3, 100]);
 const FORBIDDEN = 29;
 
 /**
- * Returns functions that say what is wrong with the brokers and with the copies of the topics,
+ * Returns functions that describe what is wrong with the brokers and with the topics' copies,
  * according to the brokers' last answers.
  */
 export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   const { view } = clients;
   /**
-   * Returns, by broker address, sentences about each broker that does not answer, contradicts the
-   * other brokers' metadata, or belongs to another Kafka cluster.
+   * Returns sentences about brokers, by broker address. It has an entry for each broker that does
+   * not answer, contradicts the other brokers' metadata, or belongs to another Kafka cluster.
    */
   const rowsOfBrokers = () => {
     const outdated = clients.outdatedBrokers().filter(({ forMs }) => forMs >= OUTDATED_MS_MIN);
@@ -86,9 +87,9 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
     /**
      * Returns one sentence for each broker that does not answer, contradicts the other brokers'
      * metadata, belongs to another Kafka cluster, or has copies that are not in sync. The sentence
-     * also says which partitions therefore lack a leader or a copy. `consequences` are clauses that
-     * say what this node cannot do. If a broker does not answer, they become a part of the sentence
-     * about the first such broker; otherwise they follow as separate sentences.
+     * also says which partitions lack a leader or a copy because of this broker. `consequences` are
+     * clauses that say what this node cannot do. They end the sentence about the first broker that
+     * does not answer. If all brokers answer, they are separate sentences at the end.
      */
     warnings(consequences: readonly string[] = []): string[] {
       const rows = rowsOfBrokers();
@@ -127,7 +128,7 @@ function describeMissing({ name, remedy }: NeededTopic, view: JudgedView): strin
 const describeForeign = ({ address, clusterId }: ForeignBroker) =>
   `Broker ${address} belongs to another Kafka cluster, ${clusterId}, and is not used: name only brokers of one cluster in cluster.kafka`;
 
-/** Returns a sentence that says how a broker contradicts the other brokers. */
+/** Returns a sentence that says how a broker's metadata contradicts that of the other brokers. */
 function describeOutdated({ address, isListed, partitions }: OutdatedBroker, view: JudgedView) {
   if (partitions.length === 0) {
     return `${view.nameOf(address)} answers, but the other brokers do not list it: check its network to them`;
@@ -144,8 +145,8 @@ function describeOutdated({ address, isListed, partitions }: OutdatedBroker, vie
 
 interface Lacks {
   /**
-   * Ids of the brokers that must start or catch up. Then the partitions in `leader`, `write` and
-   * `copy` have a leader and all copies again.
+   * Ids of the brokers that must start or catch up. Until then, the partitions in `leader`, `write`
+   * and `copy` lack a leader or copies.
    */
   away: number[];
   /** Numbers of the partitions that have no leader, by topic name. */
@@ -157,9 +158,9 @@ interface Lacks {
 }
 
 /**
- * Groups the partitions that lack a leader or copies by the brokers that must start or catch up
- * before nothing is lacking. Returns, for each such group of brokers, clauses about its partitions,
- * worst first.
+ * Finds the partitions that lack a leader or copies, and groups them by the brokers that must start
+ * or catch up to end the lack. Returns, for each group, the ids of these brokers and clauses about
+ * the partitions, with the worst lack first.
  */
 function lacksByBrokers(topics: readonly NeededTopic[], view: JudgedView) {
   const all = new Map<string, Lacks>();

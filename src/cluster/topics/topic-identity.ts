@@ -16,8 +16,8 @@ export class TopicIdentity {
   constructor(private readonly topic: string) {}
 
   /**
-   * Throws `TopicRecreated` if `id`, or the id of an earlier call, differs from the first observed
-   * id.
+   * Throws `TopicRecreated` if `id`, or an id that an earlier call got, differs from the first
+   * observed id.
    */
   check(id: string): void {
     this.#id ??= id;

@@ -20,11 +20,12 @@ export interface Judgement {
  * if this node cannot read or write the partition's ledger, else undefined. `ofDisk` is a sentence
  * if this node's disk cannot store changes of the ledgers.
  *
- * - More than the share `INGEST_REFUSED_SHARE_MAX` of all ledgers fails: trouble.
- * - Fewer ledgers fail: a warning, because other nodes deliver the events of these partitions once
- *   the group's session time has passed.
  * - The disk cannot store changes: trouble while this node delivers the events of any partition,
  *   and otherwise a warning.
+ * - The disk works, but more than the share `INGEST_REFUSED_SHARE_MAX` of all ledgers fails:
+ *   trouble.
+ * - The disk works, and fewer ledgers fail: a warning, because other nodes deliver the events of
+ *   these partitions once the group's session time has passed.
  */
 export function judgeLedgers(
   failures: readonly (string | undefined)[],
@@ -49,8 +50,8 @@ export function judgeLedgers(
 }
 
 /**
- * Milliseconds without an answer from a leader of the catalog after which `/ready` reports that API
- * requests fail. During a shorter silence, requests wait for this leader or its successor.
+ * Milliseconds for which a leader of the catalog may fail to answer before `/ready` reports that
+ * API requests fail. During a shorter silence, requests wait for this leader or its successor.
  */
 const SILENT_MS_MAX = REQUEST_MS_MAX;
 

@@ -22,7 +22,7 @@ type Kind = Rule["kind"];
 
 const units: Partial<Record<Kind, string>> = alertsTexts.units;
 
-/** Shown in the lists of alerts and alert rules while the workspace has no receiver of alerts. */
+/** Notice in the lists of alerts and alert rules if the workspace has no receiver of alerts. */
 export const noReceiver: EmptyText = {
   icon: "alert",
   ...alertsTexts.noReceiverYet,

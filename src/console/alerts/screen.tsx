@@ -85,8 +85,9 @@ const columns: Column<Alert>[] = [
 ];
 
 /**
- * Returns the link to the screen of an alert's subject, such as a destination. For the server, this
- * is the system screen, or undefined if the session lacks the permission for it.
+ * Returns the link to the screen of an alert's subject, such as a destination. An alert about the
+ * server links to the system screen. For this alert, returns undefined if the session lacks the
+ * permission for that screen.
  */
 function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });

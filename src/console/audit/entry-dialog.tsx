@@ -9,7 +9,7 @@ import type { AuditEntry } from "./audit-form.ts";
 
 type FieldChange = AuditEntry["changes"][number];
 
-/** Dialog for an audit entry: who acted, when, from where, and changed fields before and after. */
+/** Dialog for an audit entry: who acted, when, from where, and old and new values of fields. */
 export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
   const { action, actor, client, request, resource, outcome, reason, requests } = entry;
   const { addresses, changes, changesLeftOut } = entry;

@@ -12,8 +12,8 @@ export type Revision = Omit<
   "codeVersion"
 > & { importName?: string };
 /**
- * A transformation or library with the fields of one of its revisions: the published one or, if
- * none was ever published or the request asks for it, the newest one.
+ * A transformation or library with the fields of one of its revisions. This is the newest one if
+ * none was ever published or the request asks for the newest. Otherwise it is the published one.
  */
 export type CodeItem = Revision &
   Pick<Transformation, "destinations" | "warnings" | "publishedVersionId">;
@@ -32,8 +32,8 @@ interface CodeChange extends Omit<CodeInput, "name"> {
 }
 
 /**
- * Labels and API requests for one kind of code: transformations or libraries. With these, the same
- * screens edit and publish both kinds.
+ * Labels and API requests for one kind of code: transformations or libraries. The screens that edit
+ * and publish code get one of the two as a parameter, and so work for both kinds.
  */
 export type CodeKindInfo = ReturnType<typeof codeKind>;
 
@@ -187,6 +187,6 @@ export interface CodeContext {
   reload: () => Promise<void>;
   /** Number, counted from 1, of the line to which the editor moves the cursor at first. */
   line?: number | undefined;
-  /** Whether the page opens with a new test case for the latest sample event. */
+  /** Whether the page opens with a new test case whose input is the latest sample event. */
   isNewTestCase?: boolean;
 }

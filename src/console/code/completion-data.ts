@@ -19,8 +19,8 @@ export function knownEvents(text: string, report: TestRunReport | undefined): un
 }
 
 /**
- * Returns the data for code completion: `events`, an event with all standard fields, names of
- * credentials, and published libraries with their exports.
+ * Returns the data for code completion: `events` together with an event that has all standard
+ * fields, the names of the credentials, and the published libraries with their exports.
  */
 export function useCompletionData(
   codeLanguage: Language,

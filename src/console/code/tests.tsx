@@ -176,9 +176,9 @@ const emptyTexts: Record<EventOrigin, string> = {
 type AddEvent = (event: unknown) => void;
 
 /**
- * Functions that load test events, by their origin, such as the live tail. A function calls `add`
- * with each event. `isNew` is false if a failed load is repeated while its earlier events are still
- * in the list: the function then adds only newer events.
+ * Functions that load real events as test events, by the origin of the events, such as the live
+ * tail. A function calls `add` with each event. `isNew` is false if a load is repeated after a
+ * failure. The list then still has the events of the failed load, and only newer ones are added.
  */
 const loadEvents: Record<
   EventOrigin,

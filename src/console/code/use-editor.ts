@@ -33,8 +33,8 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
   /** Import name of the edited library; undefined for a transformation. */
   const libraryName = kind === libraries ? newest.importName : undefined;
   /**
-   * Line to which an editor moves the cursor, counted from 1. It is in the library with the import
-   * name `library` or, if `library` is undefined, in the transformation.
+   * Line, counted from 1, to which an editor moves the cursor. If `library` is undefined, the line
+   * is in the transformation, otherwise in the library with this import name.
    */
   const [position, setPosition] = useState<{ line: number; library: string | undefined }>();
   const showLineOf = (library: string | undefined) => (at: number) =>
@@ -93,8 +93,8 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     setBaseVersionId,
     discardChanges: () => setCode(newest.code),
     /**
-     * Returns whether the user has edited the code since the render that created this function,
-     * such as during a request.
+     * Returns whether the user has edited the code since the render that created this function. A
+     * caller so notices edits during a request.
      */
     isEditedSince: () => latestCode.current !== code,
     discardStoredText: () => discardText(storageName),

@@ -192,8 +192,8 @@ export function PauseButton(props: { isPaused: boolean; onPause: (isPaused: bool
 }
 
 /**
- * Copies a text to the clipboard. Over plain HTTP, browsers have no `navigator.clipboard`, so it
- * uses `execCommand` there.
+ * Copies a text to the clipboard. Uses `execCommand` over plain HTTP, because browsers have no
+ * `navigator.clipboard` there.
  */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);

@@ -2,8 +2,8 @@ import type { ComponentChildren } from "preact";
 import { CopyButton } from "./button.tsx";
 
 /**
- * Shows a text in monospace, with a button that copies the text. `children`, if present, is the
- * same text with markup, and is shown in its place.
+ * Shows `text` in monospace, with a button that copies it. `children`, if present, is the same text
+ * with markup, and is shown instead of `text`.
  */
 export function CodeBlock(props: {
   text: string;

@@ -216,8 +216,8 @@ export function ConfirmDialog(
 }
 
 /**
- * Shows the toasts, in a dialog or, without `dialog`, in the page. They appear once: in the topmost
- * open dialog, or in the page if no dialog is open.
+ * Shows the toasts once on the page: in the topmost open dialog or, if none is open, in the page
+ * itself. `dialog` is the dialog that contains this list, and undefined for the page's list.
  */
 export function ToastList({ dialog }: { dialog?: object }) {
   const shown = openDialogs.value.at(-1) === dialog ? toasts.value : [];

@@ -8,13 +8,16 @@ import { withCode } from "./inline-code.tsx";
 interface ErrorProps {
   error: unknown;
   /**
-   * Returns whether another element, such as a field, already shows the error detail for the value
-   * at the JSON pointer `path`. `ErrorText` then omits the detail.
+   * Returns whether a field or other element already shows the detail of the error for the value at
+   * the JSON pointer `path`. `ErrorText` then omits the detail.
    */
   isShown?: (path: string) => boolean;
 }
 
-/** Shows an error's message and its details, without those for which `isShown` returns true. */
+/**
+ * Shows an error's message and details. Omits details for which `isShown` is true, and then also
+ * the message.
+ */
 export function ErrorText({ error, isShown = () => false }: ErrorProps) {
   const all = error instanceof RequestRefused ? error.details : [];
   const details = all.filter(({ path }) => !isShown(path));

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** Formats the parts of a text between backticks, such as names of the API, as code. */
+/** Formats as code those parts of a text that are between backticks, such as names of the API. */
 export function withCode(content: ComponentChildren): ComponentChildren {
   if (typeof content !== "string") return content;
   const parts = content.split("`");

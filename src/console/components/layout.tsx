@@ -74,7 +74,7 @@ export interface EmptyText {
   link?: { href: string; text: string };
 }
 
-/** Shown in place of an empty list. It says what the list is for, and offers the next step. */
+/** Notice in place of an empty list. It says what the list is for, and offers the next step. */
 export function EmptyState({ icon, title, text, action, link }: EmptyText) {
   return (
     <div class="empty">
@@ -155,7 +155,7 @@ export function Skeleton() {
   );
 }
 
-/** Links to a screen's tabs. A tab that needs a permission says so if the session lacks it. */
+/** Links to a screen's tabs. The link says so if the session lacks a permission for the tab. */
 export function Tabs(props: {
   tabs: readonly { name: string; text: string; needs?: Permission }[];
   current: string;
@@ -179,8 +179,8 @@ export function Tabs(props: {
 }
 
 /**
- * Returns attributes for a link to a screen that needs the permission `missing`, which the session
- * lacks. They tell the user about it. Without `missing`, there are none.
+ * Returns attributes for a link to a screen. If the session lacks the permission `missing` for it,
+ * they tell the user. If `missing` is undefined, there are no attributes.
  */
 export function requirementOf(missing: Permission | undefined) {
   if (missing === undefined) return {};
@@ -213,7 +213,7 @@ export function SegmentedControl<T extends string>(props: {
   );
 }
 
-/** Shown in place of a screen's content if the session lacks the permission to read it. */
+/** Notice in place of a screen's content that the session lacks the permission to read. */
 export function PermissionRequired({ permission }: { permission: Permission }) {
   return (
     <EmptyState

@@ -47,7 +47,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
    * filter. When one of them changes, the first page is loaded.
    */
   inputs?: readonly unknown[];
-  /** Milliseconds between two loads of the list. If absent, it is not polled. */
+  /** Milliseconds between two loads of the list. Absent if the list is not polled. */
   pollMs?: number;
   /**
    * Whether the user can sort the list with a click on a column's title. The server sorts it. The
@@ -108,7 +108,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   );
 }
 
-/** Returns the last defined value, so that a list stays visible while its next page loads. */
+/** Returns `value` or, if it is undefined, the last defined one, to show while a page loads. */
 export function useLatest<T>(value: T | undefined): T | undefined {
   const latest = useRef<T | undefined>(undefined);
   if (value !== undefined) latest.current = value;
@@ -116,9 +116,9 @@ export function useLatest<T>(value: T | undefined): T | undefined {
 }
 
 /**
- * Returns the properties of a `ListScreen` for loading and sorting its items. It loads them with
- * `load` or, if the session lacks the permission `events:read`, with `loadPlain`, which cannot sort
- * them.
+ * Returns the properties of a `ListScreen` that say how it loads and sorts its items. If the
+ * session has the permission `events:read`, the items are loaded with `load`. Otherwise they are
+ * loaded with `loadPlain`, which cannot sort them.
  */
 export function permittedLoad<Item>(
   load: (query: ListQuery) => Promise<ListPage<Item>>,

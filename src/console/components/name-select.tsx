@@ -49,8 +49,8 @@ export function NameField(props: NameFieldProps & { kind: SearchedKind }) {
 }
 
 /**
- * Form field like `NameField`, except that the caller passes the search in `names`, and so can also
- * use the names that it found.
+ * Form field like `NameField`, but the caller passes the search for names as `names`. So the caller
+ * can also use the names that the search finds.
  */
 export function SearchedNameField(props: NameFieldProps & Searched) {
   return (
@@ -77,8 +77,8 @@ function NameSelect(props: ControlProps) {
 }
 
 /**
- * Row in the list of choices: an item, the option for no item (with an empty id), or, with `more`,
- * a row that loads more items.
+ * Row in the list of choices. The row is an item or the option for no item, which has an empty id.
+ * With `more`, the row loads more items.
  */
 type Row = Named & { more?: true };
 

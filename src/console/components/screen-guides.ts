@@ -1,7 +1,4 @@
-/**
- * Name of the documentation page that explains each screen, by the first segment of the screen's
- * route.
- */
+/** Documentation page that explains each screen, by the first segment of the screen's route. */
 export const screenGuides: Readonly<Record<string, string>> = {
   "": "console",
   sources: "pixels",

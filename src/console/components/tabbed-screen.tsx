@@ -4,8 +4,8 @@ import { hrefTo } from "../router.ts";
 import { PermissionRequired, ScreenHeader, Tabs } from "./layout.tsx";
 
 /**
- * Screen with tabs. The first tab has an empty name, and the route of the screen itself. Each other
- * tab has a route with its name, such as `settings/members`, and needs the permission
+ * Screen with tabs. The first tab has an empty name, and its route is that of the screen. Each
+ * other tab has its name in its route, such as `settings/members`, and needs the permission
  * `workspace:admin`.
  */
 export function TabbedScreen(props: {

@@ -16,7 +16,7 @@ export interface Column<Row> {
    */
   kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
   /**
-   * Name of the column in the `sort` of the table's `order`, such as `name`. Absent if the rows
+   * Name by which the table's `order` refers to this column, such as `name`. Absent if the rows
    * cannot be sorted by this column.
    */
   sort?: string | undefined;
@@ -40,15 +40,14 @@ export const column = {
   wide: columnOf({ kind: "wide" }),
   number: columnOf({ kind: "number narrow" }),
   /**
-   * Makes a column of numbers that is as wide as plain columns, rather than as narrow as its
-   * content.
+   * Makes a column of numbers that has the width of a plain column, not the width of its content.
    */
   wideNumber: columnOf({ kind: "number" }),
 };
 
 /**
- * Order of a table's rows. `sort` is the `sort` of a column, such as `name`, or `-name` for its
- * reverse, or empty for the default order.
+ * Order of a table's rows. `sort` names the column to sort by, such as `name`. A `-` before the
+ * name means the reverse order. An empty `sort` is the default order.
  */
 interface TableOrder {
   sort: string;
@@ -68,7 +67,7 @@ interface TableProps<Row> {
    * table.
    */
   order?: TableOrder | undefined;
-  /** Shown in place of the table when it has no rows. Absent if the table always has rows. */
+  /** Notice in place of the table if it has no rows. Absent if the table always has rows. */
   empty?: EmptyText;
 }
 
@@ -157,7 +156,7 @@ export function TablePanel<Row>(
   );
 }
 
-/** Line below a table: a text about the loaded rows, and a button that loads older ones. */
+/** Line below a table: a text and, unless all rows are loaded, a button that loads older ones. */
 export function OlderRows(props: {
   text: ComponentChildren;
   isComplete: boolean;
@@ -210,8 +209,8 @@ function ColumnHeader<Row>(props: { column: Column<Row>; order: TableOrder | und
 }
 
 /**
- * Page numbers and buttons below a table. It shows nothing if all rows fit on one page. If `page`
- * no longer exists because the list has become shorter, it opens the last page.
+ * Page numbers and buttons below a table. It shows nothing if all rows fit on one page. If the list
+ * has become too short for `page`, it opens the last page.
  */
 export function Pagination(props: {
   page: number;

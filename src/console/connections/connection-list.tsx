@@ -19,9 +19,9 @@ import { sourceTexts } from "../texts/sources.ts";
 import { tailTexts } from "../texts/tail.ts";
 
 /**
- * Texts and field names of the list of connections on the page of a source or a destination.
- * `ownKey` is the field of a connection with the id of the page's item. `otherKey` is the field
- * with the id of the connected item, whose kind is `other`.
+ * Texts and field names for the list of connections on the page of a source or destination (the
+ * page's item). `ownKey` is the field of a connection that has the id of the page's item.
+ * `otherKey` is the field that has the id of the connected item, whose kind is `other`.
  */
 const sides = {
   source: {

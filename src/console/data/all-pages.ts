@@ -4,8 +4,8 @@ interface ListPage {
 }
 
 /**
- * Maximum number of pages that `allPages` loads. If the list has more pages, the `total` in its
- * result is larger than the number of items there.
+ * Maximum number of pages that `allPages` loads. If the list has more, the `total` that `allPages`
+ * returns is larger than the number of items that it returns.
  */
 const PAGES_MAX = 10;
 

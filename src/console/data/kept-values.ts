@@ -44,7 +44,7 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     discard: () => keep(undefined),
     /**
      * Drops the unsaved values after the server has stored `saved`. If the user has typed more
-     * since the component was rendered, keeps these values as an edit of `saved`.
+     * since the component was rendered, keeps these values as unsaved changes of `saved`.
      */
     settle(saved: Values) {
       const latest = keptValues.get(key);

@@ -11,8 +11,8 @@ const RETRY_MS_MAX = 60_000;
  */
 export class OutcomeUnknown extends TypeError {
   /**
-   * `isRepeatable` says whether the request can safely be sent again: a second one would change
-   * nothing more than the first.
+   * `isRepeatable` says whether the client can safely send the request again, because a second
+   * request would change nothing that the first one did not change.
    */
   constructor(readonly isRepeatable: boolean) {
     super();
@@ -22,7 +22,7 @@ export class OutcomeUnknown extends TypeError {
 /** Thrown if the server refuses a request for a change because the session has ended. */
 export class SessionEnded extends Error {}
 
-/** Whether an error may be temporary: no answer, an overloaded server or an internal error. */
+/** Whether an error may be temporary: no answer came, or the server is overloaded or failed. */
 function mayPass(error: unknown): boolean {
   if (error instanceof RequestRefused) return error.status === 429 || error.status >= 500;
   return error instanceof TypeError;
@@ -35,17 +35,17 @@ export function retryDelayMs(error: unknown): number {
 }
 
 /**
- * Whether `error` is temporary, and the server has asked with it for a longer pause than
- * `RETRY_MS`.
+ * Whether `error` may be temporary, and the server has asked (with Retry-After) for a pause that is
+ * longer than `RETRY_MS`.
  */
 export function asksToWait(error: unknown): boolean {
   return mayPass(error) && retryDelayMs(error) > RETRY_MS;
 }
 
 /**
- * Calls `load` again, after a pause, whenever it has failed with an error that may be temporary.
- * `error` must be the error of its latest call: a new object after each failure, and undefined
- * after a success.
+ * Calls `load` again, after a pause, each time that it has failed with an error that may be
+ * temporary. `error` must be the error of the latest call of `load`: a new object after each
+ * failure, and undefined after a success.
  */
 export function useRetry(error: unknown, load: () => unknown): void {
   const latest = useRef(load);

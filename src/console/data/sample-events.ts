@@ -39,8 +39,8 @@ export function clearSampleEvents(): void {
 }
 
 /**
- * Writes the sample events to session storage, newest first, as long as their JSON has at most
- * `STORED_CHARS_MAX` characters.
+ * Writes the sample events to session storage. Leaves out the oldest ones if the JSON of all has
+ * more than `STORED_CHARS_MAX` characters.
  */
 function saveSampleEvents(): void {
   let chars = 2;

@@ -117,8 +117,8 @@ export const ownerOf = ({ workspace, member }: ConsoleSession): string =>
   member === undefined ? workspace.id : `${workspace.id} ${member.id}`;
 
 /**
- * Makes `begun` the current session. If it belongs to another user or workspace than the current
- * one, reloads the page instead, so that nothing the earlier user typed is left.
+ * Makes `begun` the current session. If the current session belongs to another user or workspace,
+ * reloads the page instead, so that nothing that the earlier user typed is left.
  */
 function begin(begun: ConsoleSession): void {
   if (session.value && ownerOf(session.value) !== ownerOf(begun)) {

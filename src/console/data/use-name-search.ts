@@ -36,7 +36,7 @@ export function useNameSearch(kind: SearchedKind) {
   const [state, setState] = useState<SearchState>({ pages: 0, total: 0 });
   const [all, setAll] = useState<number>();
   const lookup = useNames();
-  /** Names from all answers, by id. A selected item's name stays known when the search changes. */
+  /** Names from all answers, by id. So a selected item's name is known after a new search. */
   const seen = useRef(new Map<string, string>());
   const latestPage = useRef(0);
   const latest = useRef(text);

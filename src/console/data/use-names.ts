@@ -15,8 +15,8 @@ export type NameLookup = Record<NamedKind, (id: string) => string>;
 const FRESH_MS = 30_000;
 
 /**
- * Loaded names by workspace, kind and id. The map is replaced when names arrive, so that components
- * render them.
+ * Loaded names by workspace, kind and id. A new map replaces it when names arrive, so that the
+ * components that show names are rendered again.
  */
 const names = signal<ReadonlyMap<string, string>>(new Map());
 /** Milliseconds before a failed request for a name is repeated. */
@@ -33,15 +33,15 @@ const waiting: Record<NamedKind, Set<string>> = {
 };
 
 /**
- * Latest load of the first page of source names and the first page of destination names. Undefined
- * after a failure.
+ * Latest load of the first page of source names and of destination names. Undefined before the
+ * first load, and after a request for names has failed.
  */
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
 
 /**
- * Returns functions that look up names. A function returns the id until the name is loaded. The
- * first pages of source and destination names are loaded in advance. Another name is requested
- * after a component has looked it up, together with as many others as possible.
+ * Returns functions that look up names by id. A function returns the id until the name is loaded.
+ * The first pages of source and destination names are loaded in advance. Any other name is
+ * requested when a component looks it up, and one request asks for many such names.
  */
 export function useNames(): NameLookup {
   const known = names.value;
@@ -95,7 +95,7 @@ async function askFor(kind: NamedKind): Promise<void> {
   }
 }
 
-/** Requests names and stores them. After a failure, ids are shown until a request succeeds. */
+/** Requests names and stores them. If this fails, ids are shown until a later request succeeds. */
 async function ask(kind: NamedKind, query: { count: number } | { ids: string }): Promise<void> {
   const answer = await client
     .call("GET /v2/status/names", { query: { ...query, kind } })

@@ -89,9 +89,7 @@ export function useResource<T>(
   };
 }
 
-/**
- * Component state for the answer to the API request `key` with `input`, loaded as by `useResource`.
- */
+/** Component state for the answer to the API request `key` with `input`. `useResource` loads it. */
 export function useAnswer<Key extends ClientKey>(
   key: Key,
   input?: InputOf<Key>[0],

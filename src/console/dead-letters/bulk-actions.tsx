@@ -15,7 +15,7 @@ import { deadLetterTexts } from "../texts/dead-letters.ts";
  * Dead letters (events that were given up) to replay or purge together: selected ones, or all that
  * match a filter. With a filter, the request has the number that the user has confirmed (`count`)
  * and the time of the list (`before`). The server leaves out dead letters that were added after
- * `before`, and refuses the request if more than `count` others match.
+ * `before`. It refuses the request if more than `count` dead letters remain.
  */
 export interface BulkTarget {
   selection:
@@ -36,8 +36,8 @@ export interface BulkTarget {
 type BulkAction = "replay" | "purge";
 
 /**
- * Maximum number of dead letters (events that were given up) that a request with a filter replays
- * or purges before it is answered. For a larger number, the request starts a job on the server.
+ * Maximum number of dead letters (events that were given up) that the server replays or purges
+ * within one request with a filter. For a larger number, the request starts a job on the server.
  */
 const REQUEST_LETTERS_MAX = 500;
 /** Maximum number of destinations, and also of failure reasons, that a confirmation names. */
@@ -53,8 +53,9 @@ export function BulkActions(props: {
   description: string;
   reload: () => Promise<void>;
   /**
-   * Loads the list again after the server has refused an action. Resolves with the dead letters to
-   * confirm instead, or with undefined to show the server's error.
+   * Loads the list again after the server has refused an action because the dead letters have
+   * changed. Resolves with the dead letters that the user must confirm instead. If it resolves with
+   * undefined, the server's error is shown.
    */
   loadTarget: () => Promise<BulkTarget | undefined>;
 }) {

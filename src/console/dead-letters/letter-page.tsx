@@ -158,8 +158,8 @@ const columns: Column<FailedAttempt>[] = [
 ];
 
 /**
- * Lists the stored failed attempts to deliver the event, which are the first and the last ones,
- * with their reasons.
+ * Lists failed attempts to deliver the event, with their reasons. If there were many, only the
+ * first and the last ones are stored.
  */
 function AttemptList({ letter }: { letter: DeadLetter }) {
   const { attempts, failedAttempts = [] } = letter;

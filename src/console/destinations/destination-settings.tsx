@@ -87,7 +87,7 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
   );
 }
 
-/** Labels of the form's values that are not in the destination's config. */
+/** Labels of the form's values other than the settings in the destination's config. */
 const ownLabels: Record<string, string> = {
   name: commonTexts.name,
   consentIds: destinationTexts.consents,

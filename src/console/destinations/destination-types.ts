@@ -21,9 +21,9 @@ export function typeOf(
 }
 
 /**
- * Returns a string that identifies a destination type: its name or, if rudder-server delivers to
- * destinations of the type, `rudder-server` and its name. pixelmill and rudder-server may each have
- * a type of the same name.
+ * Returns a string that identifies a destination type: its name in lower case. The word
+ * `rudder-server` precedes the name if rudder-server delivers to destinations of the type, because
+ * pixelmill may have another type of the same name.
  */
 export function optionOf({ type, deliveredBy }: Pick<Destination, "type" | "deliveredBy">): string {
   const name = type.toLowerCase();

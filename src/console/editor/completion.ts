@@ -21,7 +21,7 @@ const STEP =
   /\[\s*(?:"([^"]*)"|'([^']*)'|(\d+))\s*\]|\.get\(\s*(?:"([^"]*)"|'([^']*)')|\.([\w$]+)/g;
 const FIELDS_MAX = 500;
 /**
- * The regular expressions see at most this many characters before the cursor, because their running
+ * Maximum number of characters before the cursor that the regular expressions search. Their running
  * time is quadratic in this number.
  */
 const BEFORE_CHARS_MAX = 500;
@@ -72,8 +72,8 @@ function completeQuotedName({ before, pos, data }: CompletionInput): CompletionR
 }
 
 /**
- * Offers exports of libraries. In `import { … }`, these are the exports of the library after
- * `from`, or of all libraries without `from`. In Python, they are those of an imported library
+ * Offers exports of libraries. Inside `import { … }`, offers those of the library named after
+ * `from` or, without `from`, those of all libraries. In Python, offers those of an imported library
  * `lib` after `lib.`.
  */
 function completeExport(input: CompletionInput): CompletionResult | null {

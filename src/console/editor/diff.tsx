@@ -18,8 +18,8 @@ const SIDE_BY_SIDE_PX = 640;
 
 /**
  * Shows the differences of two texts, side by side if there is enough width, otherwise in one
- * column. With `onChange`, the user can edit the text `after`. Each difference then has a button
- * that replaces this part of `after` by that of `before`.
+ * column. With `onChange`, the user can edit the text `after`, and each difference has a button
+ * that copies this part of `before` to `after`.
  */
 export function Diff(props: {
   before: DiffSide;

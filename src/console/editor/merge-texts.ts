@@ -52,8 +52,9 @@ function chunksOf(a: string, b: string): Chunk[] {
 }
 
 /**
- * Returns the text that `side` has in place of the characters `from` to `to` of the original text.
- * `chunks` are the changes of `side` in this region. Returns undefined if there are none.
+ * Returns the part of `side` (an edited version of the original text) that stands in place of the
+ * original's characters `from` to `to`. `chunks` are the changes of `side` in this region. Returns
+ * undefined if there are none.
  */
 function regionOf(side: string, chunks: Chunk[], from: number, to: number): string | undefined {
   const [first, last] = [chunks[0], chunks.at(-1)];

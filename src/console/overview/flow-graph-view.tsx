@@ -20,8 +20,8 @@ const GAP_WIDTH = 104;
 
 /**
  * Graph of the flow of events: from sources through transformations to destinations. Each node
- * shows its event rate. An edge is wider for a higher rate. Under the pointer, it shows its rate
- * or, if events fail, the rate of the failures.
+ * shows its event rate. An edge is wider for a higher rate. When the pointer is over an edge, the
+ * edge shows its rate or, if events fail, the rate of the failures.
  */
 export function FlowGraphView({ overview }: { overview: Overview }) {
   const { sources, transformations, destinations, edges } = useMemo(
@@ -108,7 +108,7 @@ function Nodes(props: {
   children: ComponentChildren;
   /** Name of the screen that lists all items of the column's kind. */
   screen?: string;
-  /** Number of the column's items that the graph leaves out. */
+  /** Number of items of the column's kind that the graph leaves out. */
   hidden?: number;
 }) {
   const { title, children, screen = "", hidden = 0 } = props;

@@ -18,8 +18,8 @@ export const searchFields = [
 ] as const;
 
 /**
- * Values of the search form. An empty value does not filter. `outcome` is an outcome that events
- * must have at one of their destinations. The value `refused` finds events that were refused at
+ * Values of the search form. An empty value does not filter. `outcome` finds events with this
+ * outcome at one of their destinations. Its value `refused` finds events that were refused at
  * ingestion.
  */
 export type SearchForm = ReturnType<typeof readSearchForm>;

@@ -113,8 +113,8 @@ export function PagedList<
 }
 
 /**
- * Form for one item. With `id`, it shows the stored item once this is loaded. Without `id`, it
- * creates an item.
+ * Form for one item. With `id`, the form edits the stored item with this id, and is shown once the
+ * item is loaded. Without `id`, it creates an item.
  */
 function LoadedForm<Answer>(
   props: Omit<FormContext<Answer>, "answer" | "tag"> & {

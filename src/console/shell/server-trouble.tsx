@@ -20,7 +20,7 @@ const showThemselves = new Set(["", "system"]);
 /**
  * Notice that says why the server accepts or delivers no events. It is on all screens except those
  * in `showThemselves`. It is hidden while the server is ready or does not answer. It reads `/ready`
- * every `POLL_MS`. It also does so after a failed request, but then at most once per `READ_MS_MIN`.
+ * every `POLL_MS`. Failed requests cause additional reads, but at most one per `READ_MS_MIN`.
  */
 export function ServerTrouble() {
   const { value, reload } = useResource(readReadiness, [], POLL_MS);

@@ -93,7 +93,7 @@ const statsOf = ({ version, bun, uptimeSeconds, guests, memory }: System) =>
   ] as const;
 
 /**
- * Formats a count, or returns a dash for undefined: a server with several workspaces does not
+ * Formats a count. Returns a dash for undefined, because a server with several workspaces does not
  * report figures that concern all of them.
  */
 const countOrNone = (count: number | undefined) => (count === undefined ? "–" : formatCount(count));

@@ -11,7 +11,7 @@ export type DestinationOutcome = RecentEvent["outcomes"][number];
 export interface TailEvent {
   messageId: string;
   sourceId: string;
-  /** When the server received the event. */
+  /** Time at which the server received the event. */
   at: string;
   /** Time of the tail's first message about the event. Events are sorted by this time. */
   firstAt: string;
@@ -24,8 +24,8 @@ export interface TailEvent {
   refused?: string;
   outcomes: readonly DestinationOutcome[];
   /**
-   * Whether `outcomes` is complete up to now, as in a list of recent events. If not, it has only
-   * the outcomes that messages of the live tail have reported.
+   * Whether `outcomes` has all outcomes that the event has had so far, as in a list of recent
+   * events. If not, it has only those that messages of the live tail have reported.
    */
   hasAllOutcomes: boolean;
 }
@@ -76,8 +76,8 @@ export class EventBuffer {
   }
 
   /**
-   * Adds events from an answer of `GET /v2/events/recent`. If an event is already there from the
-   * tail, merges its outcomes.
+   * Adds the events of an answer of `GET /v2/events/recent`. If the buffer already has an event
+   * from the tail, merges the outcomes of both.
    */
   addRecent(events: readonly RecentEvent[]): void {
     // The server lists the newest first. Events of one millisecond keep this order.
@@ -167,11 +167,11 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 }
 
 /**
- * Merges two lists of outcomes of one event, and removes duplicates. Outcomes with a time (`at`)
- * come from the server's memory, and those without one from stored data. The memory usually knows
- * more. So an outcome with a time replaces those without one at the same destination. An exception
- * is a stored dead letter, which only a dead letter with a time replaces. The result is sorted by
- * destination, so that all events have the same order.
+ * Merges two lists of outcomes of one event, and removes duplicates. An outcome with a time (`at`)
+ * comes from the server's memory, and one without a time from stored data, which usually has less
+ * detail. So an outcome with a time replaces those without one at the same destination. Only a
+ * stored dead letter stays, unless the outcome with a time is a dead letter too. The result is
+ * sorted by destination, so that all events have the same order.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

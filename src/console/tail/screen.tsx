@@ -135,8 +135,9 @@ function useFrozen(buffer: EventBuffer, isFrozen: boolean): FrozenEvents | undef
 }
 
 /**
- * Whether an event is of the source and has an outcome at the destination in `filter`. An absent id
- * matches every event. A paused tail may still have events of an earlier filter.
+ * Whether an event is of the source in `filter`, and has an outcome at the destination in `filter`.
+ * An absent id matches every event. Needed because a paused tail may still have events of an
+ * earlier filter.
  */
 function isOf(event: TailEvent, filter: { sourceId?: string; destinationId?: string }): boolean {
   const { sourceId = event.sourceId, destinationId } = filter;
@@ -155,7 +156,7 @@ function hasOutcome({ outcomes, hasAllOutcomes }: TailEvent, wanted: string): bo
 function TailStateBadge(props: {
   tail: TailState;
   frozen: FrozenEvents | undefined;
-  /** Whether the button paused the tail, rather than the pointer or the focus in the table. */
+  /** Whether the user paused the tail with the button. False if the pointer or focus did so. */
   isPaused: boolean;
 }) {
   const { tail, frozen, isPaused } = props;

@@ -13,14 +13,14 @@ interface TailFilter {
 /** Minimum milliseconds between two renders, however fast events arrive. */
 const RENDER_MS = 250;
 /**
- * Milliseconds for which messages of the tail are processed at a time. Then the browser gets time
- * for other work, such as typing.
+ * Milliseconds for which messages of the tail are processed without a pause. In each pause, the
+ * browser can do other work, such as showing typed text.
  */
 const SLICE_MS = 8;
 
 /**
- * Buffer and counters of a tail that begins. `messages` and `events` have arrived since the latest
- * render, `missed` events since the tail began.
+ * Creates an empty buffer and counters for a live tail. `messages` and `events` count what has
+ * arrived since the latest render. `missed` counts all messages that the server has skipped.
  */
 const newCounters = () => ({
   buffer: new EventBuffer(),
@@ -32,10 +32,10 @@ const newCounters = () => ({
 type TailCounters = ReturnType<typeof newCounters>;
 
 /**
- * Component state that follows the live tail (stream of new events). Whenever the tail opens, it
- * also adds the recent events in the server's memory to the buffer. After the tail has ended, it
- * connects again, and so gets the events missed in between. When `filter` changes, it empties the
- * buffer.
+ * Component state that follows the live tail (stream of new events). Whenever the tail opens, the
+ * recent events in the server's memory are also added to the buffer. After the tail has ended, it
+ * is opened again, so events that arrived in between are in the buffer too. When `filter` changes,
+ * the buffer is emptied.
  */
 export function useTail(filter: TailFilter) {
   const counters = useRef<TailCounters>(null);
@@ -48,14 +48,15 @@ export function useTail(filter: TailFilter) {
     /** Events per second. An event counts once, even if the tail has several messages about it. */
     perSecond: 0,
     /**
-     * Number of messages that the server skipped because the browser or the network was too slow.
+     * Number of messages that the server skipped, because the browser or the network was too slow,
+     * or because the workspace's live tails exceeded their bytes per second.
      */
     missed: 0,
   });
   const [state, setState] = useState<"connecting" | "open" | "ended">("connecting");
   /**
-   * Error with which the live tail last ended, until the tail is open again. Undefined if it ended
-   * without an error.
+   * Error with which the live tail last ended. Undefined once the tail is open again, and if it
+   * ended without an error.
    */
   const [error, setError] = useState<unknown>();
   const key = JSON.stringify(filter);

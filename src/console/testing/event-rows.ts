@@ -14,8 +14,8 @@ export interface EventRow {
 /**
  * Component state for a list to which events are added while the user selects some. A selected
  * event stays in the list after newer events have displaced it. Between `hold` and `release` (while
- * the pointer is over the list, or the list has the focus) no row moves. Events that arrive then
- * are shown after the release.
+ * the pointer is over the list, or the list has the focus) no row moves. Events that arrive in this
+ * time are shown after `release`.
  */
 export function useEventRows() {
   const [rows, setRows] = useState<readonly EventRow[]>([]);

@@ -10,8 +10,8 @@ import { testCaseTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 
 /**
- * Button that makes a test case of an event: the user chooses a transformation, and its editor
- * opens with a new test case that has the event as input. `isOutput` says that the event is an
+ * Button that makes a test case of an event. The user chooses a transformation, and its editor
+ * opens with a new test case that has the event as input. If `isOutput` is true, the event is an
  * output of user code. The button is then disabled, because the input is not known.
  */
 export function MakeTestCase({ event, isOutput }: { event: unknown; isOutput?: boolean }) {

@@ -169,8 +169,8 @@ const badges = {
 } as const;
 
 /**
- * Shows the results of test cases, and the differences of the selected one. This is the first
- * failed one until the user selects another.
+ * Shows the results of test cases, and the differences of the selected one. Until the user selects
+ * one, this is the first failed one or, if none failed, the first one.
  */
 export function SuiteResults({ results }: { results: readonly SuiteResult[] }) {
   const [chosen, setChosen] = useState<string>();

@@ -18,7 +18,7 @@ import { type TestCase, type TestCaseInput, type TestCases, tagOf } from "./use-
 /** List of a transformation's test cases with their last results, and the form to change one. */
 export function TestCaseList(props: {
   testCases: TestCases;
-  /** Results of the last run. */
+  /** Results of the test cases in the last test run. */
   results: readonly SuiteResult[];
   /** Event for a new test case. If present, the form for a new test case opens at once with it. */
   newFrom: JsonObject | undefined;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { isolated, pluralize } from "../format.ts";
 
-/** Texts of the audit log. */
+/** Texts of the screen of the audit log. */
 export const auditTexts = {
   who: "Who",
   action: "Action",

@@ -161,7 +161,7 @@ export const codeLogTexts = {
     [library, line].filter((it) => it !== undefined).join(":"),
 };
 
-/** Texts of the test cases of a transformation. */
+/** Texts that the console shows with the test cases of a transformation. */
 export const testCaseTexts = {
   testCases: "Test cases",
   input: "Input",

@@ -126,7 +126,7 @@ export const commonTexts = {
   search: "Search",
   token: "Token",
   newSource: "New source",
-  /** Stands for a figure that is not known. */
+  /** Text that is shown in place of an unknown figure. */
   noFigure: "–",
   pageTitle: (screen: string) => `${screen} · pixelmill`,
   requires: (permission: string) => `Requires ${permission}`,
@@ -157,7 +157,7 @@ export const commonTexts = {
   range: (first: number, last: number, total: number) =>
     `${formatCount(first)} to ${formatCount(last)} of ${formatCount(total)}`,
   ago: (duration: string) => `${duration} ago`,
-  /** End of a sentence about a state: how long it has lasted (`lasts`), or since when (`since`). */
+  /** End of a sentence about a state: how long the state has lasted, or with `since` its begin. */
   lasts: (duration: string) => `for ${duration}`,
   since: (date: string) => `since ${date}`,
   lessThanAgo: (duration: string) => `less than ${duration} ago`,

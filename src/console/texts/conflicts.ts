@@ -8,7 +8,7 @@ export const conflictTexts = {
   theirs: "Theirs",
   yours: "Yours",
   empty: "(empty)",
-  /** Shown in place of a secret. */
+  /** Text that is shown in place of a secret. */
   secret: "(secret, not shown)",
   alsoChanged: (names: readonly string[]) =>
     `Saved together with changes by others: ${names.join(", ")}`,

@@ -1,6 +1,6 @@
 import { formatCount, pluralize } from "../format.ts";
 
-/** Texts of the screens of dead letters. */
+/** Texts of the screens of dead letters (events that were given up). */
 export const deadLetterTexts = {
   purge: "Purge",
   searchReasons: "Search reasons",

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { pluralize } from "../format.ts";
 import { commonTexts } from "./common.ts";
 
-/** Texts of the event search. */
+/** Texts of the screen that searches stored events. */
 export const searchTexts = {
   userColumn: "User",
   noResultsYet: { title: "No results yet", text: "Older events have not been searched." },

@@ -34,7 +34,7 @@ export const settingsTexts = {
   morePermissions: "Permissions beside the role",
   saveMember: "Save member",
   addMember: "Add member",
-  /** The meaning of each permission. */
+  /** Text that says what each permission allows, by permission. */
   permissionMeanings: {
     "transformations:create-delete": "create and delete transformations",
     "transformations:edit": "change and publish transformations",

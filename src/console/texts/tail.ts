@@ -15,7 +15,7 @@ const outcomeNames = {
   unknown: "Unknown",
 };
 
-/** Texts of the live tail. */
+/** Texts of the screen of the live tail (stream of new events). */
 export const tailTexts = {
   receivedEarlier: "The event as received is no longer in memory",
   receivedEventNoun: "received event",
@@ -61,8 +61,8 @@ export const tailTexts = {
       ? isolated(destination)
       : `${isolated(destination)} ${outcomeNames[outcome].toLowerCase()}`,
   /**
-   * Explanations of the outcomes. One is shown for an event if the server knows neither what it
-   * delivered nor a reason for the outcome.
+   * Explanations of the outcomes. The console shows the one for an event's outcome if the server
+   * knows neither the delivered event nor a reason for the outcome.
    */
   explanations: {
     delivered: "Delivered. The event is too long to be kept in memory.",
@@ -95,8 +95,8 @@ export const tailTexts = {
   },
   noRecentMatches: "No recent event has this outcome",
   /**
-   * Says back to which time (`time`) the event logs were searched. `search` is a link to a search
-   * for older events.
+   * Says how far back the event logs were searched (`time`). `search` is a link to a search for
+   * older events.
    */
   readBackTo: (time: ComponentChildren, search: ComponentChildren) => [
     "Searched back to ",

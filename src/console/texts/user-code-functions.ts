@@ -7,7 +7,7 @@ export interface UserCodeFunction {
   meaning: string;
 }
 
-/** Functions of which a transformation exports exactly one. The sandbox calls it with events. */
+/** Functions of which a transformation exports exactly one. The sandbox passes it the events. */
 export const entryFunctions: readonly UserCodeFunction[] = [
   {
     name: "transformEvent",

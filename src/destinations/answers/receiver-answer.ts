@@ -11,8 +11,8 @@ import type { SecretMask } from "./secret-mask.ts";
 type Mask = Pick<SecretMask, "mask">;
 
 /**
- * A receiver's answer to a failed delivery or to a connection test. Secrets of the request that it
- * repeats are not masked yet, so the answer must not be stored, logged or shown: convert it with
+ * A receiver's answer to a failed delivery or to a connection test. It may repeat secrets of the
+ * request, which are not masked yet. It must not be stored, logged or shown: convert it with
  * `shownAnswer` first.
  */
 export interface ReceiverAnswer {
@@ -94,8 +94,8 @@ export function shownAnswer(answer: ReceiverAnswer, mask: Mask): ShownAnswer {
 }
 
 /**
- * Returns the reason of a failure, shortened and with secrets masked. It may contain text of the
- * receiver, which may repeat secrets.
+ * Returns the reason of a failure, shortened and with secrets masked. `reason` may quote the
+ * receiver, whose text may repeat secrets.
  */
 export function shownReason(reason: string, mask: Mask): string {
   return shownText(reason, mask, ANSWER_REASON_CHARS_MAX);
@@ -113,9 +113,9 @@ function shownText(text: string, mask: Mask, charsMax: number): string {
 }
 
 /**
- * Masks secrets in a text. `isCut` means that the text is only the beginning of a longer one. Then
- * the last `BEHIND_CHARS` characters are removed, unless a mask ends the text: they may be the
- * beginning of a secret, which cannot be recognized without its end.
+ * Masks secrets in a text. If `isCut`, the text is only the beginning of a longer one. Its last
+ * `BEHIND_CHARS` characters may then be the beginning of a secret, which cannot be recognized
+ * without its end. So they are removed, unless a mask ends the text.
  */
 function maskedText(text: string, mask: Mask, isCut: boolean): string {
   const masked = harmless(mask.mask(text));

@@ -6,36 +6,36 @@ import { MASK } from "../masked-url.ts";
  */
 const RUN_CHARS = 8;
 /**
- * Maximum length of a secret that is masked only as a whole word: the password `1` must not mask
- * every digit 1.
+ * Maximum length of a secret that is masked only where it stands as a whole word. Otherwise the
+ * password `1` would mask every digit 1.
  */
 const WORD_CHARS_MAX = 3;
 /**
- * Maximum number of runs (substrings of `RUN_CHARS` characters) that are stored for the secrets of
- * a workspace in one encoding. The limit bounds memory and time. Above it, only some runs of long
- * secrets are stored.
+ * Maximum number of runs (substrings of `RUN_CHARS` characters) that are stored for one encoding of
+ * a workspace's secrets. If the secrets have more, only some runs of long secrets are stored, to
+ * limit memory and time.
  */
 const STORED_RUNS_MAX = 65_536;
 /**
- * Maximum total length of the secrets that are masked in all encodings, in characters, counted from
- * the shortest secret on. To bound memory and time, the remaining secrets are masked only in plain
- * text and in JSON.
+ * Maximum total length, in characters, of the secrets that are masked in every encoding. The
+ * shortest secrets are taken first. To bound memory and time, the other secrets are masked only in
+ * plain text and in JSON.
  */
 const ENCODED_CHARS_MAX = 65_536;
-/** Factor of the rolling hash: an odd number, so that every character affects the hash. */
+/** Factor of the rolling hash of runs. It is odd, so that every character affects the hash. */
 const HASH_FACTOR = 0x01000193;
 const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
 
 /**
  * Masks secrets in a receiver's text, which may repeat what pixelmill has sent. Finds whole secrets
  * and parts of at least `RUN_CHARS` characters, in plain text and in the encodings that receivers
- * use, ignoring case. If the secrets have more runs than `STORED_RUNS_MAX`, finds only longer parts
- * of long secrets, and also masks some characters beside these parts.
+ * use, ignoring case. If not all parts of long secrets can be stored (see `STORED_RUNS_MAX`), only
+ * longer parts of them are found, and some characters beside these parts are masked too.
  */
 export class SecretMask {
   /**
-   * Maps the hash of each stored run to the number of runs that were skipped between this run and
-   * the next stored one.
+   * Maps the hash of each stored run (substring of a secret) to the number of runs that are not
+   * stored between this run and the next stored one.
    */
   readonly #runs = new Map<number, number>();
   /** Matches all secrets shorter than `RUN_CHARS`. Undefined if there are none. */
@@ -59,7 +59,7 @@ export class SecretMask {
     return maskAll(text, [this]);
   }
 
-  /** Returns where a text has secrets or parts of them. */
+  /** Returns the ranges of a text that are to be masked: its secrets, and parts of secrets. */
   find(text: string): TextRange[] {
     const found: TextRange[] = [];
     for (const [end, hash] of this.#runs.size === 0 ? [] : runsOf(text)) {
@@ -135,8 +135,8 @@ function powerOf(base: number, exponent: number): number {
 
 /**
  * Returns the encoded forms of all secrets, without duplicates. The shortest secrets, up to
- * `ENCODED_CHARS_MAX` characters in total, are encoded by `formsOf`. Each of the others gets two
- * forms: plain text and JSON.
+ * `ENCODED_CHARS_MAX` characters in total, get all forms that `formsOf` returns. Each other secret
+ * gets two forms: plain text and JSON.
  */
 export function encoded(
   secrets: Iterable<string>,
@@ -152,7 +152,7 @@ export function encoded(
   return new Set(forms);
 }
 
-/** Returns a secret as it stands in JSON. */
+/** Returns a secret as it is written inside a JSON string. */
 const jsonForm = (secret: string) => JSON.stringify(secret).slice(1, -1);
 
 /** Returns a secret as it is, and as programs encode it in JSON, URLs and base64. */
@@ -169,8 +169,8 @@ export function printedForms(secret: string): string[] {
 }
 
 /**
- * Returns a secret in all forms that are masked: plain, and as receivers encode it in JSON, URLs,
- * HTML and base64.
+ * Returns a secret in all forms that are masked: as it is, and as receivers encode it in JSON,
+ * URLs, HTML and base64.
  */
 function formsOf(secret: string): string[] {
   const json = jsonForm(secret);
@@ -191,10 +191,10 @@ const escaped = (json: string, units: RegExp) =>
   json.replace(units, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /**
- * Returns base64 forms of a secret, for each of the three positions that its first byte may have in
- * a group of 3 bytes. A form omits the characters that also depend on bytes before or after the
- * secret. The base64 of any text with the secret, such as `user:password`, therefore contains one
- * of the forms.
+ * Returns base64 forms of a secret, so that the base64 of any text with the secret, such as
+ * `user:password`, contains one of them. Base64 encodes groups of 3 bytes, and the secret may begin
+ * at any of the 3 positions in a group: there is one form for each. A form omits the characters
+ * that also depend on bytes before or after the secret.
  */
 function base64FormsOf(secret: string): string[] {
   if (secret.length < RUN_CHARS) return [];

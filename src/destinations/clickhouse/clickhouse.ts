@@ -12,15 +12,15 @@ import { ClickhouseDatabase } from "./database.ts";
 import { failureOf, notClickhouse } from "./failures.ts";
 
 /**
- * Maximum length of the name of a table or column, in characters. ClickHouse stores a column in a
- * file named after the column, and file names have at most 255 bytes.
+ * Maximum length of the name of a table or column, in characters. It has a limit because ClickHouse
+ * stores a column in a file named after the column, and file names have at most 255 bytes.
  */
 const NAME_CHARS_MAX = 127;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: false };
 
 /**
- * Creates the kind of destination that writes events to ClickHouse tables. The destination creates
- * tables and adds columns when events need them.
+ * Creates the kind of destination that writes events to ClickHouse tables. When events need them,
+ * the destination creates tables and adds columns.
  */
 export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig> {
   const databaseOf = (config: ClickhouseConfig, workspaceId: string) =>

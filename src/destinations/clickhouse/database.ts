@@ -86,8 +86,8 @@ export class ClickhouseDatabase implements TableConnection {
   }
 
   /**
-   * Inserts the records of each table with one atomic statement per table. ClickHouse ignores a
-   * statement that repeats an earlier one, because both contain the same deduplication token.
+   * Inserts the records of each table with one atomic statement per table. Each statement contains
+   * a deduplication token, by which ClickHouse detects and ignores a repetition of the statement.
    */
   async insert(loads: readonly TableLoad[]): Promise<void> {
     for (const load of loads) await this.#run(sql.insertRows(this.#qualified(load.table), load));
@@ -148,7 +148,7 @@ export class ClickhouseDatabase implements TableConnection {
 const UNKNOWN_DATABASE = "81";
 const UNKNOWN_SETTING = "115";
 /**
- * Index, in each row that `describe table` returns, of the value that says whether the column is
+ * Index, in a row that `describe table` returns, of the value that says whether the column is
  * virtual (computed by ClickHouse).
  */
 const VIRTUAL_AT = 7;

@@ -58,14 +58,14 @@ const ofDatabase = new Set([
   ...[209, 210, 225, 236, 285, 319, 394, 439, 745, 999],
 ]);
 /**
- * Error codes that may mean that another program has changed the tables, so that pixelmill's cached
- * lists of columns are wrong and must be read again.
+ * Error codes after which pixelmill reads the columns of its tables again. Another program may have
+ * changed the tables, so that the cached lists of columns are wrong.
  */
 const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
 
 /**
- * Error codes that mean that a table can get no further column: the user lacks the grant, or the
- * engine of the table does not allow it.
+ * Error codes which mean that no further column can be added to a table: the user lacks the grant,
+ * or the engine of the table does not allow it.
  */
 const fixed = new Set([48, 497]);
 
@@ -104,7 +104,7 @@ export function failureOfNetwork(error: unknown): DatabaseFailure {
   return new DatabaseFailure(kind, networkReason(error));
 }
 
-/** Returns the first line of a response body, which contains the error message. */
+/** Returns the first line of a response body: the error message of ClickHouse. */
 function textOf(body: Uint8Array): string {
   const text = Buffer.from(body.subarray(0, 4 * MESSAGE_CHARS_MAX)).toString();
   return cutText(text.split("\n", 1)[0] ?? "", MESSAGE_CHARS_MAX);

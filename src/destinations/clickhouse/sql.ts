@@ -20,7 +20,7 @@ const sqlTypes: Record<ColumnType, string> = {
   json: "String",
 };
 
-/** SQL that selects the engine, the sorting key and the comment of a table. */
+/** Returns a query for the engine, the sorting key and the comment of a table. */
 export function tableQuery(database: string, table: string): string {
   return (
     `select engine, sorting_key, comment from system.tables where database = ${literal(database)} ` +
@@ -79,21 +79,21 @@ export function columnOf(sqlType: string, defaultKind: string, isVirtual = false
 }
 
 /**
- * Column that is part of the sorting key of every table except `users`. ClickHouse replaces rows
- * with the same sorting key by one row when it merges parts, or when a query uses `final`.
+ * Column in the sorting key of every table except `users`. When ClickHouse merges parts, or when a
+ * query uses `final`, one row replaces all rows that have the same sorting key.
  */
 const timeKey = "received_at";
 /**
- * Whether a table has the engine and the sorting key of the event tables that `createTable`
- * creates.
+ * Whether a table has the engine and the sorting key with which `createTable` creates the tables
+ * for events.
  */
 export function hasOwnKey(engine: string, sortingKey: string): boolean {
   return engine.endsWith("MergeTree") && sortingKey === `${timeKey}, id`;
 }
 
 /**
- * Number of deduplication tokens that ClickHouse remembers for a table. ClickHouse ignores an
- * insert whose token it remembers, because such an insert repeats an earlier one.
+ * Number of deduplication tokens that ClickHouse stores for a table. If the token of an insert is
+ * among them, the insert repeats an earlier one, and ClickHouse ignores it.
  */
 const TOKENS_KEPT = 1_000;
 
@@ -116,8 +116,8 @@ export function createTable(
 }
 
 /**
- * Returns the SQL type of a column outside the sorting key. `isMerged` is set for the table
- * `users`: when ClickHouse merges rows of one user there, the column keeps the last value that is
+ * Returns the SQL type of a column outside the sorting key. `isMerged` is true for the table
+ * `users`, where ClickHouse merges all rows of a user. The column then keeps the last value that is
  * not null.
  */
 function valueType(type: ColumnType, isMerged: boolean): string {

@@ -15,7 +15,7 @@ import {
   FILES_KEPT_MAX,
 } from "./limits.ts";
 
-/** Default time, in milliseconds, that events accumulate for one Parquet file. */
+/** Default time, in milliseconds, for which events are collected for one Parquet file. */
 const PARQUET_AGE_MS_DEFAULT = 60_000;
 
 /**
@@ -25,8 +25,8 @@ const PARQUET_AGE_MS_DEFAULT = 60_000;
 const ROTATED_NAME_BYTES_MAX = 180;
 
 /**
- * Condition of the settings that delete old files: the destination writes several files, because
- * the format is Parquet or because files are rotated by size or age.
+ * Condition under which the settings that delete old files have an effect: the destination writes
+ * several files, because the format is Parquet or because files are rotated by size or age.
  */
 const hasSeveralFiles = { format: ["parquet"], rotateBytes: "any", rotateAgeMs: "any" } as const;
 
@@ -74,7 +74,7 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 
 /**
  * Describes an invalid path for an error message, such as “an absolute path”. `describeValue` would
- * give only its length, which is valid in most cases.
+ * give only the path's length, which is not the fault in most cases.
  */
 function cameOfPath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);
@@ -82,8 +82,8 @@ function cameOfPath(path: unknown): string {
 }
 
 /**
- * Returns a fault for each value that is valid alone, but not together with the value of another
- * setting.
+ * Returns a fault for each setting whose value is valid alone, but does not fit the value of
+ * another setting.
  */
 function contradictions({ format, rotateAgeMs, rotateBytes, path }: FileConfig): Detail[] {
   const faults: Detail[] = [];
@@ -108,8 +108,8 @@ function isRelative(path: string): boolean {
 }
 
 /**
- * Returns the maximum size and age of one delivery. For a Parquet file, which is written as a
- * whole, events accumulate. JSON lines are appended to the current file at once.
+ * Returns the maximum size and age of one delivery. Events are collected for a Parquet file,
+ * because it is written as a whole. JSON lines are appended to the current file without a wait.
  */
 export function batchLimitsOf({ format, rotateBytes, rotateAgeMs }: FileConfig): BatchLimits {
   if (format !== "parquet") return { bytes: DELIVERY_BYTES_MAX, ageMs: 0 };

@@ -60,8 +60,8 @@ export function fileKind(root: string): DestinationKind<FileConfig> {
 }
 
 /**
- * Opens a destination that writes each delivery to a Parquet file of its own. A repeated attempt at
- * the delivery replaces the file.
+ * Opens a destination that writes one Parquet file for each delivery. When the delivery is
+ * attempted again, the new file replaces the old one.
  */
 function openParquet(root: string, path: string, settings: FileConfig): OpenDestination {
   return {
@@ -87,8 +87,9 @@ async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise
 }
 
 /**
- * Error codes for a path that is not a regular file, but a symbolic link, a directory or a device,
- * or that contains too long a name. The delivery is then rejected instead of retried.
+ * Error codes of a path that cannot be a file of events: it leads to a symbolic link, a directory
+ * or a device, or contains too long a name. The delivery is rejected, because a retry would fail
+ * too.
  */
 const notRegular = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
 

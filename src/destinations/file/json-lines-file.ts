@@ -13,11 +13,11 @@ const newline = 10;
 const brace = 0x7b;
 const sectorBytes = 512;
 /**
- * Number of bytes at the end of a file that are searched for zeros left by a power loss. They
- * include the whole last append, the only one that can be incomplete on the disk.
+ * Number of bytes at the end of a file that are checked for zeros left by a power loss. Only the
+ * last append can be incomplete on the disk, and it has fewer bytes than this.
  */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
-/** Number of bytes that are read at a time while the start of the last line is searched. */
+/** Number of bytes that are read at a time to find the start of the last line. */
 const stepBytes = 64 << 10;
 
 /** Size and age at which a file is rotated, and the maximum number and age of rotated files. */
@@ -79,8 +79,8 @@ export class JsonLinesFile {
   }
 
   /**
-   * Rotates the file if it has reached the rotation size or age. Never rejects: the events are
-   * durable, so a failed rotation is retried at a later append.
+   * Rotates the file if it has reached the rotation size or age. Never rejects, because the events
+   * are durable already. A rotation that fails is tried again after a later append.
    */
   async #rotate(rotation: FileRotation): Promise<void> {
     const { rotateBytes = Number.POSITIVE_INFINITY, rotateAgeMs } = rotation;
@@ -114,8 +114,8 @@ export class JsonLinesFile {
   }
 
   /**
-   * Returns the handle of the file. Keeps the open handle, unless another program moved or changed
-   * the file. Otherwise opens the file, and creates it if it is missing.
+   * Returns the handle of the open file. If no file is open, or another program moved or changed
+   * the open file, opens the file at the path. Creates this file if it is missing.
    */
   async #current(): Promise<FileHandle> {
     if (this.#handle !== undefined && !(await this.#isInPlace(this.#handle)))
@@ -169,11 +169,11 @@ async function repairTail(handle: FileHandle): Promise<number> {
 }
 
 /**
- * Removes the end of a file that a power loss left incomplete, and returns the new size in bytes.
- * When power fails during an append, the file's length may reach the disk before its sectors do,
- * and the missing sectors read as zeros up to the end of a sector or of the file. The file is then
- * cut after the last whole line before the zeros. The events of that append were not acknowledged
- * and will be delivered again. Zeros that end elsewhere have another cause and stay.
+ * Cuts off the end of a file that a power loss left incomplete, and returns the new size in bytes.
+ * When power fails during an append, the file's length may reach the disk before its sectors do.
+ * The missing sectors read as zeros, up to the end of a sector or of the file. The file is then cut
+ * after the last whole line before the zeros. The events of that append were not acknowledged, and
+ * will be delivered again. Zeros that end at another place have another cause, and are kept.
  */
 async function truncateUnwritten(handle: FileHandle, size: number): Promise<number> {
   const from = Math.max(0, size - unwrittenBytesMax);

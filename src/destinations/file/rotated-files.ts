@@ -38,11 +38,11 @@ function rotatedAt(path: string, name: string): number | undefined {
 }
 
 /**
- * Returns the text that `rotatedPath` inserts into the path of a delivery's file: the delivery's
- * `name`, with the current time in place of the time at which the delivery began. Otherwise the
- * file of a delivery that is retried late would count as the oldest, and be deleted first. If an
- * earlier attempt at the delivery has written a file, returns the text in that file's path, so that
- * this attempt replaces the file.
+ * Returns the text that `rotatedPath` inserts into the path of a delivery's file. If an earlier
+ * attempt at the delivery has written a file, this is the text in that file's path, so that this
+ * attempt replaces the file. Otherwise it is the delivery's `name`, with the current time in place
+ * of the time at which the delivery began. With the original time, the file of a late retry would
+ * count as the oldest, and would be deleted first.
  */
 export async function writtenName(root: string, path: string, name: string): Promise<string> {
   const rest = name.slice(name.indexOf("-"));
@@ -54,8 +54,8 @@ export async function writtenName(root: string, path: string, name: string): Pro
 }
 
 /**
- * Returns the time for the name of the next rotated file, as text. It is the current time, or the
- * millisecond after the latest time in `names` if that is later, because the clock was set back.
+ * Returns the time for the name of the next rotated file, as text. This is the current time, unless
+ * the clock was set back: if `names` contains a later time, the result is one millisecond after it.
  */
 function nextTime(path: string, names: readonly string[]): string {
   const last = names

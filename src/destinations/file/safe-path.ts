@@ -5,8 +5,8 @@ import { codeOf } from "../../errors.ts";
 
 /**
  * Opens the directory of the file `path` below `root`, and creates missing directories. Never
- * follows a symbolic link, even one that is created at the same time. Then calls `use` with a path
- * at which the file can safely be opened, and with the open directory.
+ * follows a symbolic link, even if another program creates it meanwhile. Then calls `use` with a
+ * path at which the file can be opened safely, and with the open directory.
  *
  * Each directory is opened with O_NOFOLLOW, relative to the open directory that contains it
  * (`/proc/self/fd/N/name`). The effect is that of openat2(2) with RESOLVE_NO_SYMLINKS.
@@ -60,9 +60,9 @@ const fileFlags =
 
 /**
  * Returns a path for the entry `name` of an open directory. On Linux, the path leads through the
- * directory's file descriptor, so it stays valid if a link replaces the directory. On other
- * systems, the path begins with `here`, the path of the directory. O_NOFOLLOW then protects each
- * component only at the moment when it is opened.
+ * directory's file descriptor. It therefore stays valid if someone replaces the directory by a
+ * link. On other systems, the path begins with `here`, the path of the directory. O_NOFOLLOW then
+ * protects each component only at the moment when it is opened.
  */
 function join(directory: FileHandle, here: string, name: string): string {
   return platform === "linux" ? `/proc/self/fd/${directory.fd}/${name}` : `${here}/${name}`;

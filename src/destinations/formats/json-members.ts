@@ -1,7 +1,8 @@
 /**
- * Callback that reads a member of an object or an item of an array. `key` is the member's name, or
- * the item's index as text. `valueStart` is the offset of the value, and `start` the offset of the
- * whole member. The callback must return the offset after the value (see `valueEnd`).
+ * Callback that reads one member of an object or one item of an array. `key` is the member's name,
+ * or the item's index as text. `valueStart` is the offset at which the value begins. `start` is the
+ * offset at which the whole member, with its name, begins. The callback must return the offset
+ * after the value (see `valueEnd`).
  */
 type ReadMember = (key: string, valueStart: number, start: number) => number;
 
@@ -25,15 +26,14 @@ export function readMembers(text: string, at: number, read: ReadMember): number 
 }
 
 /**
- * Search method of `Buffer`. It also works on a `Uint8Array`, which then need not be wrapped in a
- * `Buffer`.
+ * Search method of `Buffer`, used on a `Uint8Array` too, so that no `Buffer` need be made of it.
  */
 const { includes } = Buffer.prototype;
 
 /**
- * Returns a fast function that checks whether a JSON text may contain, at any depth, a member whose
- * name is in `names`. The function returns false for most texts, which then need not be parsed. It
- * does not find names that are written with escapes.
+ * Returns a fast function that checks whether a JSON text may contain a member, at any depth, whose
+ * name is in `names`. A text for which the function returns false need not be parsed: it contains
+ * no such member, except under a name that is written with escapes.
  */
 export function mayContainMembers(names: readonly string[]): (json: Uint8Array) => boolean {
   // One search finds all names with the same ending. Fewer searches matter, because each event is

@@ -5,8 +5,8 @@ const utf8 = { type: "BYTE_ARRAY", converted_type: "UTF8" } as const;
 
 /**
  * Schema of every Parquet file: the properties of an event by which most queries filter, and the
- * whole event as JSON. It does not depend on the members of the events, because queries over many
- * files need the same schema in all of them.
+ * whole event as JSON. The schema is the same for all events, whatever members they have, because
+ * queries over many files need the same schema in all of them.
  */
 const schema = [
   { name: "root", num_children: 7 },
@@ -88,8 +88,8 @@ function columnsOf(events: readonly OutgoingEvent[]) {
 }
 
 /**
- * Converts a value to a string for a text column; a value that is not a string becomes its JSON.
- * User code may have replaced an id by a number, but joins on the id need strings in all rows.
+ * Converts a value to a string for a text column. A value that is not a string becomes its JSON:
+ * user code may have replaced an id by a number, but joins on the id need strings in all rows.
  */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;

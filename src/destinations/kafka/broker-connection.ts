@@ -16,7 +16,7 @@ interface Requests {
   produce: KafkaProtocol["produceV11"]["api"];
 }
 
-/** Arguments with which the client library calls `send` of a connection. */
+/** Arguments with which the client library calls the method `send` of a connection. */
 type Request = Parameters<Connection["send"]>;
 const callbackOf = ([, , , , , , done]: Request) => done;
 
@@ -67,10 +67,10 @@ export class BrokerConnection {
   }
 
   /**
-   * Sends one request and resolves with the result. `ask` sends it: it gets the client library's
-   * function for the newest version of the request that the broker and the library support, and
-   * this connection. Rejects with the client library's `ResponseError` when the answer contains an
-   * error code, and with a `KafkaFailure` for all other errors.
+   * Sends one request and resolves with the result. Calls `ask` to send the request: it gets this
+   * connection, and the client library's function for the newest version of the request that both
+   * the broker and the library support. Rejects with the client library's `ResponseError` when the
+   * answer contains an error code, and with a `KafkaFailure` for all other errors.
    */
   async exchange<Name extends keyof Requests, T>(
     name: Name,
@@ -83,8 +83,8 @@ export class BrokerConnection {
   }
 
   /**
-   * Returns the newest version of a request that both the broker and the client library support.
-   * Throws `KafkaFailure` when there is none.
+   * Returns the client library's function for the newest version of a request that both the broker
+   * and the library support. Throws `KafkaFailure` when there is no such version.
    */
   newestVersion<T = Requests["metadata"]>(name: string): T {
     const title = name.charAt(0).toUpperCase() + name.slice(1);
@@ -104,13 +104,14 @@ export class BrokerConnection {
   }
 
   /**
-   * Sends a request and passes its decoded answer to `done`. The client library calls this method.
+   * Sends a request. The client library calls this method. The last element of `request` is the
+   * callback that gets the decoded answer.
    */
   send(...request: Request): void {
     void this.#send(request).catch(callbackOf(request));
   }
 
-  /** Closes the connection at once. Requests that wait for an answer fail because of `reason`. */
+  /** Closes the connection at once. Requests that wait for an answer fail with `reason`. */
   destroy(reason: unknown): void {
     if (this.#ended !== undefined) return;
     this.#ended = reason;
@@ -177,8 +178,9 @@ export class BrokerConnection {
 const LENGTH_BYTES = 4;
 
 /**
- * Returns the length of the answer that begins at the start of `bytes`, including its length field,
- * or undefined while the length field is incomplete. Throws if the length is not allowed.
+ * Returns the length of the answer that begins at the start of `bytes`, including the 4 bytes of
+ * the length field itself. Returns undefined while these 4 bytes are incomplete. Throws if the
+ * length is not allowed.
  */
 function frameLength(bytes: Buffer): number | undefined {
   if (bytes.length < LENGTH_BYTES) return undefined;
@@ -189,13 +191,13 @@ function frameLength(bytes: Buffer): number | undefined {
   return LENGTH_BYTES + length;
 }
 
-/** First byte of a TLS alert: a broker that requires TLS answers an unencrypted request with it. */
+/** First byte of a TLS alert, with which a TLS broker answers an unencrypted request. */
 const TLS_ALERT = 0x15;
 
 /**
- * Creates the failure of a connection that the broker closed after `answers` answers. After exactly
- * one answer, the message says that the broker may require a user: such a broker closes the
- * connection of an unauthenticated client at this point.
+ * Creates the failure of a connection that the broker closed after it had sent `answers` answers.
+ * With exactly one, the message says that the broker may require a user: the first answer needs no
+ * authentication, and such a broker then closes the connection of a client without a user.
  */
 const lost = (answers: number) =>
   answers === 1

@@ -12,11 +12,11 @@ import { KAFKA_CONNECTIONS_MAX } from "./limits.ts";
 import { authenticate } from "./sasl.ts";
 
 /**
- * Maximum timeout in milliseconds for connecting to a broker, and for each request to it. The
- * timeout of a whole delivery may be longer, so that time is left to try another broker.
+ * Maximum timeout in milliseconds for connecting to a broker, and for each request to it. A
+ * delivery may have a longer timeout: then it has time to try another broker.
  */
 const STEP_MS_MAX = 10_000;
-/** Maximum number of brokers that one call of `askSeveral` asks. */
+/** Maximum number of brokers to which one call of `askSeveral` sends its request. */
 const SEVERAL = 3;
 /** Longest time in milliseconds that `askSeveral` waits for further answers after the first. */
 const FURTHER_MS_MAX = 1_000;
@@ -29,14 +29,14 @@ export interface BrokerConnectionsParts {
 }
 
 /**
- * Connections to the brokers of a cluster, one per address, opened when first needed. A broker can
- * name any address as the address of another broker, so all connections go through the egress
- * guard, which decides to which addresses pixelmill may connect.
+ * Connections to the brokers of a cluster, one per address, opened when they are first needed. All
+ * go through the egress guard, which decides to which addresses pixelmill may connect: a broker can
+ * name any address as the address of another broker.
  */
 export class BrokerConnections {
-  /** Broker addresses of the config. */
+  /** Addresses of the brokers that the config names. */
   readonly bootstrap: readonly BrokerAddress[];
-  /** Timeout of connecting and of each request, in milliseconds. */
+  /** Timeout for opening a connection, and for each request, in milliseconds. */
   readonly stepMs: number;
   readonly #connections = new Map<string, Promise<BrokerConnection>>();
   #turn: number;
@@ -51,8 +51,8 @@ export class BrokerConnections {
   }
 
   /**
-   * Returns an open connection to any broker. If none is open, tries the brokers of the config one
-   * after the other. Rejects with a `KafkaFailure` when no broker can be reached.
+   * Returns an open connection to any broker. If no connection is open, tries the brokers of the
+   * config one after the other. Rejects with a `KafkaFailure` when no broker can be reached.
    */
   async connectAny(signal: AbortSignal): Promise<BrokerConnection> {
     for (const opening of this.#connections.values()) {
@@ -75,9 +75,10 @@ export class BrokerConnections {
   }
 
   /**
-   * Sends the same request to up to `SEVERAL` brokers at the same time. The brokers in `preferred`
-   * and in the config take turns. Resolves with the answers that arrive until `FURTHER_MS_MAX`
-   * after the first answer. Rejects with a `KafkaFailure` when no broker answers.
+   * Sends the same request to up to `SEVERAL` brokers at the same time. They are chosen from those
+   * in `preferred` and those in the config, beginning with another broker at each call. Resolves
+   * with the answers that arrive until `FURTHER_MS_MAX` after the first answer. Rejects with a
+   * `KafkaFailure` when no broker answers.
    */
   async askSeveral<T>(
     preferred: Iterable<BrokerAddress>,
@@ -103,8 +104,8 @@ export class BrokerConnections {
   }
 
   /**
-   * Returns the open connection to a broker, or opens one. Calls `onStage` for each stage of
-   * opening it.
+   * Returns the open connection to a broker. If there is none, opens it, and calls `onStage` after
+   * each stage of opening it.
    */
   async connect(
     address: BrokerAddress,
@@ -139,8 +140,8 @@ export class BrokerConnections {
   }
 
   /**
-   * Connects to a broker and authenticates. Rejects with a `KafkaFailure` whose message names the
-   * broker, unless `signal` is aborted.
+   * Connects to a broker and authenticates. Rejects with a `KafkaFailure`, whose message names the
+   * broker unless `signal` was aborted.
    */
   async #open(address: BrokerAddress, signal: AbortSignal, onStage?: OnStage) {
     const { host, port } = address;
@@ -177,7 +178,7 @@ export class BrokerConnections {
     }
   }
 
-  /** Closes all connections. Requests that wait for an answer fail because of `reason`. */
+  /** Closes all connections. Requests that wait for an answer fail with the error `reason`. */
   closeAll(reason: unknown): void {
     clearTimeout(this.#idle);
     for (const opening of this.#connections.values()) {
@@ -187,9 +188,9 @@ export class BrokerConnections {
   }
 
   /**
-   * Runs `work`, which sends the requests of one delivery. When the delivery's timeout ends or
-   * `outer` is aborted, aborts the signal that `work` got, and closes all connections. Also closes
-   * them if no other delivery follows within `DATABASE_IDLE_MS_MAX`.
+   * Calls `work`, which sends the requests of one delivery and gets a signal. When the delivery's
+   * timeout ends or `outer` is aborted, aborts this signal and closes all connections. Also closes
+   * them after `DATABASE_IDLE_MS_MAX` without a delivery.
    */
   async within<T>(outer: AbortSignal, work: (cut: AbortSignal) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);

@@ -19,25 +19,25 @@ import { createRecordEncoder, type KafkaEventRecord, type SendResult } from "./r
 import { TopicMetadata } from "./topic-metadata.ts";
 
 /**
- * Number of consecutive rounds without progress after which a delivery fails and is retried later.
- * In a round, each broker that leads a partition with queued records gets a request.
+ * Maximum number of consecutive failed rounds in a delivery, which then fails and is retried later.
+ * A round of requests fails if no broker writes or refuses a batch of records in it.
  */
 const ROUNDS_MAX = 5;
 /**
- * Shortest pause in milliseconds between rounds of requests. The pause doubles with each further
- * round in which no event gets an outcome.
+ * Shortest pause in milliseconds between rounds of requests. The pause is doubled after each
+ * further round in which no broker writes or refuses a batch.
  */
 const PAUSE_MS_MIN = 100;
 /**
- * Longest pause in milliseconds between rounds of requests. Brokers elect a new leader of a
- * partition within seconds.
+ * Longest pause in milliseconds between rounds of requests. It is short because brokers elect a new
+ * leader of a partition within seconds.
  */
 const PAUSE_MS_MAX = 2_000;
 
 /**
- * Writes events to Kafka topics, in order within each partition and without duplicates. If a
- * delivery fails before a batch has an outcome, the next delivery sends this batch again unchanged,
- * before any other batch of its partition.
+ * Writes events to Kafka topics, in order within each partition and without duplicates. A delivery
+ * may fail before the outcome of a batch is known. The next delivery then sends this batch again
+ * unchanged, before any other batch of its partition.
  */
 export class EventProducer {
   readonly #brokers: BrokerConnections;
@@ -47,14 +47,14 @@ export class EventProducer {
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
   /**
-   * Outcomes of some events of a delivery that failed because the outcome of other events stayed
-   * unknown. The next attempt at the delivery does not write these events again.
+   * Known outcomes of events of a delivery that failed, because the outcome of other events stayed
+   * unknown. The next attempt does not write the events with a known outcome again.
    */
   readonly #results = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
   /**
-   * Number of calls of `write`. It selects the partition for records without a key: those of one
-   * call are written to the same partition, those of the next call to the next partition.
+   * Number of calls of `write` so far. It selects the partition of records without a key: all of
+   * one call are written to the same partition, and those of the next call to the next partition.
    */
   #turn = 0;
 
@@ -90,8 +90,8 @@ export class EventProducer {
   }
 
   /**
-   * Removes from the partitions' queues all records that were not sent. Returns, by event, the
-   * records of batches that were sent and have no outcome yet. These records must be sent again.
+   * Removes from the partitions' queues all records that were not sent. Returns the other records
+   * in the queues, by their event: they were sent, have no outcome yet, and must be sent again.
    */
   #unsettled(): Map<OutgoingEvent, KafkaEventRecord> {
     const unsettled = new Map<OutgoingEvent, KafkaEventRecord>();
@@ -115,8 +115,8 @@ export class EventProducer {
   }
 
   /**
-   * Sends records to the brokers until all have an outcome. Rejects after `ROUNDS_MAX` rounds in a
-   * row without progress, or after a failure that will not end within seconds.
+   * Sends records to the brokers until all have an outcome. Rejects after `ROUNDS_MAX` failed
+   * rounds in a row, or after a failure that will not end within seconds.
    */
   async #settle(
     records: readonly KafkaEventRecord[],
@@ -142,8 +142,8 @@ export class EventProducer {
   }
 
   /**
-   * Runs one round: each broker that leads partitions with queued records gets a batch for each of
-   * these partitions.
+   * Runs one round of requests: each broker that leads partitions with queued records gets one
+   * batch for each of these partitions.
    */
   async #round(unplaced: KafkaEventRecord[], signal: AbortSignal): Promise<Round> {
     const round: Round = { failure: undefined, isProgress: false };
@@ -174,7 +174,7 @@ export class EventProducer {
     return { producerId: answer.producerId, producerEpoch: answer.producerEpoch };
   }
 
-  /** Queues each record in its partition. Refuses records whose topic cannot be used. */
+  /** Queues each record in its partition. Refuses a record whose topic can never be used. */
   async #place(unplaced: KafkaEventRecord[], round: Round, signal: AbortSignal): Promise<void> {
     const due = [...this.#due(), ...unplaced];
     const topics = this.#topics.admit(new Set(due.map(({ topic }) => topic)));
@@ -204,9 +204,9 @@ export class EventProducer {
   }
 
   /**
-   * Returns the partitions that have records to send, grouped by their leading broker and by the
-   * producer id of their next batch. A batch that was sent before keeps its producer id, and a new
-   * batch gets `current`. Records of a partition that no longer exists are moved to `unplaced`.
+   * Returns the partitions that have records to send, grouped by the broker that leads them and by
+   * the producer id of their next batch. A new batch gets the producer id `current`. A batch that
+   * was sent before keeps its own. Records of deleted partitions are moved to `unplaced`.
    */
   #byLeader(unplaced: KafkaEventRecord[], current: ProducerId, round: Round): Partition[][] {
     const groups = new Map<string, Partition[]>();
@@ -233,7 +233,7 @@ export class EventProducer {
     return [...groups.values()];
   }
 
-  /** Sends the batches of partitions that the same broker leads, and applies the responses. */
+  /** Sends a broker one batch for each partition in `partitions`, and applies the responses. */
   async #produce(
     leader: BrokerAddress,
     partitions: Partition[],

@@ -3,9 +3,9 @@ import { certificateFault, cutText } from "../../errors.ts";
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 
 /**
- * When another attempt may succeed after a failure. `soon`: within seconds, after the brokers elect
- * a new leader. `later`: after an operator has changed something. `refused`: never with this
- * config.
+ * When another attempt may succeed after a failure. `soon`: within seconds, when the brokers have
+ * elected a new leader. `later`: when someone has changed the cluster, its network or the config.
+ * `refused`: never with this config.
  */
 type Outlook = "soon" | "later" | "refused";
 
@@ -19,10 +19,7 @@ export interface BrokerAddress {
 export class KafkaFailure extends Error {
   override readonly name = "KafkaFailure";
   readonly outlook: Outlook;
-  /**
-   * Error code and message that a broker answered; undefined if no broker answered with an error
-   * code.
-   */
+  /** Error code and message in a broker's answer. Undefined if no answer had an error code. */
   readonly answer: ReceiverAnswer | undefined;
 
   constructor(outlook: Outlook, message: string, answer?: ReceiverAnswer) {
@@ -56,7 +53,7 @@ const meanings = new Map<number, string>([
   [89, "The broker asks for fewer requests"],
 ]);
 
-/** Error codes of a batch that a broker refuses because of its records, for example their size. */
+/** Error codes with which a broker refuses a batch because of a record, for example its size. */
 const ofRecords = new Set([10, 18, 32, 44, 87]);
 /** Whether a broker's error code means that a batch or a record is too large. */
 export function isTooLarge(code: number): boolean {
@@ -64,8 +61,8 @@ export function isTooLarge(code: number): boolean {
 }
 
 /**
- * Error codes after which the producer must ask for a new producer id, the number by which brokers
- * detect duplicates.
+ * Error codes after which the producer must ask for a new producer id (the number with which
+ * brokers detect duplicates).
  */
 const ofIdentity = new Set([45, 47, 49, 59, 90]);
 
@@ -81,9 +78,9 @@ export function outlookOf(code: number): Outlook {
 }
 
 /**
- * Whether an error code means that events cannot be written to a topic: the topic's name is not
- * valid or belongs to an internal topic such as `__transaction_state` (17), or the user lacks the
- * permission (29).
+ * Whether an error code means that events cannot be written to a topic. The topic's name is not
+ * valid or belongs to an internal topic such as `__transaction_state` (code 17), or the user lacks
+ * the permission (code 29).
  */
 export function isOfTopic(code: number): boolean {
   return code === 17 || code === 29;
@@ -91,7 +88,7 @@ export function isOfTopic(code: number): boolean {
 
 type ErrorClass = "written" | "records" | "identity" | "later";
 
-/** Returns the class of an error code, which says how the producer must react. */
+/** Returns the class of an error code. The class determines how the producer reacts. */
 export function classify(code: number): ErrorClass {
   // 46 is a duplicate sequence number: an earlier request has written the batch.
   if (code === 0 || code === 46) return "written";
@@ -99,7 +96,7 @@ export function classify(code: number): ErrorClass {
   return ofIdentity.has(code) ? "identity" : "later";
 }
 
-/** Explains an error code in a sentence, with its topic and the broker's own message if given. */
+/** Explains an error code in a sentence, with the topic and the broker's own message if given. */
 export function sentenceOf(code: number, topic?: string, detail?: string | null): string {
   const meaning = meanings.get(code) ?? "The brokers refuse";
   const where = topic === undefined ? "" : `topic ${topic}, `;

@@ -46,8 +46,8 @@ export function kafkaKind(
 }
 
 /**
- * Returns the servers that get the password and the headers, as far as the config names them: its
- * brokers. These name further brokers, which get both secrets too, but are not in the result.
+ * Returns the servers that get the password and the headers: the brokers in the config. Further
+ * brokers, which these name, get both secrets too, but are not in the result.
  */
 function audiences(config: KafkaConfig): SecretAudience[] {
   const { brokers, tls } = config;
@@ -107,8 +107,8 @@ async function testKafka(parts: BrokerConnectionsParts, signal: AbortSignal): Pr
 
 /**
  * Tries to connect to the brokers of the config, one after the other, for a connection test.
- * Returns the steps of the first connection that succeeds or, if none does, the steps of the first
- * attempt.
+ * Returns the test steps of the first connection that succeeds. If none succeeds, returns the steps
+ * of the attempt to connect to the first broker.
  */
 async function reach(brokers: BrokerConnections, { tls }: KafkaConfig, signal: AbortSignal) {
   let first: TestSteps | undefined;

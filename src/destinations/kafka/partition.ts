@@ -8,15 +8,15 @@ import { classify, isTooLarge, sentenceOf } from "./failures.ts";
 import type { KafkaEventRecord } from "./record.ts";
 
 /**
- * Outcomes of a batch's records, according to the broker's response. A record that is neither in
+ * Outcomes of a batch's records, as the broker's response states them. A record that is neither in
  * `written` nor in `refused` is sent again.
  */
 interface BatchOutcome {
   written: readonly KafkaEventRecord[];
   refused: { record: KafkaEventRecord; reason: string }[];
   /**
-   * Error after which the batch's records must be sent again, as a sentence. Absent if the broker
-   * wrote the batch, or refused it because of its records.
+   * Error of the response, as a sentence, because of which the batch's records must be sent again.
+   * Absent if the broker wrote the batch, or refused it because of its records.
    */
   retryReason?: string;
 }
@@ -28,19 +28,20 @@ interface BatchOutcome {
 const BATCH_BYTES_MAX = 1_000_000;
 
 /**
- * Queue of the records for a Kafka partition. Makes the batches to send. After the broker refused a
- * batch because of its size or of a record, makes smaller batches.
+ * Queue of the records for one Kafka partition, which are sent in batches. After the broker refused
+ * a batch because of its size or of a record, the next batches are smaller.
  */
 export class Partition {
   readonly queue = new PartitionQueue<KafkaEventRecord>();
   /**
-   * Maximum bytes of the next batch. After a batch was refused as too large, the maximum is half of
-   * that batch's size.
+   * Maximum bytes of the next batch. After the broker refused a batch as too large, the maximum is
+   * half the size of that batch.
    */
   #bytesMax = BATCH_BYTES_MAX;
   /**
-   * Maximum number of records in the next batch. Infinite until the broker refuses a batch without
-   * naming the record at fault. Batches are then halved to find the record, and grow again later.
+   * Maximum number of records in the next batch, at first infinite. When the broker refuses a batch
+   * and does not name the record at fault, it becomes half the number of that batch's records, to
+   * find this record. It is doubled after each batch that the broker writes.
    */
   #countMax = Number.POSITIVE_INFINITY;
 
@@ -50,8 +51,8 @@ export class Partition {
   ) {}
 
   /**
-   * Returns the batch that was sent and has no outcome yet, or makes a batch of the first queued
-   * records.
+   * Returns the batch that was sent and has no outcome yet. If there is none, makes a batch of the
+   * first queued records.
    */
   fill(producerId: ProducerId): ProducerBatch<KafkaEventRecord> {
     return this.queue.fill(producerId, (waiting) => {
@@ -65,7 +66,7 @@ export class Partition {
   }
 
   /**
-   * Applies the broker's response to the batch that was sent, and returns the outcomes of its
+   * Applies the broker's response to the batch that was sent last. Returns the outcomes of its
    * records. Records without an outcome stay queued.
    */
   settle(answer: Omit<PartitionResponse, "topic" | "index" | "baseOffset">): BatchOutcome {
@@ -99,8 +100,8 @@ export class Partition {
   /**
    * Handles a batch that the broker refused because of its records. `named` maps the index of each
    * record that the broker named as a cause to the reason. Refuses these records, and queues all
-   * others again. If the broker named none, limits later batches to half the bytes (if
-   * `isTooLarge`) or half the records of this batch, to find the record at fault.
+   * others again. If the broker named none, limits later batches to half of this batch, to find the
+   * record at fault: to half its bytes if `isTooLarge`, otherwise to half its records.
    */
   #refuse(named: Map<number, string>, isTooLarge: boolean): BatchOutcome {
     const records = this.#records;

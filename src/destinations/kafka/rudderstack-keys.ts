@@ -6,8 +6,8 @@ import type { RudderstackKeys } from "../rudderstack-form.ts";
 const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA-512" } as const;
 
 /**
- * Keys of RudderStack's configs that pixelmill accepts and ignores. They configure SSH, Avro and
- * several topics: features that pixelmill does not have, and that a config must not turn on.
+ * Keys of RudderStack's configs that pixelmill accepts and ignores: the details of SSH, Avro and
+ * several topics. pixelmill does not have these features, and refuses a config that turns one on.
  */
 const ignored = [
   ...["avroSchema", "avroSchemas", "embedAvroSchemaID", "eventTypeToTopicMap", "eventToTopicMap"],

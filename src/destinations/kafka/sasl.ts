@@ -8,8 +8,8 @@ import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
 type SaslCredentials = Required<Pick<KafkaConfig, "user" | "password" | "mechanism">>;
 
 /**
- * Fraction of a session's lifetime after which the connection is replaced by a new one. The broker
- * sets the lifetime.
+ * Fraction of a session's lifetime, which the broker sets, after which a new connection replaces
+ * the one of the session.
  */
 const SESSION_SHARE = 0.8;
 
@@ -43,9 +43,9 @@ export async function authenticate(
 type Crypto = KafkaProtocol["saslScramSha"]["defaultCrypto"];
 
 /**
- * Returns the client library's cryptographic functions for SCRAM, with a replacement for `hi`,
- * which derives a key from the password. The replacement works on another thread, and derives only
- * one key at a time for each workspace (see `ScramDerivations`).
+ * Returns the client library's cryptographic functions for SCRAM, with one replaced: `hi`, which
+ * derives a key from the password. The replacement works on another thread, and derives only one
+ * key at a time for each workspace (see `ScramDerivations`).
  */
 function cryptoOf(kafka: KafkaProtocol, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
   return {

@@ -21,8 +21,8 @@ interface TopicLeaders {
   /** Id of the topic, or an empty string if the broker is older than Kafka 2.8. */
   id: string;
   /**
-   * For each partition, its leader according to the latest statement of a broker: the leader's
-   * broker id, which is -1 while there is no leader, and the leader epoch.
+   * For each partition, the latest statement of a broker on its leader: the broker id of the leader
+   * (-1 while there is no leader), and the leader epoch, which grows with each new leader.
    */
   leaders: LeaderStatement[];
   /** Time at which a broker answered with this metadata, as `performance.now()` gives it. */
@@ -44,7 +44,7 @@ export class TopicMetadata {
    */
   #isInDoubt = false;
 
-  /** `isMade`: whether the brokers are asked to create missing topics. */
+  /** `isMade`: whether each metadata request asks the brokers to create missing topics. */
   constructor(
     private readonly brokers: BrokerConnections,
     private readonly isMade: boolean,
@@ -55,8 +55,8 @@ export class TopicMetadata {
   }
 
   /**
-   * Returns the topics in `names` that are used already, and new ones while fewer than
-   * `KAFKA_TOPICS_MAX` topics are used.
+   * Returns those topics in `names` to which records may be written: all that are in use already,
+   * and new ones while fewer than `KAFKA_TOPICS_MAX` topics are in use.
    */
   admit(names: Iterable<string>): Set<string> {
     const admitted = new Set<string>();
@@ -71,7 +71,7 @@ export class TopicMetadata {
     return admitted;
   }
 
-  /** Whether an error of a topic is permanent, so that events for this topic must be refused. */
+  /** Whether a topic's error `code` is permanent, so that events for the topic must be refused. */
   isLost(name: string, code: number): boolean {
     const isMissing = code === UNKNOWN_TOPIC || code === LEADER_NOT_AVAILABLE;
     if (isMissing && this.isMade) {
@@ -87,9 +87,8 @@ export class TopicMetadata {
   }
 
   /**
-   * Marks the metadata of all topics as expired. The next `refresh` requests it again from several
-   * brokers instead of one: a broker that is cut off from the others would still name the former
-   * leaders.
+   * Marks the metadata of all topics as expired. The next `refresh` asks several brokers instead of
+   * one, because a broker that is cut off from the others would still name the former leaders.
    */
   expireAll(): void {
     this.#isInDoubt = true;
@@ -161,8 +160,8 @@ export class TopicMetadata {
 }
 
 /**
- * Merges the answers of several brokers about one topic. For each partition, the statement with the
- * highest leader epoch counts, including the statements of earlier answers in `before`.
+ * Merges the answers of several brokers about one topic, and the earlier answers in `before`. For
+ * each partition, the statement with the highest leader epoch counts.
  */
 function latestLeaders(answers: MetadataAnswer["topics"], before?: TopicLeaders): TopicLeaders {
   // The leader epochs of a topic that was created again begin at 0 again.
@@ -182,7 +181,7 @@ const NO_LEADER: LeaderStatement = { leaderId: -1 };
 const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
 /**
- * Milliseconds from the first request to create a topic in which the brokers must create it. A
- * topic that does not exist afterwards counts as missing.
+ * Maximum milliseconds that the brokers may take to create a topic, from the first request on. A
+ * topic that does not exist after this time counts as missing.
  */
 const APPEAR_MS_MAX = 10_000;

@@ -18,16 +18,16 @@ import { NotPostgres, query, type Statement, simpleQuery, sslRequest } from "./p
 import * as sql from "./sql.ts";
 
 /**
- * Longest time in milliseconds that a statement waits for the lock of a table. A waiting ALTER
- * TABLE blocks all readers of the table, so after this time the statement fails and the delivery is
- * retried later.
+ * Longest time in milliseconds that a statement waits for the lock of a table. The statement then
+ * fails, and the delivery is retried later. The limit is short because an ALTER TABLE that waits
+ * for the lock blocks all readers of the table.
  */
 const LOCK_MS_MAX = 5_000;
 
 /**
  * A PostgreSQL server, accessed over one connection per destination. The connection is opened at
- * its first use and closed after `DATABASE_IDLE_MS_MAX` milliseconds without use. Calls must not
- * overlap: a caller awaits one before it makes the next.
+ * its first use and closed after `DATABASE_IDLE_MS_MAX` milliseconds without use. A caller must not
+ * make a call before the last one has settled.
  */
 export class PostgresDatabase implements TableConnection {
   readonly #scramKeys: ScramKeys;
@@ -103,7 +103,7 @@ export class PostgresDatabase implements TableConnection {
     await this.#run(...statements);
   }
 
-  /** Creates a table, writes a row to it, and rolls both back, to test the connection. */
+  /** Tests the connection: creates a table, writes a row to it, and rolls both back. */
   async testWrite(): Promise<void> {
     const schemas = await this.#run([sql.schemaQuery, this.#schema]);
     const text = sql.testStatements(this.#schema, schemas.length > 0, this.#settings);
@@ -126,8 +126,8 @@ export class PostgresDatabase implements TableConnection {
   }
 
   /**
-   * Runs statements that create a schema or table, in one transaction. Ignores the error that the
-   * schema or table exists already.
+   * Runs statements that create a schema or table, in one transaction. An error which says that the
+   * schema or table exists already is ignored.
    */
   async #create(...statements: Statement[]): Promise<void> {
     await this.#run(...statements).catch((error) => {

@@ -46,9 +46,9 @@ const meanings = new Map<string, string>([
 const refusing = /^(21|22|23|42|44|54|P0)/;
 /**
  * SQLSTATE codes of class 42 after which a retry may succeed, because someone may change the
- * database: a grant is missing, or an object such as a table, a column or a function is missing or
- * has an unsuitable definition. Syntax errors are included: they are in a function that the table
- * uses, because pixelmill's own statements are valid.
+ * database. A grant is missing, or an object such as a table, a column or a function is missing or
+ * has an unsuitable definition. Syntax errors are included: pixelmill's own statements are valid,
+ * so the error is in a function that the table uses.
  */
 const definitions =
   /^(42501|42601|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;
@@ -60,14 +60,14 @@ const definitions =
  */
 const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
 /**
- * SQLSTATE codes that may mean that another program has changed the tables, so that pixelmill's
- * cached lists of columns are wrong and must be read again.
+ * SQLSTATE codes after which pixelmill reads the columns of its tables again. Another program may
+ * have changed the tables, so that the cached lists of columns are wrong.
  */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 
 /**
- * SQLSTATE codes that mean that a table can get no further column: the user lacks the grant, the
- * table is a view, or the table has 1,600 columns, including dropped ones.
+ * SQLSTATE codes which mean that no further column can be added to a table: the user lacks the
+ * grant, the table is a view, or the table has 1,600 columns, including dropped ones.
  */
 const fixed = new Set(["42501", "42809", "54011"]);
 

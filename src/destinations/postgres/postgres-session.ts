@@ -56,9 +56,9 @@ export class PostgresSession {
   readonly #messages = new PostgresMessageReader(DATABASE_ANSWER_BYTES_MAX);
   #signIn: PostgresSignIn | undefined;
   /**
-   * Resolves when all messages of the sign-in that have arrived so far are handled. Each is handled
-   * after the one before it, because this may take time: the proof of the password is computed on
-   * another thread.
+   * Settles when every message of the sign-in that arrived so far is handled. The messages are
+   * handled one after the other: one may take time, because the proof of the password is computed
+   * on another thread.
    */
   #handled: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;
@@ -84,7 +84,7 @@ export class PostgresSession {
     return session;
   }
 
-  /** Closes the connection at once. A query that is running rejects with `error`. */
+  /** Closes the connection at once. The query that is running, if any, rejects with `error`. */
   destroy(error: unknown): void {
     this.isOpen = false;
     this.#closed.abort(error);
@@ -145,8 +145,8 @@ export class PostgresSession {
   }
 
   /**
-   * Handles a message that arrived during the sign-in. The sign-in may be complete when this method
-   * runs, because earlier messages are handled first.
+   * Handles a message that arrived during the sign-in. When this method runs, the sign-in may be
+   * complete already, because the messages that arrived before were handled first.
    */
   async #handleSignIn(message: PostgresMessage): Promise<void> {
     const signIn = this.#signIn;

@@ -11,8 +11,8 @@ import { PostgresConfig } from "./config.ts";
 import { PostgresDatabase } from "./database.ts";
 
 /**
- * Maximum length of an identifier, in bytes and in characters, because all names are ASCII.
- * PostgreSQL truncates longer identifiers, so two of them could become equal.
+ * Maximum length of an identifier in bytes. All names are ASCII, so this is their number of
+ * characters too. PostgreSQL truncates longer identifiers, so two of them could become equal.
  */
 const NAME_BYTES_MAX = 63;
 const rules = { charsMax: NAME_BYTES_MAX, escapesWords: true };

@@ -23,8 +23,8 @@ export class NotPostgres extends Error {
 }
 
 /**
- * Splits the bytes that a server sends into messages. Throws when a message has more than
- * `bytesMax` bytes.
+ * Splits the bytes that a server sends into messages. Throws if a message has more than `bytesMax`
+ * bytes.
  */
 export class PostgresMessageReader {
   readonly #frames = new FrameReader((bytes) => {
@@ -112,7 +112,7 @@ export function simpleQuery(sql: string): Buffer {
 
 export type Statement = readonly [sql: string, ...parameters: string[]];
 
-/** Encodes the messages that run statements in one transaction. Parameters are sent as text. */
+/** Encodes the messages that run statements in one transaction, with their parameters as text. */
 export function query(...statements: Statement[]): Buffer {
   return Buffer.concat([...statements.flatMap(([sql, ...given]) => statement(sql, given)), sync]);
 }

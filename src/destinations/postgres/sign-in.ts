@@ -30,8 +30,8 @@ export class PostgresSignIn {
   ) {}
 
   /**
-   * Returns the response to an authentication message (type `R`), or undefined when the message
-   * needs none. Rejects when `signal` is aborted before the computation of the response begins.
+   * Returns the response to an authentication message (type `R`), or undefined if the message needs
+   * none. Rejects if `signal` is aborted before the response begins to be computed.
    */
   async respond({ body }: PostgresMessage, signal: AbortSignal): Promise<Buffer | undefined> {
     const { user, password } = this.account;
@@ -89,7 +89,7 @@ export class PostgresSignIn {
   }
 
   /**
-   * Checks that the server knows the password, by the proof in the server's last SCRAM message.
+   * Checks that the server knows the password: its last SCRAM message must contain a valid proof.
    * Throws an error if the proof is wrong.
    */
   #check(final: string): void {

@@ -25,12 +25,12 @@ const sqlTypes: Record<ColumnType, string> = {
 };
 
 /**
- * Query for a table and its columns. Parameters: the schema, the table, pixelmill's mark. Each row
- * of the result describes a column: its name, its type, and whether it cannot be written to (a
- * generated column, an identity column, or a system column such as `xmin`). Two more values
- * describe the table: whether its comment begins with the mark, and whether `id` is its primary
- * key. If another relation has the name, such as an index, the result is one row without a column:
- * no table with this name can be created.
+ * Query for a table and its columns. Parameters: the schema, the table, and the mark (`TABLE_MARK`)
+ * in comments of pixelmill's tables. Each row of the result describes one column: its name, its
+ * type, and whether it cannot be written to (a generated column, an identity column, or a system
+ * column such as `xmin`). Two more values in each row describe the table: whether its comment
+ * begins with the mark, and whether `id` is its primary key. If another relation has the name, such
+ * as an index, the result is one row without a column: no table with this name can be created.
  */
 export const tableQuery = `select a.attname, format_type(a.atttypid, a.atttypmod),
   a.attgenerated <> '' or a.attidentity = 'a' or a.attnum < 0,
@@ -49,8 +49,9 @@ on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'p')`;
 export const schemaQuery = "select 1 from pg_namespace where nspname = $1";
 
 /**
- * Returns a statement that sets timeouts, time zone and date style only for its transaction,
- * because other programs may use the connection afterwards, behind a pooler such as PgBouncer.
+ * Returns a statement that sets timeouts, time zone and date style. The settings hold only for its
+ * transaction, because behind a pooler such as PgBouncer other programs may use the connection
+ * afterwards.
  */
 export function transactionSettings(statementMs: number, lockMs: number): string {
   const settings = {
@@ -130,8 +131,8 @@ export function testStatements(schema: string, schemaExists: boolean, settings: 
 }
 
 /**
- * Returns the statement that inserts records into a table. Its parameter is a JSON array of all
- * records. This costs pixelmill a third of the CPU time that one array per column would cost.
+ * Returns the statement that inserts records into a table. Its only parameter is a JSON array of
+ * all records, because one array per column would cost pixelmill three times the CPU time.
  */
 export function insertRows(
   table: string,
@@ -159,8 +160,8 @@ export function insertRows(
 
 /**
  * Returns the SQL assignments that merge an inserted row into the existing row with the same key.
- * Each column gets the value from the row with the later `received_at` or, if that value is null,
- * the value from the other row.
+ * Each column gets its value from the row with the later `received_at`. If that value is null, the
+ * column gets the value from the other row.
  */
 function updatesOf(names: readonly string[]): string[] {
   const isLater = names.includes("received_at")

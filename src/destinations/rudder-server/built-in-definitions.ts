@@ -7,7 +7,7 @@ const sourceTypes = [
 ];
 
 /**
- * Settings that exist in every type of destination and may have a separate value for each type of
+ * Settings that exist in every type of destination. Each may have a separate value for each type of
  * source.
  */
 const perSource = ["connectionMode", "consentManagement", "oneTrustCookieCategories"];

@@ -5,10 +5,9 @@ type Config = Record<string, unknown>;
 
 /**
  * Returns the settings of a destination as rudder-server gets them for a source of type
- * `sourceType`. Settings that are missing get the default values of the definition. A setting that
- * has a value for each type of source becomes the value for `sourceType`: `{"connectionMode":
- * {"web": "cloud"}}` becomes `{"connectionMode": "cloud"}`. It is removed if it has no value for
- * this type.
+ * `sourceType`. Missing settings get the default values of the definition. A setting with a
+ * separate value for each type of source gets the value for `sourceType`, or is removed if it has
+ * none: `{"connectionMode": {"web": "cloud"}}` becomes `{"connectionMode": "cloud"}`.
  */
 export function configForSource(
   { config: { destConfig = {} }, defaults }: DestinationDefinition,

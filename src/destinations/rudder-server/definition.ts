@@ -5,8 +5,8 @@ export interface DestinationDefinition {
   displayName: string;
   category: string | null;
   /**
-   * Settings that hold for every destination of the type, such as `transformAtV1`. rudder-server
-   * gets them.
+   * Settings that are the same for all destinations of the type, such as `transformAtV1`.
+   * rudder-server gets them.
    */
   config: DefinitionConfig;
   /** Default values of settings, for destinations that do not set them. */
@@ -14,8 +14,8 @@ export interface DestinationDefinition {
 }
 
 /**
- * Settings of a destination definition. pixelmill reads only the settings that are named in this
- * interface; rudder-server gets all settings.
+ * Settings of a destination definition. pixelmill reads only those that this interface names, but
+ * passes all of them to rudder-server.
  */
 export interface DefinitionConfig {
   /**
@@ -24,9 +24,9 @@ export interface DefinitionConfig {
    */
   secretKeys?: readonly string[];
   /**
-   * Names of a destination's settings. The list `defaultConfig` names the settings that have one
-   * value for all sources. A list such as `web`, a type of source, names the settings that have a
-   * separate value for sources of this type.
+   * Names of a destination's settings, in several lists. The list `defaultConfig` names the
+   * settings that have one value for all sources. Any other list is called after a type of source,
+   * such as `web`. It names the settings that have a separate value for sources of this type.
    */
   destConfig?: Readonly<Record<string, readonly string[]>>;
   [key: string]: unknown;

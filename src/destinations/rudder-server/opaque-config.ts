@@ -8,8 +8,8 @@ import { OPAQUE_CONFIG_BYTES_MAX, OPAQUE_SECRETS_MAX } from "./limits.ts";
 type Config = Record<string, unknown>;
 
 /**
- * Settings that never determine who receives a secret. In any type of destination, they only
- * determine which events rudder-server sends, and when.
+ * Settings that never determine which server receives a secret. In any type of destination, they
+ * only determine which events rudder-server sends, and when.
  */
 const receiverless = new Set([
   ...["blacklistedEvents", "connectionMode", "consentManagement", "eventDelivery"],
@@ -38,8 +38,9 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
 }
 
 /**
- * Converts a path in `secretKeys` of a definition into a path that pixelmill supports, with at most
- * two keys. A longer path becomes its first key, whose whole value is then secret.
+ * Converts a path in `secretKeys` of a definition into a path that pixelmill supports. Such a path
+ * has at most two keys. A longer path becomes its first key, and the whole value of that key is
+ * secret.
  */
 function secretPath(path: string): string {
   return path.split(".").length <= 2 ? path : keyOf(path);
@@ -69,9 +70,9 @@ function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
 
 /**
  * Returns one receiver that stands for all servers that get secrets of a config. Any setting may
- * name such a server, except those in `holders` (the settings with secrets) and in `receiverless`.
- * The receiver is therefore identified by the values of all other settings: the API keeps a stored
- * secret only while none of them changes.
+ * name such a server, except the settings in `holders` (those with secrets) and `receiverless`. The
+ * values of all other settings therefore identify the receiver: the API keeps a stored secret only
+ * while none of them changes.
  */
 function othersAsAudience(config: Config, holders: ReadonlySet<string>): SecretAudience {
   const others = Object.entries(config)

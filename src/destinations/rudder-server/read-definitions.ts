@@ -33,8 +33,8 @@ export function readDefinitions(directory: string | undefined): Definitions {
 }
 
 /**
- * Reads the definition in each subfolder of `folder` that has one. Throws `StartError` if two
- * definitions have the same name.
+ * Reads the definitions in `folder`: each is in a subfolder of its own. Skips subfolders without a
+ * definition. Throws `StartError` if two definitions have the same name.
  */
 function readAll<T extends { name: string }>(
   folder: string,
@@ -124,8 +124,8 @@ function readDefaults(path: string): Json {
 }
 
 /**
- * A JSON file with a definition, or with the schema of its settings. The errors that the methods
- * throw name the file.
+ * A JSON file with a definition, or with the JSON schema of a definition's settings. Errors that
+ * the methods throw name the file.
  */
 class DefinitionFile {
   readonly path: string;
@@ -148,9 +148,9 @@ class DefinitionFile {
   }
 
   /**
-   * Returns the string under `key`, or `otherwise` if the key is absent or null. Throws
-   * `StartError` if the value is not a string. Without `otherwise`, also throws if the value is
-   * absent or empty.
+   * Returns the string under `key`. If the key is absent or null, returns `otherwise` or, without
+   * `otherwise`, throws `StartError`. Also throws if the value is not a string, or if it is empty
+   * and `otherwise` is not given.
    */
   text(key: string, otherwise?: string): string {
     const value = this.#content[key] ?? otherwise;
@@ -161,8 +161,8 @@ class DefinitionFile {
   }
 
   /**
-   * Returns the object under `key`. If the key is absent or null, returns `{}`, or throws if
-   * `isNeeded` is true. Throws `StartError` for any other value.
+   * Returns the object under `key`. If the key is absent or null, returns `{}`, unless `isNeeded`
+   * is true. Throws `StartError` for any other value, and for a needed key that is absent or null.
    */
   object(key: string, isNeeded: boolean): Json {
     const value = this.#content[key] ?? (isNeeded ? undefined : {});

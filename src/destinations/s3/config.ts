@@ -8,7 +8,7 @@ import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential, rudderstackKeys } from "../config-schema.ts";
 import { S3_TIMEOUT_MS_DEFAULT, S3_TIMEOUT_MS_MAX } from "./limits.ts";
 
-/** Default time, in milliseconds, that events accumulate for one object. */
+/** Default time, in milliseconds, for which events are collected for one object. */
 const AGE_MS_DEFAULT = 60_000;
 
 export const S3Config = Type.Object({

@@ -47,8 +47,7 @@ export interface StoreFailure {
 }
 
 /**
- * Returns the failure that a response of an object store reports; undefined when the request
- * succeeded.
+ * Returns the failure that an object store's response reports; undefined if the request succeeded.
  */
 export function failureOf(method: string, response: EgressResponse): StoreFailure | undefined {
   const { status, headers, body } = response;

@@ -4,14 +4,14 @@ import { bucketUrl, type S3Config } from "./config.ts";
 import { S3_TIMEOUT_MS_DEFAULT } from "./limits.ts";
 
 /**
- * Number of bytes of an object store's response that are read. Error messages have a few hundred
- * bytes.
+ * Maximum number of bytes that are read of an object store's response. Error messages have a few
+ * hundred bytes.
  */
 const ANSWER_BYTES_MAX = 16_384;
 
 export interface ObjectRequest {
   method: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
-  /** Key of an object; empty for a request about the bucket. */
+  /** Key of the object; empty if the request is about the bucket itself. */
   key: string;
   query?: URLSearchParams;
   headers?: Readonly<Record<string, string>>;

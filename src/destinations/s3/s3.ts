@@ -44,14 +44,14 @@ export function s3Kind(egress: Egress): DestinationKind<S3Config> {
 }
 
 /**
- * Returns the receiver of the secret key: the server of `endpoint`. Without an endpoint, all hosts
- * of Amazon count as one receiver, although their names differ by region and bucket.
+ * Returns the server that gets the secret key: the one of `endpoint`. Without an endpoint, all
+ * hosts of Amazon count as one receiver, although their names differ by region and bucket.
  */
 function audienceOf(endpoint: string | undefined): SecretAudience {
   return audienceOfUrl(endpoint ?? "https://amazonaws.com");
 }
 
-/** Why an object was not written. `answer` is absent when the store did not answer. */
+/** Why an object was not written. `answer` is absent if the store did not answer the request. */
 type PutFailure = Pick<StoreFailure, "reason" | "afterMs"> & { answer?: ReceiverAnswer };
 
 function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDestination {
@@ -79,10 +79,10 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
   return {
     /**
-     * Writes one object for each source and hour. Stops at the first failure, which the store or
-     * the config has caused, never an event. The result is then always `retry`, so that no event is
-     * lost if, for example, a key was revoked by mistake and is replaced before the retry window
-     * ends. A further attempt overwrites the objects of earlier attempts.
+     * Writes one object for each source and hour, and stops at the first failure. The result is
+     * then always `retry`, because the store or the config has caused the failure, never an event.
+     * No event is lost if, for example, a key was revoked by mistake and is replaced before the
+     * retry window ends. A further attempt overwrites the objects of earlier attempts.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
       const folderOf = createFolders();
@@ -107,8 +107,8 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
 /**
  * Returns the secrets of a request that the store may repeat in its answer: the access key id and
- * the signature. The rest of the header `Authorization` is not secret: stores use the same words in
- * their own messages, such as `Signature`.
+ * the signature. The other text of the header `Authorization` is not masked, because stores use its
+ * words, such as `Signature`, in their own messages.
  */
 function secretsSent({ headers: { authorization = "" } }: EgressRequest): string[] {
   return [...authorization.matchAll(/\b(?:Credential=([^/]+)|Signature=(\w+))/g)].flatMap(
@@ -118,7 +118,7 @@ function secretsSent({ headers: { authorization = "" } }: EgressRequest): string
 
 /**
  * Returns a function that computes the folder of an event: its source, date and hour in UTC, such
- * as `source/2026-02-16/01`. The folder is the same in each attempt to deliver the event, so that a
+ * as `source/2026-02-16/01`. An event has the same folder in each attempt to deliver it, so that a
  * repeated attempt overwrites the same objects.
  */
 function createFolders(): (event: OutgoingEvent) => string {

@@ -1,7 +1,7 @@
 /** Types of the columns that pixelmill creates, the same as in RudderStack's warehouse. */
 export type ColumnType = "string" | "int" | "float" | "boolean" | "datetime" | "json";
 
-/** Columns to create: their types, by name. */
+/** Columns to create: maps the name of each column to its type. */
 export type NewColumns = ReadonlyMap<string, ColumnType>;
 
 /** A column of an existing table. */
@@ -49,8 +49,8 @@ const TIMESTAMP_CHARS_MAX = 64;
 const timeMin = Date.parse("0001-01-01T00:00:00Z");
 const timeMax = Date.parse("9999-12-31T23:59:59.999Z");
 /**
- * 2^63, the largest 64-bit integer plus one. The absolute value of an integer that is written must
- * be smaller.
+ * 2^63, the largest 64-bit integer plus one. An integer is written only if its absolute value is
+ * smaller.
  */
 const longMax = 2 ** 63;
 
@@ -167,7 +167,7 @@ function within(value: number, range: TableColumn["range"]): boolean {
   return range === undefined || (value >= range[0] && value <= range[1]);
 }
 
-/** Removes NUL characters, which PostgreSQL cannot store, and replaces lone surrogates. */
+/** Removes NUL characters, which PostgreSQL cannot store. Replaces lone surrogates by U+FFFD. */
 export function cleanText(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
   return whole.includes("\0") ? whole.replaceAll("\0", "") : whole;
@@ -199,20 +199,18 @@ export function cleanJson(json: string): string {
 }
 
 /**
- * Values of an event that have no column of their own. They are written to the column `rest__json`.
- * The key of a value is its path in the event (see `KeyPath`).
+ * Values of an event that have no column of their own. The column `rest__json` contains all of
+ * them. The key of a value is its path in the event (see `KeyPath`).
  */
 export type RestValues = Record<string, unknown>;
 
-/**
- * For the values of each event: path → the last number that was added to this path (see `putRest`).
- */
+/** For each event's values: path → the last number that was appended to it (see `putRest`). */
 const lastNumbers = new WeakMap<RestValues, Map<string, number>>();
 
 /**
- * Adds a value to `rest`, the values without a column. If the path is taken, a number is added to
- * it, as in `a_b__2`: different keys may give the same path, for example `a_b` and `b` within `a`,
- * or keys that differ only in characters that cannot be stored.
+ * Adds a value to `rest`, the values without a column, under its path. If the path is taken, a
+ * number is appended to it, as in `a_b__2`. Different keys may have the same path: `a_b` and `b`
+ * within `a`, or keys that differ only in characters that cannot be stored.
  */
 export function putRest(rest: RestValues, path: string, value: unknown): void {
   const clean = cleanText(path);

@@ -10,8 +10,7 @@ import {
 } from "../limits.ts";
 
 /**
- * Returns the schema of a text in the config of a database or broker. The text must not contain
- * NUL.
+ * Returns the schema of a text in the config of a database or broker. NUL is not valid in the text.
  */
 export const databaseText = (description: string) =>
   Type.String({
@@ -47,7 +46,7 @@ export const tlsKeys = {
   }),
 };
 
-/** `tlsKeys` for a config with the setting `tls`: they have an effect only if `tls` is `verify`. */
+/** `tlsKeys` that have an effect only if the setting `tls` of the config is `verify`. */
 export const certificateKeys = {
   tlsCa: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsCa),
   tlsServerName: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsServerName),

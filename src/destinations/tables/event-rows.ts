@@ -13,10 +13,10 @@ export interface EventRow {
   table: string;
   /**
    * Whether the row may be written only to a table that pixelmill or RudderStack created (see
-   * `isOwn`). True for rows of the table `users` and of tables named after an event.
+   * `isOwn`). True for a row of the table `users` or of a table named after an event.
    */
   isOwnOnly: boolean;
-  /** Index, in the delivery, of the event from which the row was made. */
+  /** Index of the event from which the row was made, among the events of the delivery. */
   index: number;
   /**
    * Values by column name, in an object without a prototype. A value is a non-empty text, a number,
@@ -36,9 +36,9 @@ type JsonObject = Record<string, unknown>;
 
 /**
  * Maximum total length of the paths of an event's values without a column, in characters per byte
- * of the event. The path of a value contains the keys of all objects around it, so an event with a
- * long key around thousands of values would otherwise make gigabytes of paths. Such an event is
- * refused.
+ * of the event. An event with longer paths is refused. The path of a value contains the keys of all
+ * objects around it, so an event with a long key around thousands of values would otherwise make
+ * gigabytes of paths.
  */
 const REST_CHARS_PER_BYTE_MAX = 8;
 const longKeys = "Expected shorter keys around values without a column";
@@ -49,8 +49,8 @@ export const USERS_TABLE = "users";
 type FixedColumns = Record<string, (event: JsonObject, outgoing: OutgoingEvent) => unknown>;
 
 /**
- * Columns of the rows of every event type, each with a function that computes its value from the
- * event. The event's properties never fill these columns.
+ * Columns that the rows of every event type have. Each has a function that computes its value from
+ * the event. The event's properties never fill these columns.
  */
 const fixed: FixedColumns = {
   anonymous_id: ({ anonymousId }, { bytes }) => wholeId(anonymousId, bytes, 0),
@@ -77,9 +77,10 @@ const types = new Map([
 ]);
 
 /**
- * Describes the rows for a type of event: `table` is their table, `columns` are the fixed columns,
- * and `part` is the member of the event whose keys become further columns. `names` has the columns
- * that an event's properties never fill: the fixed ones, `id` and `event`.
+ * Describes the rows for a type of event. `table` is the name of their table. `part` is the member
+ * of the event whose keys become columns. `own` are the fixed columns of this type only, besides
+ * those in `fixed`. In the result, `names` are the columns that an event's properties never fill:
+ * all fixed ones, `id` and `event`.
  */
 function rowShape(table: string, part: string, own: FixedColumns) {
   const columns = Object.entries({ ...fixed, ...own });
@@ -148,7 +149,7 @@ export function rowsOf(
 
 /**
  * Makes the row of the table `users` from the first row of an identify event. Returns undefined if
- * the userId is missing or cannot be the key of a row.
+ * the event has no userId, or one that cannot be the key of a row.
  */
 function userRow({ cells, rest }: EventRow, index: number): EventRow | undefined {
   const { user_id: userId, received_at: receivedAt } = cells;
@@ -195,8 +196,9 @@ function set(row: EventRow, column: string, value: unknown): void {
 }
 
 /**
- * Puts a value into its column if the column is free and the row has room for it. Returns whether
- * the column has this value afterwards.
+ * Puts a value into its column, unless the column is taken or in `ownNames` (never filled by
+ * properties), or the row has the maximum number of columns. Returns whether the column has this
+ * value afterwards.
  */
 function put(
   row: EventRow,
@@ -214,8 +216,9 @@ function put(
 }
 
 /**
- * Calls `onValue` with the path and the value of each member of `input` that is not blank. Searches
- * nested objects up to level `TABLE_LEVELS_MAX`; a deeper object is one value.
+ * Calls `onValue` with the path and the value of each member of `input` that is not blank. Calls it
+ * for the members of nested objects instead of the objects, up to level `TABLE_LEVELS_MAX`; a
+ * deeper object is one value.
  */
 function flatten(
   input: JsonObject,
@@ -266,9 +269,9 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
 const idsIn = memberReader(["anonymousId", "userId", "messageId"]);
 
 /**
- * Returns `id`. If it is a number that parsing may have rounded, returns its JSON text, because a
- * rounded id may equal the id of another user or event. `index` says which id it is: 0 is the
- * anonymousId, 1 the userId, and 2 the messageId.
+ * Returns `id`, or its JSON text if it is a number that parsing may have rounded: a rounded id may
+ * equal the id of another user or event. `event` is the JSON of the event. `index` says which id it
+ * is: 0 is the anonymousId, 1 the userId, and 2 the messageId.
  */
 function wholeId(id: unknown, event: Uint8Array, index: number): unknown {
   return typeof id === "number" && !Number.isSafeInteger(id) ? idsIn(event)[index] : id;

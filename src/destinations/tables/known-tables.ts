@@ -1,15 +1,15 @@
 import type { TableColumns } from "./table-records.ts";
 
 /**
- * Maximum number of columns that are cached for all tables of a destination together. The cache
- * needs a limit, because a member of a workspace chooses the database, which may claim that any
- * number of tables exist, with any columns.
+ * Maximum number of columns that are cached for all tables of a destination together. Needed
+ * because any member of a workspace chooses the database, and a database may claim to have any
+ * number of tables, with any columns.
  */
 const COLUMNS_KEPT_MAX = 100_000;
 
 /**
- * Cache of the columns of tables, by table name, as the database described them last. Above
- * `COLUMNS_KEPT_MAX` columns, the least recently used tables are removed.
+ * Cache that maps the name of a table to its columns, as the database last described them. When
+ * there are more than `COLUMNS_KEPT_MAX` columns, the least recently used tables are removed.
  */
 export class KnownTables {
   readonly #tables = new Map<string, TableColumns>();

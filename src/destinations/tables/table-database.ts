@@ -3,10 +3,10 @@ import type { FailureScope } from "../destination.ts";
 import type { Cell, NewColumns } from "./column-values.ts";
 import type { TableColumns, TableRecord } from "./table-records.ts";
 
-/** Records to insert into one table. `refused` lists the events for which there is no record. */
+/** Records to insert into one table. `refused` lists the events of the batch that get no record. */
 export interface TableLoad {
   table: string;
-  /** Columns that the records use. */
+  /** Columns of the table for which at least one record has a value. */
   columns: TableColumns;
   records: TableRecord[];
   /**
@@ -15,9 +15,9 @@ export interface TableLoad {
    */
   refused?: ReadonlyMap<number, string>;
   /**
-   * Whether a record updates the existing row with the same key, instead of being dropped. In each
-   * column, the later value replaces the earlier one. The later value is that with the later
-   * `received_at` in PostgreSQL, and the one inserted last in ClickHouse.
+   * Whether a record updates the row that has the same key already. Otherwise such a record is
+   * dropped. In an update, the later value of each column replaces the earlier one: in PostgreSQL
+   * the value with the later `received_at`, in ClickHouse the value that was inserted last.
    */
   isMerged?: boolean;
 }
@@ -25,16 +25,16 @@ export interface TableLoad {
 /** A table, view or other relation as the database describes it. */
 export interface ExistingTable {
   /**
-   * Columns of the relation. System columns such as `xmin` are included, with the type `other`,
-   * because no further column can have the same name. The map is empty when rows cannot be written
-   * to the relation, for example to an index.
+   * Columns of the relation. System columns such as `xmin` are included with the type `other`,
+   * because their names cannot be used for further columns. The map is empty if rows cannot be
+   * written to the relation, for example to an index.
    */
   columns: TableColumns;
   /** Whether the comment of the table begins with `TABLE_MARK`. */
   isMarked: boolean;
   /**
-   * Whether the primary key (ClickHouse: sorting key) is the one that pixelmill gives to its own
-   * tables.
+   * Whether the primary key of the table (in ClickHouse: its sorting key) is the one that tables
+   * created by pixelmill have.
    */
   hasOwnKey: boolean;
 }
@@ -52,12 +52,12 @@ export interface TableDatabase {
   countTables(): Promise<number>;
   /** Creates the table with the comment `TABLE_MARK`, unless the table exists. */
   createTable(table: string, key: string, columns: NewColumns, isMerged: boolean): Promise<void>;
-  /** Adds to the table those of `columns` that it does not have yet. */
+  /** Adds to the table each of `columns` that it does not have yet. */
   addColumns(table: string, columns: NewColumns, isMerged: boolean): Promise<void>;
   /**
-   * Inserts the records of all `loads`: all or none (ClickHouse: all or none for each table). A
-   * record is dropped if the table has a row with the same value in the column `key`. If its load
-   * has `isMerged`, it updates that row instead. All loads for one table have the same `isMerged`.
+   * Inserts the records of all `loads`: all or none (ClickHouse: all or none for each table). If
+   * the table has a row with the same value in the column `key`, the record is dropped or, if its
+   * load has `isMerged`, updates that row. All loads for one table have the same `isMerged`.
    */
   insert(loads: readonly TableLoad[], key: string): Promise<void>;
 }
@@ -69,10 +69,10 @@ export class DatabaseFailure extends Error {
   readonly isStale: boolean = false;
   /**
    * Possible cause of a failure of kind `later`: an event of the batch (`event`), or only the
-   * database (`destination`).
+   * database (`destination`, the default).
    */
   readonly scope: FailureScope = "destination";
-  /** Whether the table cannot get further columns: it is a view, or the user lacks the right. */
+  /** Whether no column can be added to the table: it is a view, or the user lacks the right. */
   readonly isFixed: boolean = false;
   /** Error code from the database, such as an SQLSTATE; undefined when it sent none. */
   readonly code: string | undefined;
@@ -81,8 +81,8 @@ export class DatabaseFailure extends Error {
 
   /**
    * `kind` is `later` if a retry may succeed, and `refused` if the database will never accept the
-   * rows of this batch. `facts` has values for other fields; fields that it omits keep their
-   * defaults.
+   * rows of this batch. `facts` has values for the other fields. A field that it omits keeps its
+   * default.
    */
   constructor(
     readonly kind: "later" | "refused",
@@ -95,24 +95,24 @@ export class DatabaseFailure extends Error {
 }
 
 /**
- * Columns that pixelmill creates in each table named after an event. A table that has these columns
- * and pixelmill's key, but no `TABLE_MARK` in its comment, was created by RudderStack or by a
- * version of pixelmill that did not mark tables.
+ * Columns that pixelmill creates in each table named after an event. They identify tables without
+ * `TABLE_MARK` in their comment: one that has these columns and pixelmill's key was created by
+ * RudderStack, or by a version of pixelmill that did not mark tables.
  */
 const eventTableColumns = ["received_at", "event", "event_text"];
 
 /**
- * Whether pixelmill or RudderStack created a table. Clients choose event names freely, so an event
- * is written to the table named after the event only if this is true.
+ * Whether pixelmill or RudderStack created a table. An event is written to the table with its name
+ * only if this is true, because clients choose event names freely.
  */
 export function isOwn({ columns, isMarked, hasOwnKey }: ExistingTable): boolean {
   return isMarked || (hasOwnKey && eventTableColumns.every((column) => columns.has(column)));
 }
 
 /**
- * Returns the columns of the relation `existing`; undefined when it does not exist. Throws
- * `DatabaseFailure` when rows cannot be written to the relation. Also throws when `isOwnOnly` is
- * true, but neither pixelmill nor RudderStack created the relation (see `isOwn`).
+ * Returns the columns of the relation `existing`; undefined if it does not exist. Throws
+ * `DatabaseFailure` if rows cannot be written to the relation. Also throws it if `isOwnOnly` is
+ * true and neither pixelmill nor RudderStack created the relation (see `isOwn`).
  */
 export function columnsOf(
   table: string,
@@ -128,8 +128,8 @@ export function columnsOf(
 }
 
 /**
- * Throws a `DatabaseFailure` with `isStale`: another program has changed the table, so the loader
- * must describe its tables again.
+ * Throws a `DatabaseFailure` with `isStale`: another program has changed the table. The loader must
+ * then read the descriptions of its tables again.
  */
 export function changedByOthers(table: string): never {
   const reason = `Another program changes the table ${table}`;
@@ -137,8 +137,8 @@ export function changedByOthers(table: string): never {
 }
 
 /**
- * Returns the load of the table `users` with only one record per user. If `load` has several
- * records of a user, each column gets the value with the latest `received_at`, because a replayed
+ * Returns the load of the table `users` with one record per user. If `load` has several records of
+ * a user, each column gets the value from the record with the latest `received_at`: a replayed
  * event may follow a newer one. The records are sorted by user id, so that concurrent writers lock
  * rows in the same order.
  */

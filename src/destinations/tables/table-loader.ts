@@ -29,11 +29,11 @@ import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 /** Maximum attempts to write a batch or to add columns while other programs change the tables. */
 const ATTEMPTS_MAX = 3;
 /**
- * Milliseconds after which the loader checks again which tables accept rows and columns: other
- * programs may have changed them.
+ * Milliseconds after which the loader checks again which tables accept rows, and which accept
+ * further columns. Other programs may have changed the tables.
  */
 const OTHERS_MS_MAX = 60_000;
-/** Maximum number of names in `#skipped`. When there are more, the loader removes all of them. */
+/** Maximum number of names in `#skipped`. When it has more, the loader removes all of them. */
 const SKIPPED_NAMES_MAX = 10_000;
 
 /**
@@ -43,14 +43,14 @@ const SKIPPED_NAMES_MAX = 10_000;
 export class TableLoader {
   readonly #key: string;
   /**
-   * Name of the table in which a record updates the existing row with the same key: `users`.
+   * Name of the table in which a record updates the row that has the same key already: `users`.
    * Undefined in mode `raw`.
    */
   readonly #mergedTable: string | undefined;
   readonly #tables = new KnownTables();
   /**
-   * Names of tables that get no rows, because another program created them or pixelmill could not
-   * create them.
+   * Names of tables to which no rows are written, because another program created the tables or
+   * pixelmill could not create them.
    */
   readonly #skipped = new Set<string>();
   /** Names of tables to which no column can be added. */
@@ -84,8 +84,8 @@ export class TableLoader {
   }
 
   /**
-   * Makes the rows of events. Events from which no row can be made are added to `refused`: the
-   * index of the event, and the reason.
+   * Makes the rows of events. For an event from which no row can be made, adds the index of the
+   * event and the reason to `refused`.
    */
   #rows(events: readonly OutgoingEvent[], refused: Map<number, string>): EventRow[] {
     const { mode, rawTable = "events", eventTables = false } = this.config;
@@ -104,8 +104,8 @@ export class TableLoader {
   }
 
   /**
-   * Writes events to their tables. Returns the reasons why events were refused, by the event's
-   * index.
+   * Writes events to their tables. Returns a map with the index of each refused event and the
+   * reason.
    */
   async #write(events: readonly OutgoingEvent[]): Promise<Map<number, string>> {
     for (let attempt = 1; ; attempt++) {
@@ -124,7 +124,7 @@ export class TableLoader {
 
   /**
    * Forgets which tables get no rows, which tables get no further columns, and how many tables
-   * there are, because other programs can change the tables.
+   * there are. Other programs may have changed this, so it is read from the database again.
    */
   #forgetOthers(): void {
     this.#tableCount = undefined;
@@ -158,8 +158,8 @@ export class TableLoader {
   /**
    * Creates the missing tables of rows with `isOwnOnly`. Adds to `#skipped` each table that cannot
    * get rows: another program created it (see `isOwn`), a type in the database has its name, or the
-   * schema has the maximum number of tables. Returns whether it added a table, so that the rows
-   * must be made again.
+   * schema has the maximum number of tables. Returns whether it added a table to `#skipped`. The
+   * caller must then make the rows again, without this table.
    */
   async #findSkipped(rows: readonly EventRow[]): Promise<boolean> {
     const named = Map.groupBy(
@@ -182,8 +182,8 @@ export class TableLoader {
   }
 
   /**
-   * Converts rows into records, without adding columns. Returns undefined when the columns of the
-   * table are not cached, or when a value needs a further column.
+   * Converts rows into records for the columns that the cache has for the table. Returns undefined
+   * when the table is not in the cache, or when a value needs a further column.
    */
   #loadIntoKnown(table: string, rows: readonly EventRow[]): TableLoad | undefined {
     const columns = this.#tables.get(table);
@@ -198,7 +198,8 @@ export class TableLoader {
   }
 
   /**
-   * Creates the table, or adds the columns that the rows need. Then converts the rows into records.
+   * Creates the table if it is missing, and adds the columns that the rows need. Converts the rows
+   * into records.
    */
   async #loadIntoWidened(table: string, rows: readonly EventRow[]): Promise<TableLoad> {
     const columns = await this.#columnsFor(table, rows);
@@ -228,9 +229,9 @@ export class TableLoader {
   }
 
   /**
-   * Adds columns to a table. Returns true when they were added. Returns false when the table can
-   * get no further column, but has the column `rest__json`, to which the values are then written.
-   * Throws when the table has no such column either.
+   * Adds columns to a table. Returns true if they were added. Returns false if no column can be
+   * added to the table: the values are then written to its column `rest__json`. Throws if the table
+   * does not have this column either.
    */
   async #widen(table: string, columns: TableColumns, missing: NewColumns): Promise<boolean> {
     if (this.#fixed.has(table)) return false;
@@ -246,8 +247,8 @@ export class TableLoader {
   }
 
   /**
-   * Returns whether a table may be created for rows with `isOwnOnly`. The table `users` may always
-   * be created. A table that is named after an event may be created only while the schema has fewer
+   * Returns whether a missing table may be created for rows with `isOwnOnly`. The table `users`
+   * always may. A table that is named after an event may be created only while the schema has fewer
    * than `TABLES_OF_DESTINATION_MAX` tables.
    */
   async #mayCreate(table: string): Promise<boolean> {
@@ -257,8 +258,8 @@ export class TableLoader {
   }
 
   /**
-   * Creates a table unless it exists. Returns the description of the relation that has this name
-   * afterwards, if any.
+   * Creates a table, unless a relation with this name exists. Returns the description of the
+   * relation that has this name afterwards, if any.
    */
   async #create(table: string, rows: readonly EventRow[]): Promise<ExistingTable | undefined> {
     const columns = initialColumns(missingColumns(rows, new Map(), this.names));

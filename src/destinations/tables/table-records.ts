@@ -19,8 +19,8 @@ export type TableColumns = Map<string, TableColumn>;
 export type TableRecord = { [column: string]: Cell };
 
 /**
- * Types of the columns whose names pixelmill chooses. Any other column gets its type from the first
- * values for it.
+ * Types of the columns whose names pixelmill chooses. The type of any other column is determined by
+ * the first values for it.
  */
 const knownTypes = new Map<string, ColumnType>([
   ...["id", "anonymous_id", "user_id", "event", "event_text", "name", "channel", "message_id"].map(
@@ -35,9 +35,9 @@ const knownTypes = new Map<string, ColumnType>([
 
 /**
  * Returns the columns that must be added to a table before rows can be written to it:
- * - a column for each new key, with a type that fits all its new values;
- * - the text column (`…__text`) beside a column, when a value does not fit the column's type;
- * - the column `rest__json`, when a value has no other column that it fits.
+ * - a column for each key that has no column yet, with a type that fits all values of the key;
+ * - the text column (`…__text`) beside a column, if a value does not fit the column's type;
+ * - the column `rest__json`, if a value fits neither its column nor the text column, or has none.
  *
  * When the table has `TABLE_COLUMNS_MAX` columns, returns only `rest__json`.
  */
@@ -77,10 +77,10 @@ export function missingColumns(
 }
 
 /**
- * Returns the columns of `missing` with which a new table is created: those whose names pixelmill
- * chooses (see `knownTypes`). A column name taken from an event could make the database refuse the
- * whole table, for example if it is the name of a system column. Such columns are added after the
- * database has described the new table.
+ * Returns those columns of `missing` with which a new table is created: the ones whose names
+ * pixelmill chooses (see `knownTypes`). Other column names come from an event, and the database
+ * could refuse the whole table because of one, for example the name of a system column. These
+ * columns are added when the database has described the new table.
  */
 export function initialColumns(missing: NewColumns): NewColumns {
   return new Map([...missing].filter(([column]) => knownTypes.has(column)));
@@ -91,9 +91,10 @@ function isFitting(value: unknown, type: ColumnType): boolean {
 }
 
 /**
- * Converts a row into a record. Puts each value into its column or, if it does not fit there, into
- * the text column (`…__text`) beside it. Returns undefined when a value fits neither column, or
- * when the row's `rest` has values but the column `rest__json` is missing.
+ * Converts a row into a record. Puts each value into its column or, if the value does not fit
+ * there, into the text column (`…__text`) beside it. Returns undefined if a value fits neither
+ * column. Also returns undefined if the row's `rest` has values, but the table has no column
+ * `rest__json`.
  */
 export function wholeRecord(
   { cells, rest }: EventRow,
@@ -119,9 +120,9 @@ export function wholeRecord(
 }
 
 /**
- * Converts a row into a record. Puts each value into its column; if it does not fit there, into the
- * text column (`…__text`) beside it; otherwise into the column `rest__json`. Throws `NoRowError`
- * when a value fits none of them.
+ * Converts a row into a record. Puts each value into the first of these columns that it fits: its
+ * own column, the text column (`…__text`) beside it, the column `rest__json`. Throws `NoRowError`
+ * if a value fits none of them.
  */
 export function recordOf(
   { table, cells, rest }: EventRow,
@@ -141,7 +142,7 @@ export function recordOf(
   );
 }
 
-/** Returns those of a table's columns for which at least one record has a value. */
+/** Returns the columns of a table for which at least one record has a value. */
 export function usedColumns(columns: TableColumns, records: readonly TableRecord[]): TableColumns {
   const used = new Set<string>();
   for (const record of records) for (const name in record) used.add(name);

@@ -5,23 +5,23 @@ import snakeCase from "lodash/snakeCase.js";
 export interface NameRules {
   charsMax: number;
   /**
-   * Whether a name that is a reserved word gets an underscore before it, as in RudderStack's
+   * Whether an underscore is put before a name that is a reserved word, as in RudderStack's
    * PostgreSQL warehouse.
    */
   escapesWords: boolean;
 }
 
 /**
- * Table names with a fixed meaning, such as `pages` for all page events. If the name of an event
- * would give its table one of these names, the table's name gets an underscore in front.
+ * Names of the tables with a fixed meaning, such as `pages` for all page events. If the name of an
+ * event results in one of these table names, its own table gets an underscore before this name.
  */
 const typeTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
 ]);
 
 /**
- * Maximum number of key paths whose column name is cached, and of event names whose table name is
- * cached.
+ * Maximum number of cached column names of key paths, and maximum number of cached table names of
+ * event names.
  */
 const CACHED_NAMES_MAX = 10_000;
 const CACHED_CHARS_MAX = 256;
@@ -33,7 +33,7 @@ const CACHED_CHARS_MAX = 256;
 export interface KeyPath {
   /** The keys, joined by `_`, at most `KEY_CHARS_MAX` characters. */
   text: string;
-  /** Name of the column, once `columnOf` has made it. */
+  /** Name of the column; undefined until `columnOf` has computed it. */
   column: string | undefined;
   /** Cached paths with one more key than this path, by that key. Undefined when there are none. */
   below: Map<string, KeyPath> | undefined;
@@ -75,8 +75,8 @@ export class WarehouseNames {
   }
 
   /**
-   * Returns the column name for a path. Computes it at the first call, because paths of objects
-   * need no name.
+   * Returns the column name for a path. It is computed at the first call for the path, because the
+   * paths of objects need no column name.
    */
   columnOf(path: KeyPath): string {
     path.column ??= this.column(path.text);
@@ -134,7 +134,7 @@ export const restColumn = "rest__json";
 
 /**
  * Maximum length, in characters, of an event's name or of the joined keys of a path. A longer text
- * is cut, and ends with a hash of the whole text.
+ * is cut, and gets a hash of the whole text at its end.
  */
 const KEY_CHARS_MAX = 1_089;
 

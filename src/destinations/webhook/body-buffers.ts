@@ -7,9 +7,9 @@ const BUFFER_BYTES_MIN = 16 << 10;
 const FREE_BUFFERS_MAX = 16;
 
 /**
- * Pool of buffers for request bodies. Without it, memory would be allocated for each large body,
- * and page faults and garbage collection would take a tenth of the time of a delivery. Each buffer
- * has room for the request head before the body.
+ * Pool of buffers for request bodies. Without it, memory would be allocated for each large body:
+ * page faults and garbage collection would take a tenth of the time of a delivery. In each buffer,
+ * there is room for the request head before the body.
  */
 export class BodyBuffers {
   readonly #free: ArrayBuffer[] = [];
@@ -24,7 +24,7 @@ export class BodyBuffers {
     return new Uint8Array(buffer, REQUEST_HEAD_ROOM_BYTES, length);
   }
 
-  /** Takes back a buffer from `take` for reuse. The caller must not use it afterwards. */
+  /** Takes back a buffer that `take` has returned. The caller must not use it afterwards. */
   give({ buffer }: Uint8Array): void {
     if (!(buffer instanceof ArrayBuffer) || buffer.byteLength > BUFFER_BYTES_MAX) return;
     // The largest are kept, because they fit more bodies.

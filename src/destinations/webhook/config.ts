@@ -21,8 +21,8 @@ import { signingKey } from "./signature.ts";
 import { parseTemplate, TemplateError } from "./template.ts";
 
 /**
- * Condition under which settings for request bodies have an effect: the config's HTTP method sends
- * a body.
+ * Condition under which settings for request bodies have an effect: requests with the HTTP method
+ * of the config have a body.
  */
 const withBody = { webhookMethod: ["POST", "PUT", "PATCH"] } as const;
 const methods = [...withBody.webhookMethod, "GET", "DELETE"] as const;

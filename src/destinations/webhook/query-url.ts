@@ -5,9 +5,9 @@ import { RequestBuildError } from "./request-build-error.ts";
 
 /**
  * Adds an event to the query string of a webhook's URL, as RudderStack does. The parameters are the
- * properties of the event, or the traits of an identify event, named by their paths
- * (`items[0].price`). Null is written as `<nil>`, an empty object as `{}`, and an empty array as
- * `[]`.
+ * properties of the event or, for an identify event, the traits. Each parameter is named after the
+ * path of its value (`items[0].price`). Null is written as `<nil>`, an empty object as `{}`, and an
+ * empty array as `[]`.
  */
 export function queryUrl(webhookUrl: string, event: Uint8Array): string {
   const url = new URL(webhookUrl);
@@ -37,7 +37,7 @@ function parametersOf(event: Uint8Array): unknown {
   return traits ?? (isObject(context) ? context.traits : undefined);
 }
 
-/** Yields path and text of each primitive, empty object and empty array inside `value`. */
+/** Yields the path and the text of each primitive, empty object and empty array inside `value`. */
 function* leaves(value: unknown, path: string, level: number): Generator<[string, string]> {
   if (level > WEBHOOK_QUERY_LEVELS_MAX) {
     throw new RequestBuildError(

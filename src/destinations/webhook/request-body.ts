@@ -14,8 +14,8 @@ const GZIP_SYNC_BYTES_MAX = 64 << 10;
 /** Options of gzip. The fastest level is used, because each body is sent only once. */
 const options = { level: 1 };
 /**
- * Options of gzip for bodies that are compressed on another thread. This thread hands over each
- * chunk of its output. With the default chunk size of 16 KiB, these hand-overs would take up to a
+ * Options of gzip for bodies that are compressed on another thread. The other thread hands over its
+ * output in chunks. With the default chunk size of 16 KiB, the hand-overs would take up to a
  * quarter of the whole time.
  */
 const longOptions = { ...options, chunkSize: 64 << 10 };
@@ -26,7 +26,7 @@ export function compressBody(body: Uint8Array): Uint8Array | Promise<Uint8Array>
   return body.length > GZIP_SYNC_BYTES_MAX ? compress(body, longOptions) : gzipSync(body, options);
 }
 
-/** Whether the body of a request is a list of events, even when the list has one event. */
+/** Whether the body of a request is a list of events. It is then a list even for one event. */
 export function sendsList({ batchSize = 1, batchTemplate }: WebhookConfig): boolean {
   return batchSize > 1 || batchTemplate !== undefined;
 }
@@ -41,8 +41,9 @@ export function bodyBuilder(config: WebhookConfig) {
   const listTemplate = templateOf(config.batchTemplate, "events");
   return {
     /**
-     * Joins the JSON texts of events: to a JSON array if `sendsList` returns true, written to a
-     * buffer from `buffers` (if given). Otherwise returns the JSON text of the only event.
+     * Returns the JSON array of the events, given as JSON texts, if `sendsList` returns true.
+     * Otherwise returns the JSON text of the only event. The array is written to a buffer from
+     * `buffers`, if given.
      */
     join,
     /**

@@ -25,7 +25,7 @@ export interface RequestOverrides {
 /** Keys of an event by which user code changes the request that delivers the event. */
 export const overrideMembers = ["header", "appendPath", "fullPath"] as const;
 
-/** An event whose keys override parts of the request that delivers it, such as headers. */
+/** An event with keys that override parts of the request that delivers it, such as the headers. */
 export interface OverriddenEvent {
   /** JSON text of the event without the keys that override the request. */
   text: string;
@@ -36,10 +36,10 @@ const mayOverride = mayContainMembers(overrideMembers);
 
 /**
  * Returns what an event overrides in the request that delivers it, as RudderStack's transformer
- * does, or undefined if it overrides nothing. In the result, `text` is the event without those of
- * the keys `header`, `appendPath` and `fullPath` that are used. Both paths can also be in
- * `integrations.Webhook`, which stays in the text. Throws `RequestBuildError` when the headers are
- * invalid.
+ * does, or undefined if it overrides nothing. In the result, `text` is the event without the keys
+ * `header`, `appendPath` and `fullPath`, as far as they are used. The last two can also be keys of
+ * `integrations.Webhook`, from which they are not removed. Throws `RequestBuildError` when the
+ * headers are invalid.
  */
 export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
   // Only user code may override a request: clients are unauthenticated.
@@ -64,8 +64,8 @@ export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
 }
 
 /**
- * Returns the batch key of an event: its request overrides as JSON. Events with equal keys can be
- * sent in one request.
+ * Returns the batch key of an event: its request overrides as JSON. One request may contain several
+ * events only if their batch keys are equal.
  */
 export function overridesKey(event: OutgoingEvent): string {
   try {
@@ -89,8 +89,8 @@ function overrideMembersOf(text: string): Record<string, unknown> {
 }
 
 /**
- * Returns the object under `Webhook` in an event's `integrations`, or undefined. Upper and lower
- * case of the key do not matter, as in RudderStack.
+ * Returns the object under the key `Webhook` in an event's `integrations`, or undefined. The case
+ * of the key does not matter, as in RudderStack.
  */
 function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
   if (!isObject(integrations)) return undefined;
@@ -102,8 +102,8 @@ function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 /**
- * Returns the headers in the value of an event's key `header`. Skips headers whose value is an
- * empty string. Converts a value that is not a string to JSON.
+ * Returns the headers in the value of an event's key `header`. Omits a header whose value is an
+ * empty string. Converts a header's value to JSON if it is not a string.
  */
 function headersOf(header: unknown): Record<string, string> {
   const headers: Record<string, string> = {};

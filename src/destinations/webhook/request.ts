@@ -12,17 +12,17 @@ import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 
 export interface WebhookRequest extends EgressRequest {
   /**
-   * The URL as it is without an event in its query. The secrets to mask in the receiver's answer
-   * are taken from this URL: the values of an event are not secret, and masking them would make the
-   * answer unreadable.
+   * The request's URL without the event in its query. The secrets that are masked in the receiver's
+   * answer are taken from this URL, because the values of an event are not secret: masking them
+   * would make the answer unreadable.
    */
   urlWithoutEvent: string;
 }
 
 /**
- * Returns a function that builds one request from events with equal batch keys: all of them
- * override the request in the same way. The returned function throws `RequestBuildError` when it
- * cannot build the request. If the request has `hasHeadRoom`, its body is in a buffer from
+ * Returns a function that builds one request from events with equal batch keys, which therefore
+ * override the request in the same way. The function throws `RequestBuildError` when it cannot
+ * build the request. If the request that it returns has `hasHeadRoom`, the body is in a buffer from
  * `buffers`, which the caller may give back after use.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string, buffers?: BodyBuffers) {

@@ -10,16 +10,16 @@ import { retryAfterMs } from "../retry-after.ts";
 export const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * HTTP statuses from 500 on that do not depend on the request: a receiver, or a gateway in front of
- * it, would answer any request in this way (RFC 9110 §15.6.3 to §15.6.5). The failure is therefore
- * not blamed on an event.
+ * HTTP statuses of at least 500 that do not depend on the request: a receiver, or a gateway in
+ * front of it, would answer any request in this way (RFC 9110 §15.6.3 to §15.6.5). For this reason
+ * no event is taken to be the cause of the failure.
  */
 const statusesOfDestination: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
- * Converts a response into the result of the delivery. A redirect is a failure: its target was
- * never checked, and most clients would send a GET there. `secretsOf` is called only for a failure;
- * it returns the secrets to mask in the stored answer.
+ * Converts a response into the result of the delivery. A redirect is a failure: most clients would
+ * send a GET to its target, and pixelmill has not checked that address. `secretsOf` is called only
+ * for a failure. It returns the secrets to mask in the stored answer.
  */
 export function resultOfStatus(
   response: EgressResponse,

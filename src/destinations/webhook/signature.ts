@@ -4,9 +4,9 @@ import type { OutgoingEvent } from "../destination.ts";
 
 /**
  * Returns the id of a request: the `messageId` of the first event, followed by a hash of all
- * events. If the request has only one event, which user code did not produce, the id has no hash.
- * All attempts to send the same events have the same id, even if a template changes the body. A
- * request with other events has another id.
+ * events. The hash is omitted if the only event of the request is one that user code did not
+ * produce. Each attempt to send the same events has the same id, even if a template changes the
+ * body. A request with other events has another id.
  */
 export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array): string {
   const { bytes, input, byCode } = events[0]!;
@@ -18,8 +18,8 @@ export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array):
 }
 
 /**
- * Returns the messageId if it has 1 to 255 letters, digits, `_` and `-`, and otherwise its hash,
- * because headers allow only some characters.
+ * Returns the messageId if it has 1 to 255 letters, digits, `_` and `-`. Otherwise returns a hash
+ * of it, because headers allow only some characters.
  */
 function headerText(messageId: string): string {
   if (/^[A-Za-z0-9_-]{1,255}$/.test(messageId)) return messageId;
@@ -45,9 +45,9 @@ export function signatureHeaders(
 const prefix = "whsec_";
 
 /**
- * Converts a signing secret into the key. After the prefix `whsec_`, the secret is the base64 of 24
- * to 64 bytes, as in Standard Webhooks. A secret without the prefix is the key itself. Returns
- * undefined when the base64 or its length is invalid.
+ * Converts a signing secret into the bytes of the key. A secret with the prefix `whsec_` is the
+ * base64 of 24 to 64 bytes, as in Standard Webhooks. The bytes of any other secret are the key
+ * itself. Returns undefined when the base64 or its length is invalid.
  */
 export function signingKey(secret: string): Uint8Array | undefined {
   if (!secret.startsWith(prefix)) return Buffer.from(secret);

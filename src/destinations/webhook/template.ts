@@ -8,8 +8,8 @@ import {
 import { RequestBuildError } from "./request-build-error.ts";
 
 /**
- * Thrown when a template is invalid. The message names the fault and, for a malformed placeholder,
- * its line and column.
+ * Thrown for an invalid template. The message names the fault. For a malformed placeholder, it also
+ * names the line and the column.
  */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
@@ -19,8 +19,8 @@ export class TemplateError extends Error {
 interface Placeholder {
   path: readonly string[];
   /**
-   * Whether the placeholder is inside a JSON string of the template. Inside a string, the value's
-   * text replaces the placeholder; elsewhere, the value's JSON does.
+   * Whether the placeholder is inside a JSON string of the template. If so, the value's text
+   * replaces the placeholder, otherwise the value's JSON.
    */
   isInString: boolean;
 }
@@ -33,8 +33,9 @@ export interface Template {
 }
 
 /**
- * All paths of placeholders, as a tree of their keys. In each node, `placeholders` has the indexes
- * of the placeholders whose path ends there, and `members` the subtrees by their key.
+ * The paths of all placeholders, as a tree with one level per key. In each node, `placeholders`
+ * contains the indexes of the placeholders whose path ends there. `members` maps the next key of
+ * longer paths to the subtree.
  */
 interface PlaceholderTree {
   placeholders: number[];
@@ -75,7 +76,7 @@ export function parseTemplate(text: string, root: string): Template {
 
 /**
  * Replaces the placeholders of a template with values from the JSON text `json`. A placeholder
- * without a value becomes null, or nothing when it is inside a string.
+ * without a value is replaced by null or, inside a string, by nothing.
  */
 export function render({ texts, placeholders, tree }: Template, json: string): string {
   const values: PlaceholderValues = [];
@@ -105,9 +106,9 @@ export const bodyTooLong = () =>
 
 /**
  * Finds the values of the placeholders in `tree` inside the JSON value that begins at offset `at`.
- * Stores the JSON text of each value in `values`. Reads each part of the JSON only once. When an
- * object has a key twice, the last value counts, as in JSON.parse. Returns the offset after the
- * JSON value.
+ * Stores the JSON text of each value in `values`. Reads each part of the JSON only once. If an
+ * object has the same key twice, the last value counts, as in JSON.parse. Returns the offset after
+ * the JSON value.
  */
 function collect(
   json: string,
@@ -133,8 +134,8 @@ function forget(tree: PlaceholderTree, values: PlaceholderValues): void {
 }
 
 /**
- * Converts the JSON text of a value for use inside a JSON string. A string loses its quotes, null
- * or a missing value becomes empty, and an object or array becomes escaped JSON.
+ * Converts the JSON text of a value for use inside a JSON string. A string loses its quotes. Null
+ * or a missing value becomes empty. An object or array becomes JSON with escapes.
  */
 function insideString(json: string | undefined): string {
   if (json === undefined || json === "null") return "";
@@ -167,8 +168,9 @@ function split(text: string, root: string) {
 }
 
 /**
- * Yields the offset of each `{{` in a template, and whether it is inside a string. Outside strings,
- * `{{` cannot be JSON. Inside a string, a template can write a literal `{{` as `\u007b{`.
+ * Yields the offset of each `{{` in a template, and whether it is inside a string. Each of them
+ * begins a placeholder: outside strings, JSON cannot contain `{{`, and a template writes a literal
+ * `{{` inside a string as `\u007b{`.
  */
 function* openings(text: string): Generator<{ at: number; isInString: boolean }> {
   let isInString = false;
@@ -184,8 +186,8 @@ function* openings(text: string): Generator<{ at: number; isInString: boolean }>
 }
 
 /**
- * Throws `TemplateError` unless the template is valid JSON after simple values replace its
- * placeholders. Also throws when a placeholder is in the name of an object's member.
+ * Throws `TemplateError` unless the template becomes valid JSON when simple values replace its
+ * placeholders. Also throws if a placeholder is in the name of an object's member.
  */
 function expectJson(texts: readonly string[], placeholders: readonly Placeholder[]): void {
   // The value begins with a letter that is no hexadecimal digit, so that it cannot become part of
@@ -214,8 +216,7 @@ const step = /\.([\p{ID_Start}$_][\p{ID_Continue}$-]*|\d+)|\[(\d+)\]|\['([^'\\\n
 
 /**
  * Parses a path such as `event.items[0].price` or `event.properties['a b']` into a list of keys.
- * The path must begin with `root`, which is not part of the list. Undefined when the path is
- * invalid.
+ * The path must begin with `root`, which is not in the list. Returns undefined for an invalid path.
  */
 export function parseTemplatePath(text: string, root: string): string[] | undefined {
   if (!text.startsWith(root)) return undefined;

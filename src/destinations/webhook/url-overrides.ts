@@ -2,10 +2,10 @@ import { WEBHOOK_PATH_CHARS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
 /**
- * Appends the text `appended` to the webhook's URL. User code chose this text: further path
- * segments, a query string, or both. Where two slashes meet, one is removed. Throws
- * `RequestBuildError` if the result would not begin with the webhook's scheme, host, port and path.
- * Also throws if `appended` contains `#`, dot segments or control characters, or is too long.
+ * Appends the text `appended`, which user code chose, to the webhook's URL: path segments, a query
+ * string, or both. Where two slashes meet, one is removed. Throws `RequestBuildError` unless the
+ * result begins with the webhook's scheme, host, port and path. Also throws if `appended` contains
+ * `#`, dot segments or control characters, or is too long.
  */
 export function appendToUrl(webhookUrl: string, appended: string): string {
   expectPlain("appendPath", appended);
@@ -34,8 +34,8 @@ export function replaceUrl(webhookUrl: string, requested: string): string {
 
 /**
  * Parses and returns a URL. Throws `RequestBuildError` unless the URL has the origin of `base` and
- * its path begins with the path of `base`. For `fullPath`, the rest of the path must be whole
- * segments. For `appendPath`, the rest may also continue the last segment of `base`.
+ * its path begins with the path of `base`. After this beginning, the path may have further
+ * segments. For `appendPath`, it may also add characters to the last segment of `base`.
  */
 function below(base: URL, text: string, field: "appendPath" | "fullPath"): string {
   const url = new URL(text);
@@ -73,9 +73,9 @@ function expectPlain(field: string, text: string): void {
 }
 
 /**
- * Matches a path segment `.` or `..`, with which a request could leave the webhook's path. Also
- * matches percent-encoded dots and dots followed by `;` parameters, because some servers treat them
- * in the same way.
+ * Matches a path segment `.` or `..`, with which a request could leave the webhook's path. Dots may
+ * be percent-encoded and may be followed by `;` and parameters, because some servers treat such
+ * segments in the same way.
  */
 const dotSegment = /^(\.|%2e){1,2}(;.*)?$/i;
 

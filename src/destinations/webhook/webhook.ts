@@ -129,10 +129,9 @@ function answerOfTokenServer({ status }: AccessTokenError) {
 }
 
 /**
- * Sends a request with an access token. When the receiver answers 401 and the token may be
- * replaced, sends the request once more with a new token. If the last answer is 401 although the
- * receiver accepted events with this token before, the token was revoked: the result is `retry`
- * instead of `rejected`.
+ * Sends a request with an access token. If the receiver answers 401 and the token may be replaced,
+ * sends the request once more with a new token. If the last answer is 401, the result is `rejected`
+ * or, if the receiver accepted events with this token before, `retry`: such a token was revoked.
  */
 async function deliverWithToken(
   egress: Egress,
@@ -164,8 +163,8 @@ const secretsOf = ({ headers, urlWithoutEvent: url }: WebhookRequest) =>
 /**
  * Tests a connection by sending a test event, because nothing else shows that the receiver accepts
  * events. Returns the results of the steps. With OAuth settings, an access token is requested
- * first. If this step, `sign-in`, fails, the test ends; otherwise it stands before the step `write`
- * in the result.
+ * first, in the step `sign-in`. The test ends if this step fails. Otherwise this step is listed
+ * before the step `write`.
  */
 async function testWebhook(
   egress: Egress,

@@ -4,7 +4,7 @@ import { EGRESS_LOOKUP_MS_MAX } from "../limits.ts";
 import { followFile, parseHosts, parseResolverSettings } from "./resolver-files.ts";
 
 /**
- * The addresses of a host name, in order of preference, and the seconds for which they may be
+ * The addresses of a host name, the preferred ones first, and the seconds for which they may be
  * cached.
  */
 export interface ResolvedAddresses {
@@ -28,13 +28,11 @@ export class ResolutionFailed extends Error {
 }
 
 interface ResolverOptions {
-  /**
-   * Name servers to use, as `ADDRESS` or `ADDRESS:PORT`. When absent, those in `/etc/resolv.conf`.
-   */
+  /** Name servers to use, as `ADDRESS` or `ADDRESS:PORT`. Default: those in `/etc/resolv.conf`. */
   servers?: readonly string[] | undefined;
   /**
-   * Milliseconds after which a query without a response is sent again: to the next name server, or
-   * to the same one if there is only one.
+   * Milliseconds after which a query that got no response is sent again: to the next name server
+   * or, if there is only one, to the same.
    */
   tryMs?: number;
   /**
@@ -64,9 +62,9 @@ const reasons: Record<string, string> = {
 
 /**
  * Creates a resolver of host names that follows the rules of getaddrinfo(3) with `hosts: files
- * dns`. It uses c-ares instead of getaddrinfo, which blocks Bun's few worker threads. These threads
- * also do file I/O: 16 names on a name server that did not respond blocked all file access and all
- * other names for a minute.
+ * dns`. It uses c-ares, because getaddrinfo blocks Bun's few worker threads, which also do file
+ * I/O: 16 names on a name server that does not respond would block all file access and all other
+ * names for a minute.
  */
 export function createResolver(options: ResolverOptions = {}): ResolveHost {
   // RFC 8305 §3 recommends 50 ms for IPv6.
@@ -74,9 +72,8 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
   /**
-   * Number of queries so far that took at least `tryMs`. It is the number of places by which the
-   * list of name servers is rotated: after each slow query, later queries begin with another name
-   * server.
+   * Number of queries so far that took at least `tryMs`. After each of them, later queries begin
+   * with the next name server: the list of name servers is rotated by this number of places.
    */
   let demoted = 0;
 

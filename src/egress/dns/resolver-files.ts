@@ -7,8 +7,8 @@ interface ResolverSettings {
   servers: string[];
   /**
    * Domains that are appended to a host name to resolve it. A name with at least `dots` dots is
-   * tried first as it is, then with each domain. Any other name is tried first with each domain,
-   * then as it is.
+   * first tried without a domain, then with each domain. Any other name is first tried with each
+   * domain, then without.
    */
   search: string[];
   dots: number;
@@ -53,10 +53,10 @@ export function parseHosts(text: string): Map<string, string[]> {
 }
 
 /**
- * Returns a function that returns the parsed content of a file. It reads the file again only after
- * a change. A file that cannot be opened counts as empty. The function reads synchronously, because
- * an asynchronous read could wait for a long time: all of Bun's worker threads may be waiting for a
- * disk.
+ * Returns a function that returns the parsed content of a file. It reads the file again only if the
+ * file has changed. A file that cannot be opened counts as empty. The function reads synchronously,
+ * because an asynchronous read could be delayed for a long time: all of Bun's worker threads may be
+ * waiting for a disk.
  */
 export function followFile<T>(path: string, parse: (text: string) => T): () => T {
   let seen = "";

@@ -29,15 +29,15 @@ const NULL = keep("null");
 
 /**
  * Number of entries in one row of `rows`, the working memory in which the elements of an array are
- * sorted by index. A row has an entry for each possible index. There is a row for each nesting
- * level, because an array may contain another one.
+ * sorted by index. A row has one entry for each possible index. Each nesting level has a row of its
+ * own, because an array may contain other arrays.
  */
 const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
 const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);
 
 /**
  * Writes the value of a node (a field of the event, or a part of it) as JSON at offset `out` of the
- * scratch buffer, and returns the offset after it. `level` is the node's nesting level.
+ * scratch buffer. Returns the offset after the JSON. `level` is the node's nesting level.
  */
 export function emitValue(node: number, out: number, level: number): number {
   const kind = nodes[node + KIND]!;
@@ -53,8 +53,7 @@ export function emitValue(node: number, out: number, level: number): number {
 }
 
 /**
- * Writes each child of an object node as `"name":value,`, and returns the offset after the last
- * one.
+ * Writes each child of an object node as `"name":value,`. Returns the offset after the last child.
  */
 export function emitMembers(node: number, out: number, level: number): number {
   let child = nodes[node + FIRST]!;

@@ -24,9 +24,9 @@ import { writeString, writeValue } from "./value.ts";
  */
 
 /**
- * Index of the section for fields without a fixed meaning. The JSON of the query parameters is
- * written to three sections of the scratch buffer (preallocated working memory): one for
- * `properties`, one for `context`, and this one.
+ * Index of the section for fields other than `properties` and `context`. The JSON of the query
+ * parameters is written to three sections of the scratch buffer (preallocated working memory): one
+ * for each of these two fields, and this one.
  */
 export const OTHERS = 0;
 export const IN_PROPERTIES = 1;
@@ -34,8 +34,8 @@ export const IN_CONTEXT = 2;
 const SECTION_COUNT = 3;
 
 /**
- * For each section, the offset after the JSON that was written to it. The JSON begins at
- * `sectionStart` and has a comma after each member.
+ * For each section, the offset after the JSON that was written to it. The JSON begins at the
+ * section's `sectionStart` and has a comma after each member.
  */
 export const sectionEnds = new Int32Array(SECTION_COUNT);
 
@@ -50,16 +50,16 @@ const openEnds = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
  * For each open container, the hash of its path: the names from the event down to the container.
  */
 const openHashes = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
-/** For each open container, the index of the next element; NOT_ARRAY if it is an object. */
+/** For each open container, the index of its next element, or NOT_ARRAY for an object. */
 const openIndices = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 const NOT_ARRAY = -1;
 const depths = new Int32Array(SECTION_COUNT);
 
 /**
  * Number of bits of an index into `takenBy`, a hash table that detects repeated parameters. When a
- * parameter is written, the entry for its path is set to `queryNumber`, the number of the current
- * query. If the entry has this number already, the parameter may be a repetition, so the event is
- * built as a tree instead.
+ * parameter is written, the entry for its path is set to the number of the current query,
+ * `queryNumber`. If the entry has this number already, the parameter may be a repetition. The event
+ * is then built as a tree instead.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);
@@ -82,9 +82,9 @@ export function clearStream(): void {
 }
 
 /**
- * Writes the query parameter last read by `readPair`, as JSON, to its section. `field` is the node
- * of the field of the event to which the parameter belongs, or NONE. Returns false when the
- * parameter cannot be written in one pass, so that the event must be built as a tree of nodes.
+ * Writes the query parameter that `readPair` has read last, as JSON, to its section. `field` is the
+ * node of the event's field to which the parameter belongs, or NONE. Returns false if the event
+ * must be built as a tree of nodes instead, because the parameter cannot be written in one pass.
  */
 export function streamPair(field: number): boolean {
   const section = field === PROPERTIES ? IN_PROPERTIES : field === CONTEXT ? IN_CONTEXT : OTHERS;
@@ -128,9 +128,9 @@ export function endStream(): void {
 }
 
 /**
- * Closes those open containers of a section that do not contain the parameter last read by
- * `readPair`. Returns the first level of the parameter's name for which no container is open.
- * `base` and `leaf` are the levels of the first and last component of the name within the section.
+ * Closes each open container of a section that does not contain the parameter that `readPair` has
+ * read last. Returns the first level of the parameter's name for which no container is open. `base`
+ * and `leaf` are the levels in this name of its first and last component in the section.
  */
 function leaveContainers(section: number, base: number, leaf: number): number {
   const depth = depths[section]!;
@@ -165,8 +165,9 @@ function closeDownTo(section: number, depth: number): void {
 }
 
 /**
- * Opens the container for the component at `level` of the parameter name read last by `readPair`.
- * The container is an array if the next component is an index, and an object if not.
+ * Opens the container for one component of the parameter name that `readPair` has read last: the
+ * component at `level`. The container is an array if the next component is an index, otherwise an
+ * object.
  */
 function openContainer(section: number, level: number, hash: number, out: number): number {
   const open = section * PIXEL_LEVELS_MAX + depths[section]!++;

@@ -15,48 +15,48 @@ import { ARRAY_ELEMENTS_MAX, bytes, hashOf, isSame, keep } from "../text/scratch
  */
 
 /**
- * Offset, within a node, of its kind (OBJECT, ARRAY, …). A node stands for a field of the event or
- * a part of a field. The constants from KIND to SLOT are the offsets of a node's properties.
+ * Offset, within a node, of its kind (OBJECT, ARRAY, …). A node is a row of numbers for a field of
+ * the event, or for a part of it. The constants from KIND to SLOT are offsets of these numbers.
  */
 export const KIND = 0;
 /**
- * Offset, within a node, of a flag that its children inherit. If it is 1, values that look like
- * numbers are written as numbers, as in `properties` and `context.screen`.
+ * Offset, within a node, of a flag that the node's children inherit. The flag is 1 if values that
+ * look like numbers are written as numbers, as in `properties` and `context.screen`.
  */
 export const ZONE = 1;
 export const NEXT = 2;
 export const NAME = 3;
 export const NAME_END = 4;
 /**
- * Offset, within a node, of the first child of an object or array, or of the start of a value's
- * text in the scratch buffer. The offset LAST has the last child, or the end of the text.
+ * Offset, within a node, of its first child or, for a value, of the start of the value's text in
+ * the scratch buffer. The last child, or the end of the text, is at the offset LAST.
  */
 export const FIRST = 5;
 export const LAST = 6;
-/** Offset, within a node, of the length of an array. */
+/** Offset, within an array node, of the length of the array. */
 export const LENGTH = 7;
 const PARENT = 8;
 const HASH = 9;
-/** Offset, within a node, of the index of its slot in `slots`, the hash table of nodes. */
+/** Offset, within a node, of the index of the node's entry in `slots`, the hash table of nodes. */
 const SLOT = 10;
 const NODE_FIELDS = 11;
 
 /** Kind of a node that is an object: the number at the node's offset KIND. */
 const OBJECT = 1;
 export const ARRAY = 2;
-/** Kind of a string node. The node's text in the scratch buffer is JSON text without quotes. */
+/** Kind of a string node, whose text in the scratch buffer is JSON text without the quotes. */
 export const STRING = 3;
 export const NUMBER = 4;
 /** Kind of a node for a string field that no parameter has set yet. */
 const VACANT = 5;
 /**
- * Kind of a field that only the server sets, such as `receivedAt`; parameters for it are ignored.
+ * Kind of a field that only the server sets, such as `receivedAt`. Parameters for it are ignored.
  */
 const OWNED = 6;
 
 /**
- * Offset in `nodes` of the root node. The root is the child of no node, so NONE (no node) can have
- * the same value.
+ * Offset of the root node in `nodes`. NONE, which stands for no node where a node refers to a
+ * child, can have the same value, because the root is the child of no node.
  */
 export const ROOT = 0;
 export const NONE = 0;
@@ -67,24 +67,24 @@ export const nodes = new Int32Array(NODE_FIELDS * NODES_MAX);
 
 /**
  * Number of bits of an index into `slots`, the hash table that finds a node by its parent and name.
- * The table is not cleared between queries. Instead, as in the sparse set of Briggs and Torczon, a
- * slot is valid only if its node is in use and refers back to the slot.
+ * The table is not cleared between queries. Instead, as in the sparse set of Briggs and Torczon, an
+ * entry is valid only if the node to which it refers is in use and refers back to the entry.
  */
 const SLOT_BITS = 15;
 const slots = new Int32Array(1 << SLOT_BITS);
 
 let used = NODE_FIELDS;
 /**
- * Number of elements of all arrays in the query, including gaps (elements that no parameter sets).
+ * Number of elements of all arrays in the query. Gaps (elements that no parameter sets) count too.
  */
 let elements = 0;
 /** Number of elements of all arrays in the query that a parameter sets. */
 let filledElements = 0;
-/** Slot for a new child: the free slot of the hash table that `childOf` found last. */
+/** Entry of the hash table for a new child: the free one that `childOf` found last. */
 let freeSlot = 0;
 /**
- * Nodes of the last name that `claim` has processed, one for each component. The next name often
- * starts with the same components, whose nodes are then found without the hash table.
+ * Nodes that the last call of `claim` found, one for each component of the parameter name. The next
+ * name often starts with the same components; `claim` then takes their nodes from here.
  */
 const path = new Int32Array(PIXEL_LEVELS_MAX);
 let pathLevels = 0;
@@ -114,7 +114,7 @@ function fix(name: string, kind: number): number {
   return insert(ROOT, kind, start, end, hash);
 }
 
-/** Removes the nodes of the previous query. Only a track event has the field `event`. */
+/** Clears the tree for a query, which can set the field `event` only if `type` is "track". */
 export function clearTree(type: "page" | "track"): void {
   used = fixedEnd;
   pathLevels = 0;
@@ -129,7 +129,7 @@ export function clearTree(type: "page" | "track"): void {
   nodes[CONTEXT + FIRST] = NONE;
 }
 
-/** Returns the number of array elements of this query that no parameter sets (gaps). */
+/** Returns the number of gaps: array elements of this query that no parameter sets. */
 export function arrayGaps(): number {
   return elements - filledElements;
 }
@@ -207,10 +207,10 @@ function addChild(parent: number, kind: number, level: number, hash: number): nu
 }
 
 /**
- * Reserves the array elements that the parameter name read last by `readPair` adds. Its components
- * from `level` on are not in the tree yet; they will be added below `node`. Returns false, and
- * reserves nothing, when `node` is an array but the component at `level` is no array index, or when
- * the arrays of the event would have more than `ARRAY_ELEMENTS_MAX` elements.
+ * Reserves the array elements that the parameter name read last by `readPair` adds. The name's
+ * components from `level` on are not in the tree yet; the caller adds them below `node`. Returns
+ * false, and reserves nothing, when `node` is an array but the component at `level` is no array
+ * index, or when the arrays of the event would have more than `ARRAY_ELEMENTS_MAX` elements.
  */
 function reserveElements(node: number, level: number): boolean {
   let more = 0;
@@ -228,8 +228,8 @@ function reserveElements(node: number, level: number): boolean {
 }
 
 /**
- * Returns the child of `parent` with the name between offsets `start` and `end` of the scratch
- * buffer. If there is none, returns NONE and sets `freeSlot` to the hash table slot for it.
+ * Returns the child of `parent` with the name between two offsets; `hash` is the name's hash. If
+ * there is none, returns NONE and sets `freeSlot` to the hash table slot for it.
  */
 function childOf(parent: number, hash: number, start: number, end: number): number {
   let slot = Math.imul(hash ^ parent, 0x9e3779b1) >>> (32 - SLOT_BITS);
@@ -275,8 +275,8 @@ function hasNameAt(node: number, level: number): boolean {
 }
 
 /**
- * Whether the text between two offsets is `screen`. Values below `context.screen` may become
- * numbers, like those below `properties`.
+ * Whether the text between two offsets is `screen`. The values of the object `context.screen` are
+ * written as numbers if they look like numbers, as are those of `properties`.
  */
 export function isScreen(start: number, end: number): boolean {
   return isSame(SCREEN.start, SCREEN.end, start, end);
@@ -292,7 +292,7 @@ export function fieldOf(): number {
   return childOf(ROOT, hashOf(start, end), start, end);
 }
 
-/** Returns `field` if it is a string field that no parameter has set yet, otherwise NONE. */
+/** Returns the node `field` if it is a string field not yet set by a parameter, otherwise NONE. */
 export function vacant(field: number): number {
   return nodes[field + KIND] === VACANT ? field : NONE;
 }

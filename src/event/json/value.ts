@@ -15,8 +15,9 @@ startsNumber[PERCENT] = 1;
 
 /**
  * Writes the value of the query parameter read last by `readPair` as JSON at offset `out`, and
- * returns the offset after it. The value becomes a number if it looks like one and `isInNumberZone`
- * is true. Otherwise it becomes a string.
+ * returns the offset after it. `isInNumberZone` tells whether the parameter is in a part of the
+ * event where numbers are allowed. There, a value that looks like a number becomes one. Every other
+ * value becomes a string.
  */
 export function writeValue(out: number, isInNumberZone: boolean): number {
   const { start, end } = pair;
@@ -35,9 +36,9 @@ function writeNumberOrString(out: number): number {
 }
 
 /**
- * Decodes a percent-encoded value and writes it as JSON at offset `out`. Returns the offset after
- * it. Decodes directly to the final position. Only the few values that need JSON escapes are
- * decoded again elsewhere and copied.
+ * Decodes a percent-encoded value, and writes it as a JSON string at offset `out`. Returns the
+ * offset after the string. A value that `isText` rejects is decoded elsewhere and copied. All other
+ * values are decoded directly to the place where they stay.
  */
 function writeEncoded(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;
@@ -53,7 +54,7 @@ function writeEncoded(start: number, end: number, out: number): number {
   return to + 1;
 }
 
-/** Writes the JSON text between two offsets of the scratch buffer in quotes at offset `out`. */
+/** Writes the JSON text between two offsets of the scratch buffer at offset `out`, in quotes. */
 export function writeString(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;
   const to = copySpan(start, end, out + 1);

@@ -16,7 +16,7 @@ export const TIME_AT = 8;
 export const HEAD_BYTES = 16;
 
 /**
- * Returns a copy of the 16-byte messageId at `offset`, made byte by byte, which is faster than
+ * Returns a copy of the 16-byte messageId at `offset`. Copies it byte by byte, which is faster than
  * copying a view.
  */
 export function idAt(buffer: Uint8Array, offset: number): Uint8Array {
@@ -39,7 +39,7 @@ export function expectBytes(record: Uint8Array, least: number): void {
   }
 }
 
-/** Returns the type of an event, whose number is in the lowest bits of its record's flags. */
+/** Returns the type of an event. Its number is in the lowest bits of its record's flags. */
 export function typeIn(flags: number): EventType {
   const type = eventTypes[flags & TYPE_BITS];
   if (type === undefined)

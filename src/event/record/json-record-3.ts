@@ -5,16 +5,18 @@ import { unpackAddress } from "./packed-address.ts";
 import { SIX_BIT_ID_BYTES, unpackSixBitId } from "./packed-source-id.ts";
 
 /**
- * Offset of the client's address in a record of version 3, which this executable reads but does not
- * write. Numbers are little endian. The parts of a record:
+ * Offset of the first 4 bytes of a packed client address.
+ *
+ * This executable reads records of version 3, but does not write them. Numbers are little endian.
+ * The parts of a record:
  *
  * version u8 · type and flags u8 · length of the source id u8 · length of the address u8 · first 4
  * bytes of a packed address · receivedAt f64 · rest of the address · source id · messageId · sentAt
  * · `after` (ends of the other logs) · length of the refusal u8 and the refusal · event's JSON
  *
  * The refusal is the reason why the server refused the event. The flags say which of messageId,
- * sentAt, `after` and refusal are present. `sentAt` is the difference to receivedAt as i32, or a
- * time as f64 where the difference does not fit.
+ * sentAt, `after` and refusal are present. `sentAt` is stored as its difference to receivedAt
+ * (i32), or as a time (f64) if the difference does not fit.
  */
 const ADDRESS_AT = 4;
 
@@ -24,10 +26,7 @@ const HAS_SENT_AT = 32;
 const IS_REFUSED = 64;
 const SENT_AT_IS_FAR = 128;
 
-/**
- * Value of the source id's length byte which says that the id is packed into `SIX_BIT_ID_BYTES`
- * bytes.
- */
+/** Value of the length byte of a source id that is packed into `SIX_BIT_ID_BYTES` bytes. */
 const PACKED_ID = 255;
 /**
  * The length byte of an address that is stored as text is this number plus the text's length. A

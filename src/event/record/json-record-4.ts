@@ -9,16 +9,16 @@ import { PACKED_ID_BYTES, packId, unpackId } from "./packed-source-id.ts";
 import { putVarint, VARINT_BYTES_MAX, varintAt, varintEnd } from "./varint.ts";
 
 /**
- * Version of the encoding. Numbers are little endian:
+ * Version of the encoding. Numbers are little endian. The parts of a record:
  *
  * version u8 · type and flags u8 · first 6 bytes of the packed source id · receivedAt f64 · further
  * flags u8 · rest of the source id · address · messageId · sentAt · `after` (ends of the other
  * event logs) · length of the refusal u8 and the refusal · the event's JSON
  *
  * The refusal is the reason why the server refused the event. The parts from `address` to the
- * refusal are present only if the flags say so, and the further flags only with `HAS_MORE`. A
- * version 7 UUID that was made at the time of receipt is stored without its time. `sentAt` is
- * stored as the difference to receivedAt.
+ * refusal are present only if the flags say so. The further flags are present only if the flag
+ * `HAS_MORE` is set. A messageId that is a version 7 UUID of the time of receipt is stored without
+ * its time. `sentAt` is stored as the difference to receivedAt.
  */
 export const JSON_RECORD_VERSION = 4;
 const ID_AT = 2;
@@ -106,8 +106,8 @@ export const jsonRecordCodec: RecordCodec<JsonRecord> = {
 };
 
 /**
- * Writes a string as its length u8 and one byte for each character. Returns the offset after it.
- * Throws `RangeError` when the string is too long.
+ * Writes a string as its length (u8), followed by one byte for each character. Returns the offset
+ * after it. Throws `RangeError` when the string has more than `TEXT_CHARS_MAX` characters.
  */
 function putText(text: string, into: Buffer, offset: number): number {
   if (text.length > TEXT_CHARS_MAX) {
@@ -117,9 +117,9 @@ function putText(text: string, into: Buffer, offset: number): number {
   return offset + 1 + into.write(text, offset + 1, "latin1");
 }
 
-/** Whether a time difference fits an i32, for which `zigzag` is exact. */
+/** Whether a time difference is a 32-bit integer. Only then is the result of `zigzag` exact. */
 const isNear = (difference: number): boolean => difference === (difference | 0);
-/** Maps integers to unsigned integers so that small ones of either sign stay small. */
+/** Maps signed 32-bit integers to unsigned ones, so that numbers near 0 get small results. */
 const zigzag = (difference: number): number => ((difference << 1) ^ (difference >> 31)) >>> 0;
 const unzigzag = (value: number): number => (value >>> 1) ^ -(value & 1);
 

@@ -19,11 +19,11 @@ export interface JsonRecord
    * undefined when the batch has none. It is used only for an event without its own `sentAt`.
    */
   sentAt: number | undefined;
-  /** The event as the SDK sent it: the bytes of a valid JSON object. */
+  /** The event's JSON object as the SDK sent it, plus members that it inherits from its batch. */
   json: Uint8Array;
   /**
    * Why the server refused the event when it arrived; absent for an event that it accepted. A
-   * refused event is never delivered, and its `json` may be any valid JSON.
+   * refused event is never delivered, and its `json` can be any valid JSON, not only an object.
    */
   refused?: string | undefined;
 }
@@ -34,8 +34,8 @@ export interface JsonRecordReader {
   decode(buffer: Buffer): JsonRecord;
   sourceId(buffer: Buffer): string;
   /**
-   * Returns the parts of a record in which a search for events looks: the JSON, and the messageId
-   * if the server made it. Both may share memory with `buffer`.
+   * Returns the parts of a record that are examined in a search for events: the JSON, and the
+   * messageId if the server made it. Both may share memory with `buffer`.
    */
   searched(buffer: Buffer): { json: Buffer; messageId: Uint8Array | undefined };
   /** Whether the event was refused when it arrived. */

@@ -12,12 +12,12 @@ export interface LogEnd {
 const END_BYTES = 10;
 const ENDS_MAX = 255;
 
-/** Returns the number of bytes that `encodeEnds` writes for `ends`; 0 for undefined. */
+/** Returns the number of bytes that `encodeEnds` writes for `ends`; 0 if `ends` is undefined. */
 export function endsBytes(ends: readonly LogEnd[] | undefined): number {
   return ends === undefined ? 0 : 1 + END_BYTES * ends.length;
 }
 
-/** Encodes the ends of logs: their count u8, then for each its log number u16 and sequence f64. */
+/** Encodes the number of ends (u8), then each end: its log number (u16) and sequence (f64). */
 export function encodeEnds(ends: readonly LogEnd[], into: Buffer, offset: number): number {
   if (ends.length > ENDS_MAX) throw new RangeError(`Expected at most ${ENDS_MAX} other logs`);
   let at = into.writeUInt8(ends.length, offset);
@@ -45,14 +45,12 @@ export function decodeEnds(buffer: Buffer, start: number, end: number): LogEnd[]
   return ends;
 }
 
-/** Returns the maximum number of bytes that `putDenseEnds` writes for `ends`; 0 for undefined. */
+/** Returns the largest number of bytes that `putDenseEnds` writes for `ends`; 0 if undefined. */
 export function denseEndsBytesMax(ends: readonly LogEnd[] | undefined): number {
   return ends === undefined ? 0 : 1 + 2 * VARINT_BYTES_MAX * ends.length;
 }
 
-/**
- * Writes the ends of logs: their count u8, then for each its log number and sequence as varints.
- */
+/** Writes the number of ends (u8), then each end: its log number and sequence as varints. */
 export function putDenseEnds(ends: readonly LogEnd[], into: Buffer, offset: number): number {
   if (ends.length > ENDS_MAX) throw new RangeError(`Expected at most ${ENDS_MAX} other logs`);
   let at = into.writeUInt8(ends.length, offset);

@@ -15,8 +15,9 @@ const digitOf = new Uint8Array(256).fill(NO_DIGIT);
 for (let digit = 0; digit < digits.length; digit++) digitOf[digits.charCodeAt(digit)] = digit;
 
 /**
- * Number of characters of an id that are converted at once. With 2, the product of 62 ** 2 and a
- * 16-bit part of the id's number fits a signed 32-bit integer, which is fast to multiply.
+ * Number of characters of an id that are converted at once. The conversion multiplies 16-bit
+ * numbers by 62 ** `GROUP_CHARS`. With 2, the products fit a signed 32-bit integer, which is fast
+ * to multiply.
  */
 const GROUP_CHARS = 2;
 const GROUP = 62 ** GROUP_CHARS;
@@ -32,9 +33,9 @@ interface PackedId {
 }
 
 /**
- * Number of slots in each of two caches: one of recently packed ids, in which the last characters
- * of an id choose its slot, and one of recently unpacked ids, in which the first packed byte does.
- * Returning a cached string saves making and hashing a new one.
+ * Number of slots in each of two caches: one of recently packed ids, and one of recently unpacked
+ * ids. The last characters of an id choose its slot in the first cache, its first packed byte in
+ * the second. Returning a cached string saves making and hashing a new one.
  */
 const KEPT_IDS = 64;
 const none: PackedId = { id: "0".repeat(ID_CHARS), bytes: new Uint8Array(PACKED_ID_BYTES) };
@@ -96,7 +97,7 @@ function isEqual(bytes: Uint8Array, known: Uint8Array): boolean {
   return true;
 }
 
-/** Unpacks an id that has 6 bits for each character and begins at `offset`. */
+/** Unpacks the source id at `offset` in a record of version 3: 6 bits for each character. */
 export function unpackSixBitId(buffer: Buffer, offset: number): string {
   let id = "";
   for (let i = 0; i < ID_CHARS; i++) {

@@ -21,12 +21,12 @@ export interface PixelRecord {
   clientAddress: string;
   /** The event's messageId: 16 random bytes of a version 4 UUID. */
   messageId: Uint8Array;
-  /** The query string as the client sent it, without the `?`. ASCII characters only. */
+  /** The query as the client sent it, perhaps plus `context.userAgent`; ASCII, without the `?`. */
   query: string;
   /**
    * Ends of the other event logs at the time when the pixel arrived; undefined when there are no
-   * other logs. They give events an order across logs: when a client sends a pixel after it got the
-   * response to an earlier pixel, the record of the earlier pixel is before one of these ends.
+   * other logs. The ends give events an order across logs. If a client sends a pixel after it got
+   * the response to an earlier pixel, the record of the earlier pixel is before one of these ends.
    */
   after?: readonly LogEnd[] | undefined;
 }
@@ -37,8 +37,8 @@ export interface PixelRecord {
  * version u8 · type u8 · lengths of sourceId u8, clientAddress u8 and query u32 · receivedAt f64 ·
  * messageId (16 bytes) · sourceId, clientAddress and query with one byte per character
  *
- * A record with `after`, the ends of the other event logs, has version 2. These ends follow the
- * query: their count u8, then for each its log number u16 and sequence number f64.
+ * A record with `after` (the ends of the other event logs) has version 2. The ends follow the
+ * query: the number of ends (u8), then for each end its log number (u16) and sequence number (f64).
  */
 const VERSION = 1;
 const VERSION_WITH_ENDS = 2;

@@ -27,8 +27,8 @@ export interface SdkBody {
    */
   bytes: Buffer;
   /**
-   * Number of events in the body. `eventAt` returns the result of scanning each of them, until the
-   * next body is scanned.
+   * Number of events in the body. Until the next body is scanned, `eventAt` returns the result of
+   * scanning the event with a given index.
    */
   events: number;
   /** Write key in the batch or the single event; undefined when it is missing or not a string. */

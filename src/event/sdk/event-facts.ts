@@ -12,14 +12,14 @@ import { idHash, isId, stringAt } from "./id-text.ts";
 
 /** The result of scanning one event in the body of an SDK request. */
 export interface SdkEventFacts {
-  /** Where the event's JSON starts and ends in the `bytes` of the body. */
+  /** Offsets in the `bytes` of the body at which the event's JSON starts and ends. */
   start: number;
   end: number;
   /** Why the event is refused, as a sentence; undefined when it is valid. */
   problem: string | undefined;
   /**
-   * Whether the event has more nesting levels than allowed. May also be true for an event that is
-   * an array, although its `problem` is then that it is no object.
+   * Whether the event has more nesting levels than allowed. It does not depend on `problem`: for a
+   * deep array it is true, although `problem` says that the event is no object.
    */
   isTooDeep: boolean;
   /** The type in the event; undefined when it has none or an unknown one. */
@@ -71,9 +71,9 @@ const NO_ID = 4;
 const NO_TYPE = 5;
 
 /**
- * Number of integers that `table` holds for each event of the body that was scanned last. Each
- * constant below is the position of one of these integers. Scanning the next body overwrites the
- * table.
+ * Number of integers that `table` holds for each event of the body that was scanned last. The
+ * constants below are the positions of these integers in the event's part of the table. Scanning
+ * the next body overwrites the table.
  */
 const FIELDS = 5;
 const START = 0;
@@ -85,8 +85,8 @@ let table = new Int32Array(FIELDS * 128);
 let count = 0;
 
 /**
- * Bits of the integer that `table` holds at FLAGS for each event. The lowest 3 bits are the index
- * of the event's type in `eventTypes` plus 1, or 0 for an unknown type.
+ * Bit mask for the event's type in the integer at position FLAGS: the type's index in `eventTypes`
+ * plus 1, or 0 for an unknown type. Each constant below is one further bit of this integer.
  */
 const TYPE_BITS = 7;
 const HAS_MESSAGE_ID = 8;
@@ -185,9 +185,9 @@ function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
 }
 
 /**
- * Adds the sizes of the `context` and `integrations` that an event inherits from its batch to the
- * event's size, and refuses an event that is then too large. `contextBytes` and `integrationsBytes`
- * are the sizes of these members of the batch. Returns the total size in bytes of the valid events.
+ * Refuses each event that is too large together with the members `context` and `integrations` that
+ * it inherits from its batch. `contextBytes` and `integrationsBytes` are the sizes of these
+ * members. Returns the total size in bytes of the valid events, with the inherited members.
  */
 export function inherit(contextBytes: number, integrationsBytes: number): number {
   let total = 0;

@@ -13,8 +13,9 @@ export const USER_ID = 0;
 export const ANONYMOUS_ID = 1;
 export const EVENT_NAME = 2;
 /**
- * Index in `NAMES` of the first member that is not copied from the SDK's event with the other
- * members. The server writes this member and all later ones in `NAMES` separately, or omits them.
+ * Index in `NAMES` of the first member that the server writes separately or omits. All later
+ * members in `NAMES` are treated in the same way. All other members are copied from the SDK's
+ * event.
  */
 export const FIRST_OWNED = 3;
 export const MESSAGE_ID = 4;

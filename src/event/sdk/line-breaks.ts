@@ -4,9 +4,9 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Returns valid JSON without line breaks, because destinations write each event on one line.
- * Returns the same bytes when they contain no line break, and a copy without white space between
- * tokens when they do.
+ * Returns valid JSON without line breaks, because destinations write each event on one line. If
+ * `json` contains no line break, returns `json` itself. Otherwise returns a copy without any white
+ * space between tokens.
  */
 export function withoutLineBreaks(json: Buffer): Buffer {
   if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;

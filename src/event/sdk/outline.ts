@@ -41,8 +41,8 @@ export const outline = {
   /** For each member, the index of its name in the list of `event-members.ts`, or `OTHER_NAME`. */
   names: new Int32Array(MEMBERS_MAX),
   /**
-   * Offsets for each member: `starts` has that of its name's opening quote, `valueStarts` that of
-   * its value, `valueEnds` the offset after its value.
+   * Offsets for each member: in `starts` of its name's opening quote, in `valueStarts` of the start
+   * of its value, in `valueEnds` of the end of its value.
    */
   starts: new Int32Array(MEMBERS_MAX),
   valueStarts: new Int32Array(MEMBERS_MAX),
@@ -167,8 +167,8 @@ const ONES = 0x01010101;
 const HIGH_BITS = 0x80808080 | 0;
 
 /**
- * Skips text without quotes and backslashes, four bytes at a time. Returns an offset that is at
- * most three bytes before the next quote or backslash after `start`.
+ * Skips text without quotes and backslashes, four bytes at a time. Returns an offset up to three
+ * bytes before the next quote or backslash after `start`; the caller examines these bytes singly.
  */
 function plainEnd(start: number): number {
   let at = start;

@@ -13,7 +13,7 @@ const SWEEP_MS = 1_000;
 const LOOPBACK = "127.0.0.1";
 
 interface TlsRelayOptions {
-  /** Socket from which connections are accepted. The relay closes it when it stops. */
+  /** Socket from which connections are accepted. The relay's `stop` closes it. */
   socket: ListeningSocket;
   /** Loopback port of the server without TLS, to which the relay passes the bytes on. */
   serverPort: number;

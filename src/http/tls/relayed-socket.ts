@@ -3,7 +3,7 @@ import { IDLE_CONNECTION_SECONDS_MAX } from "../../settings/limits.ts";
 
 /**
  * One of the two sockets of a relayed connection, with the bytes that this socket could not send
- * yet. While bytes wait, reading from the other socket is paused.
+ * yet. While such bytes wait, reading from the other one of the two sockets is paused.
  */
 export class RelayedSocket {
   #socket: Socket<unknown> | undefined;

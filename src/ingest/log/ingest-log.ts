@@ -10,15 +10,15 @@ import type { Metrics } from "../../observe/metrics.ts";
 export interface IngestLog {
   /**
    * Appends a record. Resolves when the record is durable, and rejects when it was not stored.
-   * `user` is a hash of the event's user. If `isPartitionedByUser`, it chooses the partition, so
-   * that the records of a user keep their order; otherwise it is 0.
+   * `user` is a hash of the event's user if `isPartitionedByUser`, otherwise 0. The hash chooses
+   * the partition, so that the records of a user keep their order.
    */
   append(record: EventRecord, user: number): Promise<void>;
   /**
    * Appends the records of one request. `users` has the hash of each event's user. If a partition
    * for one of the records accepts no records, stores none of them. Otherwise stores either all or
-   * none, with two exceptions: a partition fails during the write, or the records do not fit into
-   * one block (the unit of a write to a log file).
+   * none. Only part of them may be stored in two cases: a partition fails during the write, or the
+   * records do not fit into one block (the unit of a write to a log file).
    */
   appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
   /**

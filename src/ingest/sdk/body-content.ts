@@ -11,9 +11,10 @@ interface ContentProblem {
 }
 
 /**
- * Returns the body of an SDK request, decompressed, or the response with which it is refused.
- * Decompression stops at `SDK_BODY_BYTES_MAX` bytes, which limits the memory and the time that a
- * small request can cost. The bytes are valid until the next JSON text is scanned.
+ * Returns the decompressed body of an SDK request. If the body is refused, returns the response to
+ * the request instead. Decompression stops at `SDK_BODY_BYTES_MAX` bytes, which limits the memory
+ * and the time that a small request can cost. The bytes are valid until the next JSON text is
+ * scanned.
  */
 export function bodyContent(
   exchange: Pick<HttpExchange, "header" | "body">,

@@ -47,8 +47,8 @@ export interface TakenEvents {
  */
 const DISABLED_RETRY_SECONDS = 300;
 /**
- * Maximum number of bytes that are stored of the JSON of a refused event, if the event is too large
- * or too deeply nested. The first bytes are stored.
+ * Maximum number of bytes that are stored of a refused event that is too large or too deeply
+ * nested. They are the first bytes of its JSON.
  */
 const REFUSED_BYTES_KEPT = 4_096;
 
@@ -64,7 +64,7 @@ export function createSdkEndpoint(options: SdkEndpointOptions) {
 
   /**
    * Returns the source with this write key. Returns an error response instead if there is no such
-   * source, or if it is disabled, does not allow the origin, or exceeds its rate.
+   * source, or if the source is disabled, does not allow the origin, or has exceeded its rate.
    */
   function admit(origin: string | undefined, writeKey: string): Source | HttpResponse {
     const source = sourceOf(writeKey);
@@ -146,9 +146,9 @@ export function createSdkEndpoint(options: SdkEndpointOptions) {
 }
 
 /**
- * Returns the JSON that is stored for a refused event. This is the event itself, unless it is too
- * large or too deeply nested, so that readers of the log could fail to parse it. Then it is a JSON
- * string with the first `REFUSED_BYTES_KEPT` bytes of the event.
+ * Returns the JSON that is stored for a refused event: normally the event itself. Readers of the
+ * log could fail to parse an event that is too large or too deeply nested. For such an event,
+ * returns a JSON string with its first `REFUSED_BYTES_KEPT` bytes.
  */
 function kept(json: Buffer, { isTooDeep }: Pick<SdkEventFacts, "isTooDeep">): Buffer {
   if (json.length <= SDK_EVENT_BYTES_MAX && !isTooDeep) return json;
@@ -161,8 +161,8 @@ const END = Buffer.from("}");
 const NONE: Buffer[] = [];
 
 /**
- * Returns a function that takes an event of a batch. It returns the members `context` and
- * `integrations` that the event inherits from the batch, because the event lacks them. They are
+ * Returns a function that takes an event of a batch. The function returns those of the members
+ * `context` and `integrations` that the event lacks and therefore inherits from the batch. They are
  * returned as pieces of JSON, each member with a comma before it.
  */
 function inheritedMembers({ bytes, context, integrations }: SdkBody) {

@@ -11,7 +11,7 @@ export interface SdkEndpoint {
   isBeacon: boolean;
 }
 
-/** All endpoints for events of SDKs, by path. Segment's SDKs use short ones such as `/v1/t`. */
+/** All endpoints for events of SDKs, by path. Segment's SDKs use short paths such as `/v1/t`. */
 export const sdkEndpoints = new Map<string, SdkEndpoint>();
 const add = (endpoint: SdkEndpoint, ...paths: string[]) => {
   for (const path of paths) sdkEndpoints.set(path, endpoint).set(`${path}/`, endpoint);

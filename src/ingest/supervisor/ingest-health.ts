@@ -21,11 +21,12 @@ export interface ProcessState {
 }
 
 /**
- * Judges whether the server accepts pixels. It does not while an ingest process is not running or
- * does not respond, and while most pixels are refused. This is so in two cases. In the first, the
- * last write failed in more than the share `INGEST_REFUSED_SHARE_MAX` of the partitions written to.
- * In the second, more than this share of the last minute's pixels was refused, some of them in the
- * last seconds; the minute then needs at least `INGEST_JUDGED_PIXELS_MIN` pixels.
+ * Judges whether the server accepts pixels. It counts as not accepting them in three cases:
+ * - An ingest process is not running or does not respond.
+ * - The last write failed in more than the share `INGEST_REFUSED_SHARE_MAX` of the partitions that
+ *   were written to.
+ * - More than this share of the last minute's pixels was refused, some of them in the last seconds.
+ *   The minute must have at least `INGEST_JUDGED_PIXELS_MIN` pixels.
  */
 export function judgeIngest(
   processes: readonly ProcessState[],
@@ -59,13 +60,13 @@ const shareOf = (part: number, rest: number) => (part === 0 ? 0 : part / (part +
 /** Time in milliseconds over which stored and refused pixels are added up. */
 const WINDOW_MS = 60_000;
 /**
- * Milliseconds after a refused pixel in which the server counts as refusing pixels. Applies if no
- * pixel was stored since.
+ * Milliseconds for which the server counts as refusing pixels after it has refused one, if it has
+ * stored no pixel since.
  */
 const REFUSING_MS = 10_000;
 /**
- * Milliseconds after a refused pixel in which the server counts as refusing pixels, if a pixel was
- * stored since. Shorter than `REFUSING_MS`, so that `/ready` shows the recovery soon.
+ * Milliseconds for which the server counts as refusing pixels after it has refused one, if it has
+ * stored a pixel since. Shorter than `REFUSING_MS`, so that `/ready` shows the recovery soon.
  */
 const REFUSING_MS_STORING = 2_000;
 
@@ -94,7 +95,7 @@ export class RecentOutcomes {
     };
   }
 
-  /** Whether the server still refuses pixels, judged by the time of the last reported refusal. */
+  /** Whether the server still counts as refusing pixels at present; see `REFUSING_MS`. */
   isRefusing(): boolean {
     const isStoring = this.#storedAt > this.#refusedAt;
     return this.now() - this.#refusedAt < (isStoring ? REFUSING_MS_STORING : REFUSING_MS);

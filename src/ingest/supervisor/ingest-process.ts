@@ -38,7 +38,7 @@ export interface IngestProcessOptions {
   command: readonly string[];
   settings: Omit<IngestSettings, "log">;
   /**
-   * Supplies the log settings of the process, and is called when the log of the process changes.
+   * Supplies the log settings of the process. Its other functions are called when the log changes.
    */
   logs: IngestLogs;
   /** File descriptor of the listening socket. The socket stays open when the process dies. */
@@ -113,7 +113,7 @@ export class IngestProcess {
     this.#send({ type: "configure", ...settings });
   }
 
-  /** Makes the process ask its clients to close their connections. It still accepts new ones. */
+  /** Makes the process ask its clients to close their connections. It still accepts connections. */
   drain(): void {
     this.#send({ type: "drain" });
   }

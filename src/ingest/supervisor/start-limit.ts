@@ -3,9 +3,9 @@ import { INGEST_START_EXTENSIONS_MAX } from "../limits.ts";
 import { hasProgressed, readMainThread } from "./thread-state.ts";
 
 /**
- * Milliseconds in which a started ingest process must open its log. A wait for the lock of the log
- * counts. After the server has allowed the process to listen, the process gets the same time again
- * to listen.
+ * Milliseconds in which a started ingest process must open its log, including the wait for the
+ * log's lock. When the server then allows the process to listen, the process gets the same time
+ * again until it listens.
  */
 export const INGEST_START_MS_MAX = 20_000;
 
@@ -14,9 +14,9 @@ export class StartLimit {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * Begins a step of the start. If the step does not end within `INGEST_START_MS_MAX`, kills the
-   * process. If the process has made progress, it first gets this time again, up to `extensions`
-   * times.
+   * Begins a step of the start, and kills the process if the step does not end in time. The time is
+   * `INGEST_START_MS_MAX`. If the process has made progress in it, the process gets this time
+   * again, up to `extensions` times.
    */
   begin(child: Pick<Subprocess, "pid" | "kill">, extensions = INGEST_START_EXTENSIONS_MAX): void {
     this.end();

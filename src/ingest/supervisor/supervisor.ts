@@ -13,8 +13,8 @@ export interface IngestOptions
     Pick<IngestProcessOptions, "command" | "logs" | "logger"> {
   host: string;
   /**
-   * Listening socket from which the ingest processes accept pixels. It is closed when they are
-   * stopped. By default, a socket is opened at `host` and `port`.
+   * Listening socket from which the ingest processes accept pixels. It is closed when these
+   * processes are stopped. If the option is absent, a socket is opened at `host` and `port`.
    */
   socket?: ListeningSocket | undefined;
   /** Number of ingest processes to start. */

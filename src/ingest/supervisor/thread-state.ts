@@ -20,7 +20,7 @@ export function readMainThread(pid: number) {
   }
 }
 
-/** Whether the thread used CPU time since `before`, or now runs or waits for the CPU or a disk. */
+/** Whether a thread used CPU time since `before`, or runs or waits for CPU or disk in `now`. */
 export function hasProgressed(
   before: ThreadState | undefined,
   now: ThreadState | undefined,

@@ -33,8 +33,8 @@ export function readInto(fd: number, into: Buffer, offset: number): Promise<numb
 }
 
 /**
- * Reads through the kernel's page cache. Pages that the disk cannot read are returned as zeros, so
- * that a log reader can skip these damaged pages and return the records after them.
+ * Reads through the kernel's page cache. Returns zeros for pages that the disk cannot read, so that
+ * a log reader can skip these damaged pages and return the records after them.
  */
 export const readPastErrors: ReadAt = async (fd, offset, bytes) => {
   try {

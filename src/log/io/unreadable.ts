@@ -12,10 +12,11 @@ const RETRY_MS = 1_000;
 
 /**
  * Calls `read`, and resolves with its result. If the disk fails `ATTEMPTS` times to read the bytes,
- * calls `pastErrors` and resolves with its result; this function must skip unreadable bytes.
+ * calls `pastErrors`, which must skip unreadable bytes, and resolves with its result.
  *
- * First tests whether the disk can write, and rejects if it cannot. In that case the whole disk has
- * failed and not only a sector, and skipping bytes would lose all further records.
+ * Before it calls `pastErrors`, tests whether the disk can write, and rejects if it cannot. In that
+ * case the whole disk has failed and not only a sector, and skipping bytes would lose all further
+ * records.
  */
 export async function readOrPassOver<T>(
   directory: string,

@@ -4,8 +4,8 @@ import { assert } from "../../assert.ts";
 const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
 /**
- * Entry of a segment's index: from `offset` in the segment file on, all blocks have only records
- * with numbers of at least `sequence`.
+ * Entry of a segment's index. At or after `offset` in the segment file, all blocks have only
+ * records with sequence numbers of at least `sequence`.
  */
 export interface IndexEntry {
   sequence: number;

@@ -31,7 +31,7 @@ export async function imageLayout(
     blobs.push(textFile(`blobs/sha256/${digest}`, content));
     return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(content) };
   };
-  /** Adds a layer. `diffId` is the digest of its archive before it is compressed. */
+  /** Adds a layer to the image. `diffId` is the digest of the layer's uncompressed archive. */
   const layer = async (entries: PackedEntry[]) => {
     const archive = await tarOf(entries, product.time);
     const mediaType = "application/vnd.oci.image.layer.v1.tar+gzip";

@@ -143,8 +143,8 @@ export class DeadLetters {
   }
 
   /**
-   * Deletes dead letters. With `record`, the deletion is also stored as a job, so that the list of
-   * replays shows it.
+   * Deletes dead letters. If `record` is given, also stores the deletion as a job, so that the list
+   * of replays shows it.
    */
   async purge(
     workspaceId: string,
@@ -174,10 +174,10 @@ export class DeadLetters {
   }
 
   /**
-   * Requeues or deletes the dead letters with the given ids in all ledgers. For each ledger, calls
-   * `step` repeatedly with the ids that remain; each call is one transaction. `step` handles the
-   * first of these ids, and returns the number of handled ids (`done`) and the number of letters
-   * that it requeued or deleted (`count`). Resolves with the sum of all `count`s.
+   * Calls `step`, which requeues or deletes dead letters, until all `ids` are handled in every
+   * ledger. Each call is one transaction in one ledger, and gets the ids that remain. `step`
+   * handles the first of these ids. It returns the number of handled ids (`done`), and the number
+   * of letters that it requeued or deleted (`count`). Resolves with the sum of all `count`s.
    */
   async #inLots(
     ids: readonly string[],
@@ -198,8 +198,8 @@ export class DeadLetters {
 }
 
 /**
- * Values that one ledger contributes to a page with values of all ledgers. `reached` is the id of
- * the last letter that the ledger scanned; undefined when it has scanned all letters.
+ * Values that one ledger contributes to a page, which merges the values of all ledgers. `reached`
+ * is the id of the last letter that the ledger scanned; undefined when it has scanned all letters.
  */
 interface Part<T> {
   values: T[];

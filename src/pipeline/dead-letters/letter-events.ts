@@ -57,8 +57,8 @@ export function createDeadLetter(
 }
 
 /**
- * Returns the failed attempts in the form that a dead letter stores. If the reason of an attempt
- * equals the letter's reason, which is the normal case, it is left out. Any other reason is
+ * Returns the failed attempts in the form that a dead letter stores. The reason of an attempt is
+ * left out if it equals the letter's reason, which is the normal case. Any other reason is
  * truncated.
  */
 function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string): FailedAttempt[] {
@@ -75,7 +75,7 @@ function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string
 const ATTEMPT_REASON_CHARS_MAX = 200;
 
 /**
- * Creates the event that a lane processes for a requeued dead letter. It is the event as it was
+ * Creates the event that is delivered for a requeued dead letter. It is the event as it was
  * received, so that the published user code runs over it again.
  */
 export function createRequeuedEvent({ letter, replayedAt, jobId }: RequeuedLetter): LaneEvent {

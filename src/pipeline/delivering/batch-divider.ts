@@ -3,25 +3,25 @@ import type { Output } from "../model/lane-event.ts";
 import { userOf } from "./retry-queue.ts";
 
 /**
- * Number of failed attempts in a row after which one event from a random place in the batch is sent
- * alone. If the receiver accepts that event, the destination works, and an event at the front of
- * the batch causes the failures.
+ * Number of successive failed attempts after which a single event is sent, from a random place in
+ * the batch. If the receiver accepts this event, the destination works, and the failures come from
+ * an event at the front of the batch.
  */
 export const QUICK_FAILURES_MAX = 2;
 
 /**
- * Number of failed requests with a whole batch after which the batch is divided, even if the
- * destination seems to cause the failures (such as time-outs). An event of the batch may still be
- * the cause.
+ * Number of failed requests of a batch after which the batch is divided although the destination
+ * seems to cause the failures (such as time-outs): an event of the batch may still be the cause. A
+ * failure that an event seems to cause divides the batch at once.
  */
 const WHOLE_FAILURES_MAX = 2;
 
 /**
  * Decides which events of a batch are sent in the next request. After a failed request, each
  * further request has half as many events, until the event that causes the failure is sent alone.
- * It takes about log₂(batch size) requests to find one such event. The limit for a request without
- * suspected events is halved when a failure makes events suspected, and doubled after a success. It
- * carries over to the next batch.
+ * Finding one such event takes about log₂(batch size) requests. Another limit applies while no
+ * event is suspected of causing a failure: half the size of the request that last made events
+ * suspected, doubled after each success. This limit carries over to the next batch.
  */
 export class BatchDivider {
   /** Maximum number of events in a request while no event is suspected of causing a failure. */
@@ -32,8 +32,8 @@ export class BatchDivider {
    */
   #suspected = 0;
   /**
-   * Number of failed requests of this batch that the destination seemed to cause. Does not count
-   * requests that contained an event which was suspected already.
+   * Number of failed requests with several events of this batch for which the destination seemed to
+   * be the cause. Requests with an event that was suspected already are not counted.
    */
   #wholeFailures = 0;
 
@@ -65,8 +65,8 @@ export class BatchDivider {
 
   /**
    * Records the result of a request with the events that `choose` returned: `count` events from the
-   * index `from` on. Returns whether a failure was likely caused by one of these events, so that
-   * the next request needs no pause.
+   * index `from` on. If the request failed, returns whether one of these events was the likely
+   * cause: the next request then needs no pause.
    */
   record(attempt: {
     from: number;

@@ -31,8 +31,8 @@ export interface BatchingQueueContext
 }
 
 /**
- * Interval in milliseconds at which the queue checks whether its lane still runs, while it gathers
- * the events of a delivery that a crash interrupted.
+ * Interval in milliseconds at which the queue checks whether its lane (the delivery to one
+ * destination) was stopped, while it gathers the events of a delivery that a crash interrupted.
  */
 const RECOVERY_POLL_MS = 1_000;
 
@@ -110,7 +110,7 @@ export class BatchingQueue {
     this.#wake.notify();
   }
 
-  /** Resolves when no delivery is running. Call it only after the queue's lane was stopped. */
+  /** Resolves when no delivery is running. Call it only after `isRunning` has become false. */
   async ended(): Promise<void> {
     await this.#working;
   }
@@ -144,9 +144,9 @@ export class BatchingQueue {
   }
 
   /**
-   * Removes the events of the next delivery from the queue. All outputs that user code made of one
-   * received event go into the same delivery, because the lane's read position covers whole
-   * received events only.
+   * Removes the events of the next delivery from the queue and returns them. All outputs that user
+   * code made of one received event go into the same delivery, because the read position in the log
+   * covers whole received events only.
    */
   #take(): Output[] {
     const isRecovered = this.#recovered !== undefined;
@@ -169,9 +169,9 @@ export class BatchingQueue {
   }
 
   /**
-   * Stores the intent of a delivery, and returns the delivery's name. Returns undefined when the
-   * lane is stopped before the intent is on disk. If the destination's settings do not ask for
-   * gathering (`ageMs` is 0), stores nothing and returns an empty name.
+   * Stores the intent of a delivery (its name and events), and returns the delivery's name. Returns
+   * undefined if `isRunning` becomes false before the intent is on disk. If the destination's
+   * settings do not ask for gathering (`ageMs` is 0), stores nothing and returns an empty name.
    */
   async #writeIntent(outputs: readonly Output[]): Promise<string | undefined> {
     if (this.#context.batchLimits().ageMs === 0) return "";
@@ -184,11 +184,11 @@ export class BatchingQueue {
   }
 
   /**
-   * Attempts a delivery repeatedly until each of its events has a final outcome, or the lane stops.
-   * If a failed attempt delivered some of the events, the next attempt leaves them out. Their
-   * outcome is recorded only when the whole delivery has ended. If a crash comes first, the
-   * delivery is repeated under the same name. The repetition replaces what was written, and must
-   * therefore have all of the events.
+   * Attempts a delivery repeatedly until each of its events has a final outcome, or until
+   * `isRunning` is false. If a failed attempt delivered some of the events, the next attempt leaves
+   * them out. Their outcome is recorded only when the whole delivery has ended. If a crash comes
+   * first, the delivery is repeated under the same name. The repetition replaces what was written,
+   * and must therefore have all of the events.
    */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
     const written: Output[] = [];

@@ -20,13 +20,12 @@ export interface DeliveryPolicyContext {
   routes(): Routes;
   decide(event: LaneEvent): RouteDecision;
   settle(outputs: readonly Output[], outcome: EventOutcome): void;
-  /** Counts of the lane's outgoing events and attempts, which its delivery policies update. */
+  /** Counts of the destination's outgoing events and attempts. Delivery policies update them. */
   readonly outputCounts: OutputCounts;
   /**
-   * Returns the current outage; undefined while there is none. All attempts have failed since
-   * `since`, which includes the part of the outage that earlier processes recorded. `at` is the
-   * time of the last failure, `reason` and `response` are its cause. Both times are by
-   * `clock.elapsed()`.
+   * Returns the current outage; undefined while there is none. `since` is its start, even if it
+   * began during an earlier process. `at` is the time of the last failure, `reason` and `response`
+   * are its cause. Both times are by `clock.elapsed()`.
    */
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }
@@ -40,8 +39,8 @@ export class DeliveryPolicy {
 
   /**
    * Returns the events to send in the next attempt. An event that must not be sent, for example
-   * because its connection was deleted, gets a final outcome. While the destination is down, an
-   * event whose retry window has ended becomes a dead letter.
+   * because its connection was deleted, gets a final outcome instead. While the destination is
+   * down, an event whose retry window has ended becomes a dead letter instead.
    */
   selectDue(outputs: Output[]): Output[] {
     const routes = this.context.routes();
@@ -59,10 +58,10 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Adds an attempt to the count of each event in `outputs`. If the whole attempt failed, stores it
-   * with each event; if the receiver refused some events, only with these. If the attempt will be
-   * retried, also stores the present time as the start of the failures of each event that has not
-   * failed before.
+   * Adds one to the number of attempts of each event in `outputs`. Stores a failed attempt with
+   * each event. If the receiver refused only some events, stores the attempt with these. If the
+   * attempt will be retried, also stores the present time as the start of the failures of each
+   * event that has not failed before.
    */
   recordAttempt(outputs: readonly Output[], result: AttemptResult): void {
     const now = this.context.clock.elapsed();
@@ -104,9 +103,10 @@ export class DeliveryPolicy {
   /**
    * Records that a request with only this event has failed. If the event itself causes its
    * failures, or its retry window has ended, makes it a dead letter and returns true. Failures that
-   * the destination seems to cause count against the event only while `isPressed` is true (events
-   * that failed alone take much memory). If `isOnly` is true, no event of another user waits for a
-   * retry. A failure may then count even if no other event was tried since the one before.
+   * the destination seems to cause count against the event only while `isPressed` is true (failed
+   * events take much memory). A repeated failure counts only if another event was accepted in
+   * between, or if `isOnly` is true (no event of another user waits for a retry) and no other event
+   * was tried in between.
    */
   giveUpIfHopeless(
     output: Output,
@@ -142,11 +142,11 @@ export class DeliveryPolicy {
 
   /**
    * Whether to send the user's next event although the event before it still fails, to learn
-   * whether the destination accepts any events. If it accepts this one, the user's events arrive in
-   * the wrong order. The result is therefore true only after `FOLLOWER_ATTEMPTS_MIN` failures that
-   * the event may have caused, and if no other event was accepted between the last two. While
-   * `isPressed` is true (failed events take much memory), all failures count, and the second
-   * condition is left out.
+   * whether the destination accepts any events. If it accepts the next event, the user's events
+   * arrive in the wrong order. The result is therefore true only if two conditions hold: the
+   * failing event may have caused at least `FOLLOWER_ATTEMPTS_MIN` of its failures, and no other
+   * event was accepted between its last two failures. While `isPressed` is true (failed events take
+   * much memory), all failures count, and the second condition is left out.
    */
   needsFollower({ failedAlone }: Output, isPressed: boolean): boolean {
     if (failedAlone === undefined) return false;
@@ -197,8 +197,8 @@ export class DeliveryPolicy {
 }
 
 /**
- * Returns the counts of an event that fails alone for the first time. `takenAtLast` is set as if
- * another event had just been accepted.
+ * Returns the counts of an event that fails alone for the first time. This failure counts as if
+ * another event had been accepted just before it.
  */
 function firstFailure(counts: OutputCounts): FailuresAlone {
   return {
@@ -215,7 +215,7 @@ function firstFailure(counts: OutputCounts): FailuresAlone {
 }
 
 /**
- * Whether an event itself causes its failures: the destination accepts other events meanwhile.
+ * Whether an event itself causes its failures: the destination accepts other events in between.
  * Counts only failures that an outage of the destination does not explain.
  */
 function isAtFault(failed: FailuresAlone, now: OutputCounts): boolean {

@@ -16,7 +16,7 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
   /** Returns the batch key of an event. Only events with equal keys may share a request. */
   batchKey(output: Output): string;
   clock: Pick<Clock, "elapsed" | "age" | "random" | "sleep">;
-  /** Whether the lane runs. After a stop, events without an outcome stay for the next start. */
+  /** Whether delivery runs. After a stop, events without an outcome wait for the next start. */
   isRunning(): boolean;
   /** Whether more events will follow soon. A request that is not full then waits for them. */
   expectsMore(): boolean;
@@ -29,7 +29,7 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
 
 /** Longest time in milliseconds that a request which is not full waits for more events. */
 const FILL_MS_MAX = 100;
-/** Number of failures in a row from which a failed retry of a set-aside event causes a pause. */
+/** Minimum value of `#failures` at which a failed retry of a set-aside event leads to a pause. */
 const PAUSE_FAILURES_MIN = 2;
 
 type Failure = Extract<AttemptResult, { kind: "retry" }>;
@@ -53,9 +53,9 @@ export class DeliveryQueue {
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of attempts that have failed since the receiver last accepted or rejected a request,
-   * without retries of set-aside events. It determines the length of the pauses, so it is not reset
-   * when the queue continues with other events.
+   * Number of failed attempts since the receiver last accepted or rejected a request. Failed
+   * retries of set-aside events are not counted. The length of the pauses depends on this number,
+   * so it is not reset when the queue continues with other events.
    */
   #failures = 0;
 
@@ -77,8 +77,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Number of events for which a new event of this queue would have to wait. While attempts fail,
-   * it is higher by `LANE_IN_FLIGHT_EVENTS_MAX`, so that queues without failures are chosen first.
+   * Number of events that are ahead of a new event in this queue. While attempts fail,
+   * `LANE_IN_FLIGHT_EVENTS_MAX` is added, so that queues without failures are chosen first.
    */
   get load(): number {
     const waiting = this.#queue.length + this.#trying;
@@ -107,7 +107,7 @@ export class DeliveryQueue {
 
   /**
    * Makes retries due at once (see `RetryQueue.makeDue`), because the destination accepts events.
-   * Returns whether this ended a wait. If it did not, the caller resumes another queue.
+   * Returns true if this ended a wait of this queue. Otherwise the caller resumes another queue.
    */
   resume(): boolean {
     const hasRetries = this.#retries.makeDue(this.context.clock.elapsed());
@@ -230,7 +230,7 @@ export class DeliveryQueue {
     return result;
   }
 
-  /** Makes an event that failed alone a dead letter (returns true), or sets it aside. */
+  /** Makes an event that failed alone a dead letter (returns true), or sets it aside (false). */
   #giveUpOrSetAside(output: Output, failure: Failure): boolean {
     if (this.#policy.giveUpIfHopeless(output, failure, this.#retries.stateFor())) return true;
     this.#postpone(this.#retries.add(output), failure);
@@ -284,7 +284,7 @@ export class DeliveryQueue {
     entry.dueAt = this.context.clock.elapsed();
   }
 
-  /** Removes `entry` from `#retries`, and puts the events behind its first into the queue. */
+  /** Removes `entry` from `#retries`. All of its events except the first go back into the queue. */
   #release(entry: RetryEntry): void {
     const behind = this.#retries.remove(entry);
     this.#queue.unshift(behind);

@@ -24,17 +24,17 @@ interface OpenClient {
 }
 
 /**
- * Minimum length of an outage in milliseconds from which the receiver's first answer after it
- * counts as a recovery, and `onRecovery` is called.
+ * Minimum length in milliseconds of an outage after which `onRecovery` is called. It is called at
+ * the receiver's first answer after the outage.
  */
 const UNREACHABLE_MS_MIN = 2_000;
 /**
- * Number of deliveries in a row, all of whose events the receiver refuses, from which the receiver
- * counts as failing. If the receiver has never accepted an event, one such delivery is enough.
+ * Number of successive deliveries with all events refused from which the receiver counts as
+ * failing. If the receiver has never accepted an event, one such delivery is enough.
  */
 const REFUSALS_MIN = 3;
 
-/** Facts about a destination that its lane keeps after an idle `DestinationClient` was closed. */
+/** Facts about a destination that are kept after its idle `DestinationClient` was closed. */
 export type DestinationPast = Pick<DestinationClient, "hasDelivered" | "lastFailure">;
 
 export interface DestinationClientParts {
@@ -44,8 +44,8 @@ export interface DestinationClientParts {
   health: Pick<HealthLogger, "recordAttempt">;
   labels: LaneLabels;
   /**
-   * Failure that earlier processes stored: for how long all attempts failed, or all events were
-   * refused.
+   * Failure of the destination that an earlier process stored: for how long all attempts had
+   * failed, or for how long the receiver had refused all events.
    */
   earlierFailure: FailureRecord;
   past?: DestinationPast | undefined;
@@ -71,8 +71,8 @@ export class DestinationClient {
    */
   failure: (FailureState & { at: number }) | undefined;
   /**
-   * Time and cause of the last failure with the current config: the attempt failed, or the receiver
-   * refused an event. Undefined when there was none.
+   * Time and cause of the last failed attempt or refused event with the current config. Undefined
+   * when there was none.
    */
   lastFailure: LastFailure | undefined;
   /**
@@ -118,9 +118,9 @@ export class DestinationClient {
   }
 
   /**
-   * Start and reason of the refusals while the receiver refuses all events; undefined otherwise.
-   * Because a few wrong events may cause a few refusals, a receiver that has accepted events before
-   * counts as refusing only from the `REFUSALS_MIN`th refused delivery in a row.
+   * Start and reason of the refusals while the receiver refuses all events; undefined otherwise. A
+   * few wrong events may cause a few refusals. A receiver that has accepted events before therefore
+   * counts as refusing only after `REFUSALS_MIN` refused deliveries in a row.
    */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;

@@ -114,8 +114,8 @@ export class LaneDelivery {
   }
 
   /**
-   * Sends the queued events without waiting for more. Does not send a batch that is being gathered;
-   * see `batching`.
+   * Sends the queued events without waiting for more. Does not send the events that the queue
+   * `batching` gathers for a large delivery.
    */
   flush(): void {
     this.#expectsMore = false;
@@ -140,9 +140,10 @@ export class LaneDelivery {
   }
 
   /**
-   * Returns the queue for the events of a user's group that has no event in delivery. Prefers the
-   * queue whose next request is being filled, so that requests become full; with a fixed queue for
-   * each user, each request would have only a few events. Avoids queues whose attempts fail.
+   * Returns the queue for the events of a group of users. No event of this group is in delivery.
+   * Prefers the queue whose next request is being filled, so that requests become full; with a
+   * fixed queue for each user, each request would have only a few events. Avoids queues whose
+   * attempts fail.
    */
   #choose(): DeliveryQueue {
     let best = this.#filled;

@@ -17,7 +17,7 @@ export interface RetryEntry {
   readonly outputs: Output[];
   /** Number of failed attempts since the event was set aside. */
   failures: number;
-  /** Time on the clock `elapsed()` from which the event is sent again. */
+  /** Time, by the clock `elapsed()`, at which the event is due to be sent again. */
   dueAt: number;
   /**
    * Whether the next attempt may come before `dueAt`, once the destination works again. False if
@@ -46,8 +46,8 @@ export class RetryQueue {
   }
 
   /**
-   * Returns `isPressed`, and `isOnly`: whether all events that wait for retries in the lane belong
-   * to `entry`.
+   * Returns `isPressed`, and `isOnly`: whether `entry` has all events of the destination that wait
+   * for retries. Without `entry`, `isOnly` is false.
    */
   stateFor(entry?: RetryEntry): { isPressed: boolean; isOnly: boolean } {
     const isOnly = this.counts.waiting === entry?.outputs.length;
@@ -55,8 +55,8 @@ export class RetryQueue {
   }
 
   /**
-   * Whether all retry queues of the lane together hold more than the share `RETRIES_SHARE_MAX` of
-   * the events or bytes that the lane may hold.
+   * Whether all retry queues of the destination together hold more than the share
+   * `RETRIES_SHARE_MAX` of the events or bytes that may be in memory for the destination.
    */
   get isPressed(): boolean {
     const { waiting, waitingBytes } = this.counts;
@@ -76,8 +76,8 @@ export class RetryQueue {
 
   /**
    * Adds an event behind a failed one of the same user; returns false when the user has no failed
-   * event in this queue. `now`, on the clock `elapsed()`, is the start of the added event's
-   * failures, unless it has failed before.
+   * event in this queue. Unless the added event has failed before, its failures count as begun at
+   * `now`, a time of the clock `elapsed()`.
    */
   addBehind(output: Output, now: number): boolean {
     const entry = this.#entries.get(userOf(output));
@@ -114,8 +114,8 @@ export class RetryQueue {
   }
 
   /**
-   * Makes entries due at once whose next attempt may come early (see `mayRetryEarlier`); with
-   * `all`, makes all entries due. Returns whether there was any such entry.
+   * Makes those entries due at once whose `mayRetryEarlier` is true; with `all`, makes all entries
+   * due. Returns whether there was any such entry.
    */
   makeDue(now: number, all = false): boolean {
     let hasAny = false;

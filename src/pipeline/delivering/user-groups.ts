@@ -1,13 +1,13 @@
 import { assert } from "../../assert.ts";
 
-/** Number of groups of users in a lane; a power of two. Each group takes 5 bytes of memory. */
+/** Number of groups of users per destination; a power of two. A group takes 5 bytes of memory. */
 const GROUPS = 2_048;
 
 /**
- * Assigns the users of a lane to its delivery queues. Users whose ids have the same hash form a
- * group. While an event of a group has no final outcome, all events of the group go to one queue,
- * so that each user's events stay in order. Groups take a fixed amount of memory, much less than a
- * map with an entry for each user.
+ * Assigns the users of a destination to its delivery queues. Users whose ids have the same hash
+ * form a group. While an event of a group has no final outcome, all events of the group go to one
+ * queue, so that each user's events stay in order. Groups take a fixed amount of memory, much less
+ * than a map with an entry for each user.
  */
 export class UserGroups {
   /** Number of outputs of each group that have no final outcome. */
@@ -27,7 +27,7 @@ export class UserGroups {
     return this.#open[group] === 0 ? undefined : this.#queues[group];
   }
 
-  /** Assigns a group to a queue, and counts outputs that are put into that queue. */
+  /** Assigns a group to a queue, and adds `outputs` to its outputs without a final outcome. */
   add(group: number, queue: number, outputs: number): void {
     this.#queues[group] = queue;
     this.#open[group]! += outputs;

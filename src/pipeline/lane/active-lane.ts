@@ -31,8 +31,8 @@ export interface ActiveLaneParts {
   recovered: DeliveryIntent | undefined;
   past: DestinationPast | undefined;
   /**
-   * Failure that earlier processes stored: for how long all attempts failed, or all events were
-   * refused.
+   * Failure of the destination that an earlier process stored: for how long all attempts had
+   * failed, or for how long the receiver had refused all events.
    */
   earlierFailure: FailureRecord;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
@@ -48,7 +48,7 @@ export class ActiveLane {
    * Objects that all parts of this delivery share: those of the partition and those of this lane.
    */
   readonly #shared: LaneParts;
-  /** The replays of the event log that run to the destination. */
+  /** The replay jobs that send logged events to the destination again. */
   readonly replays: LaneReplays;
   /** Writes the outcomes of events and the read positions. */
   readonly committer: LaneCommitter;
@@ -135,7 +135,7 @@ export class ActiveLane {
     this.#shared.work.notify();
   }
 
-  /** Applies replay jobs that began or ended, and dead letters that were requeued. */
+  /** Takes account of replay jobs that began or ended, and of dead letters that were requeued. */
   refreshReplays(): void {
     this.#scheduler.noteRequeued();
     // Events of a cancelled job are on their way.

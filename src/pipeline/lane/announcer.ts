@@ -10,11 +10,12 @@ export interface AnnouncerParts extends Pick<LaneContext, "logs" | "logger"> {
 }
 
 /**
- * Tells the lanes about new records of the logs: wakes the lanes that deliver events of these
- * records' sources, then moves the log's announced end behind the records. A lane without events to
- * deliver rests until it is woken. It then skips the records before the announced end that were
- * added while it rested, because none of them was for it. If the sources of new records are
- * unknown, the announcer reads the records, once for all lanes.
+ * Tells the lanes (one for each destination) about new records of the logs. First wakes the lanes
+ * that deliver events of these records' sources. Then moves the log's announced end (the end of the
+ * records for which lanes were woken) behind these records. A lane without events to deliver rests
+ * until it is woken. It then skips the records before the announced end that were added while it
+ * rested, because none of them was for it. If the sources of new records are unknown, the announcer
+ * reads the records, once for all lanes.
  */
 export class Announcer {
   /** Names of the logs that existed at the start, or have had new records since then. */
@@ -28,8 +29,8 @@ export class Announcer {
   #isStopped = false;
 
   /**
-   * Treats the records that the logs hold at this time as announced. The lanes start later, and
-   * read these records without being woken.
+   * Sets the announced end of each log to the log's present end. The lanes start later, and read
+   * the records before this end without being woken.
    */
   constructor(private readonly parts: AnnouncerParts) {
     for (const log of parts.logs.names()) {

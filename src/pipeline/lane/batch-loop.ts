@@ -98,8 +98,8 @@ export class BatchLoop {
   /**
    * Runs user code over `events`, waits for `before` (the end of the previous batch), then passes
    * the outputs on to delivery, so that outputs leave in the order of the events. Resolves with
-   * false if some outputs of this batch or the previous one did not fit in memory. These outputs
-   * are dropped, and user code runs over their events again later.
+   * false if user code must run again: if `before` resolves with false, over all `events`; if some
+   * outputs do not fit in memory, over their events and the later ones.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
     const { scheduler, decide, work } = this.parts;

@@ -6,13 +6,14 @@ import { RateMeter } from "../../concurrency/rate-meter.ts";
  */
 const INTERVAL_MS_MAX = 10;
 /**
- * Number of events per second of one lane from which its batches start `INTERVAL_MS_MAX` apart.
- * With fewer events, they may start sooner. A batch costs half a millisecond besides its events. At
- * this rate, batches of one event would therefore use the whole processor.
+ * Number of events per second from which a lane (the delivery to one destination) starts its
+ * batches `INTERVAL_MS_MAX` apart. With fewer events, it may start them sooner. A batch costs half
+ * a millisecond besides its events. At this rate, batches of one event would therefore use the
+ * whole processor.
  */
 const LANE_EVENTS_PER_SECOND = 2_000;
 /**
- * Number of batches per second of all lanes together from which the batches of each lane start
+ * Number of batches per second, in all lanes together, from which each lane starts its batches
  * `INTERVAL_MS_MAX` apart.
  */
 const BATCHES_PER_SECOND = 1_000;

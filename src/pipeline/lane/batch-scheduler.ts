@@ -29,8 +29,8 @@ export interface BatchSchedulerParts extends Pick<LaneParts, "memory" | "work" |
   metrics: { histories: Pick<LaneMetrics["histories"], "get"> };
   ledger: { requeued: Pick<Ledger["requeued"], "oldest"> };
   /**
-   * Gives the events that replay jobs read from the log. Requeued dead letters come from `ledger`,
-   * the store of delivery progress.
+   * The replay jobs, which read events from the log. Requeued dead letters come from `ledger` (the
+   * store of delivery progress) instead.
    */
   replays: Pick<LaneReplays, "isDue" | "take" | "takeRecovered">;
   /**
@@ -44,9 +44,10 @@ export interface BatchSchedulerParts extends Pick<LaneParts, "memory" | "work" |
 }
 
 /**
- * Chooses the events of the next batch of a lane. While some events must run again, because their
- * outputs did not fit in memory, a batch has only such events. Otherwise, it has new events and a
- * share of replayed events.
+ * Chooses the events of the next batch of a lane. If outputs of user code did not fit in memory,
+ * the code must run again over their events, and the next batches have only these events.
+ * Otherwise, a batch has new events, and a share for replayed events (which a user has asked to
+ * send again).
  */
 export class BatchScheduler {
   #hasRequeued: boolean;
@@ -57,8 +58,8 @@ export class BatchScheduler {
    */
   #replaysDue = 0;
   /**
-   * Events that were taken but must run again because their outputs did not fit in memory, in the
-   * order in which they were taken.
+   * Events that were taken, but over which user code must run again because their outputs did not
+   * fit in memory. They are in the order in which they were taken.
    */
   #unrun: LaneEvent[] = [];
   readonly size = new BatchSize();
@@ -80,7 +81,7 @@ export class BatchScheduler {
     this.#hasRequeued = ledger.requeued.oldest(destinationId, requeuedIds, 1).length > 0;
   }
 
-  /** Whether some events must run again because their outputs did not fit in memory. */
+  /** Whether user code must run again over some events whose outputs did not fit in memory. */
   get hasUnrun(): boolean {
     return this.#unrun.length > 0;
   }
@@ -96,16 +97,16 @@ export class BatchScheduler {
   }
 
   /**
-   * Puts events whose outputs did not fit in memory at the front of the events that must run again.
-   * All of these run before any new event.
+   * Puts events whose outputs did not fit in memory at the front of the events over which user code
+   * must run again. All of these come before any new event.
    */
   putBack(events: readonly LaneEvent[]): void {
     this.#unrun.unshift(...events);
   }
 
   /**
-   * Puts events that were taken later at the end of the events that must run again. All of these
-   * run before any new event.
+   * Puts events at the end of the events over which user code must run again, because they were
+   * taken after those. All of these come before any new event.
    */
   putBackLast(events: readonly LaneEvent[]): void {
     this.#unrun.push(...events);
@@ -113,7 +114,7 @@ export class BatchScheduler {
 
   /**
    * Takes the events of the next batch. The batch is empty when there are no events, or no memory
-   * for their outputs. `work` is then notified when there may be events or memory.
+   * for their outputs. `work` is then notified once there may be events again, or free memory.
    */
   async take(): Promise<LaneEvent[]> {
     const { clock, pace } = this.parts;
@@ -158,9 +159,9 @@ export class BatchScheduler {
   }
 
   /**
-   * Takes up to `count` events over which user code has not run yet: first new events (without the
-   * share `REPLAYS_FRACTION` of the batch, if events wait to be replayed), then replayed events
-   * until the batch is full.
+   * Takes up to `count` events over which user code has not run yet: first new events, then
+   * replayed events until the batch is full. If events wait to be replayed, keeps the share
+   * `REPLAYS_FRACTION` of the batch for them.
    */
   async #takeNew(count: number, bytes: number): Promise<LaneEvent[]> {
     const { reader, memory } = this.parts;

@@ -16,9 +16,9 @@ import type { LaneReplays } from "../replays/lane-replays.ts";
 import type { LaneParts } from "./lane-context.ts";
 
 /**
- * Milliseconds from the first outcome (such as a delivered event) that is not written yet to the
- * commit that writes it, together with all outcomes recorded meanwhile. A commit costs the server
- * 100 µs, whatever its size. A lane whose memory is full commits at once.
+ * Milliseconds between the first outcome (such as a delivered event) that is not written yet and
+ * the commit that writes it. The commit also writes the outcomes recorded in between. A commit
+ * costs the server 100 µs, whatever its size. A lane whose memory is full commits at once.
  */
 const COMMIT_DELAY_MS = 50;
 /**
@@ -30,16 +30,14 @@ const COMMIT_DELAY_MS = 50;
 const SHARED_COMMIT_INTERVAL_MS = 500;
 
 /**
- * Milliseconds from `now` until the next commit of outcomes. `now` is in milliseconds since the
- * epoch. `isShared` is true for a ledger that the nodes of a cluster share.
+ * Returns the milliseconds from `now` until the next commit of outcomes. `now` is in milliseconds
+ * since the epoch. `isShared` is true for a ledger that the nodes of a cluster share.
  */
 export function commitDelayMs(isShared: boolean, now: number): number {
   return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
-/**
- * Maximum growth of an outage, as a share of the retry window, before its length is written again.
- */
+/** Share of the retry window by which an outage may grow before its length is written again. */
 const OUTAGE_STEP_FRACTION = 1 / 8;
 
 /** A change of the lane's progress that is being written to the ledger. */
@@ -47,7 +45,7 @@ interface PendingCommit {
   change: LaneChange;
   /** Events whose final outcomes the change stores. */
   events: LaneEvent[];
-  /** Log → lowest sequence number that the lane still needed when the change was made. */
+  /** Log → sequence number of the first record that the lane needed at the time of the change. */
   lows: Map<string, number>;
   replayLows: ReturnType<LaneReplays["lows"]>;
 }
@@ -237,10 +235,10 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Milliseconds by which an outage must grow before its length is written again. The first step is
-   * `DOWN_MS_MIN`. Each later step is as long as the length written last: a long outage then costs
-   * few writes, and a crash forgets at most half of it. No step is longer than
-   * `OUTAGE_STEP_FRACTION` of the retry window.
+   * Milliseconds by which an outage must grow before its length is written again: at first
+   * `DOWN_MS_MIN`, and later as long as the length written last. A long outage then costs few
+   * writes, and a crash forgets at most half of it. The result is at most `OUTAGE_STEP_FRACTION` of
+   * the retry window.
    */
   get #outageStepMs(): number {
     const { retryWindowMs } = this.#parts;

@@ -24,8 +24,8 @@ export class LaneRoutes {
   ) {}
 
   /**
-   * The current routes. Every change creates a new object. An event whose `checkedRoutes` is the
-   * same object therefore need not be checked again.
+   * The current routes. Every change creates a new object. If the `checkedRoutes` of an event is
+   * the current object, the event need not be checked again.
    */
   get current(): Routes {
     this.#current ??= createRoutes(this.destination, this.connections);
@@ -58,8 +58,8 @@ export class LaneRoutes {
   }
 
   /**
-   * Decides whether an event is sent, discarded or refused. `replays` tells whether the replay job
-   * of a replayed event still runs.
+   * Decides whether an event is sent, discarded or refused. A replayed event is discarded if its
+   * replay job has ended, as `replays` knows.
    */
   decide(event: LaneEvent, replays: Pick<LaneReplays, "isRunning">): RouteDecision {
     if (this.#isRemoved) return { kind: "discard" };

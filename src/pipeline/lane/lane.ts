@@ -29,11 +29,11 @@ export class Lane implements LaneCommitSource {
   /** The broken invariant (a bug) that has stopped this lane; undefined while it runs. */
   #failure: FailureState | undefined;
   /**
-   * Log → first record that the lane needs once the write in progress is on disk. Undefined while
-   * no write is in progress.
+   * Log → sequence number of the first record that the lane needs once the write in progress is on
+   * disk. Undefined while no write is in progress.
    */
   #lows: ReadonlyMap<string, number> | undefined;
-  /** Facts about the receiver that `#active` had when it was closed. */
+  /** Facts about the receiver, which were taken from `#active` when it was last closed. */
   #past: DestinationPast | undefined;
   /** Resolves once `#active` of a lane that became idle is closed. */
   #closing: Promise<void> | undefined;
@@ -92,7 +92,7 @@ export class Lane implements LaneCommitSource {
     return low && Math.min(low, this.#active?.replays.durableLow(log) ?? low);
   }
 
-  /** The reader of a resting lane, if there may be unread records for it; else undefined. */
+  /** Returns the reader if the lane rests and may have unread records; undefined otherwise. */
   get behind(): RestingReader | undefined {
     const isBehind = this.#reader instanceof RestingReader && this.#reader.isBehind;
     return isBehind && !this.#isStopped ? (this.#reader as RestingReader) : undefined;
@@ -108,7 +108,7 @@ export class Lane implements LaneCommitSource {
     if (!later) this.#wakeActive();
   }
 
-  /** Applies replay jobs that began or ended, and dead letters that were requeued. */
+  /** Takes account of replay jobs that began or ended, and of dead letters that were requeued. */
   refreshReplays(): void {
     this.#active?.refreshReplays();
     this.#wakeReader().wake();
@@ -117,7 +117,7 @@ export class Lane implements LaneCommitSource {
 
   /**
    * Frees the memory of a lane that has been idle: closes `#active`, and keeps only the read
-   * positions. Does nothing if the lane has work, or has read records whose events are not settled.
+   * positions. Does nothing if the lane has work, or has read events without a final outcome.
    */
   rest(): void {
     const active = this.#active;

@@ -15,9 +15,9 @@ const LANES_PER_TURN = 256;
 
 /**
  * Reads the logs for resting lanes that may have unread records, such as after a start. Wakes each
- * lane that may have to deliver one of the records, and moves the read positions of the other lanes
- * past the records. One read serves all lanes with the same read position. A log is therefore read
- * only once for thousands of idle destinations, whose lanes go on resting.
+ * lane to which one of the records may have to be delivered. Moves the read positions of the other
+ * lanes past the records. One read serves all lanes with the same read position. For thousands of
+ * idle destinations, a log is therefore read only once, and their lanes are not woken.
  */
 export class LanesBehind<L extends Resting> {
   /** The resting lanes that may have unread records, in the order of their turns. */

@@ -10,7 +10,7 @@ export class SourceLanes {
   /** Source id → ids of the destinations whose lanes a new record of the source must wake. */
   readonly #bySource = new Map<string, Set<string>>();
   /**
-   * Destination id → the destination's connections. Has only destinations with an ended connection
+   * Destination id → the destination's connections, for each destination with an ended connection
    * whose last record this node does not see yet.
    */
   readonly #ending = new Map<string, readonly Connection[]>();
@@ -24,9 +24,9 @@ export class SourceLanes {
 
   /**
    * Replaces the connections of a destination by `connections`; `before` has the previous ones.
-   * Returns true if the last record of each ended connection has become visible to this node since
-   * the previous call. The caller must then wake the lane once more: the lane may not have read
-   * these records yet, and records added later do not wake it.
+   * Returns true if this node did not see the last records of ended connections at the previous
+   * call, and sees all of them at present. The caller must then wake the destination's lane once
+   * more: it may not have read these records yet, and records added later do not wake it.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);

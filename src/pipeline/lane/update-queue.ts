@@ -11,8 +11,8 @@ const RETRY_MS = 1_000;
 /**
  * Starts and updates the lanes (one for each destination) of many destinations in short slices, so
  * that thousands of updates do not delay heartbeats, requests and running lanes. All partitions
- * share one `slicer`: with several, the slices of one would fill the pauses of the others. If an
- * update throws, the others still run, and it is tried again after a pause.
+ * share one `slicer`: otherwise the slices of one partition would fill the pauses of the others. If
+ * an update throws, the others still run, and it is tried again after a pause.
  */
 export class UpdateQueue {
   readonly #waiting = new Set<string>();
@@ -22,8 +22,8 @@ export class UpdateQueue {
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * `onError` is called when an update fails, except while a retry of failed updates is due
-   * (`RETRY_MS`), and except if the destination's previous update failed too.
+   * `onError` is called when an update fails, with two exceptions: a retry of failed updates is
+   * already scheduled, or the previous update of the same destination failed too.
    */
   constructor(
     private readonly slicer: TimeSlicer,
@@ -35,14 +35,14 @@ export class UpdateQueue {
     return this.#waiting.size === 0 && this.#failed.size === 0;
   }
 
-  /** Updates the first `UPDATES_AT_ONCE_MAX` destinations during the call, the others later. */
+  /** Updates the first `UPDATES_AT_ONCE_MAX` waiting destinations in the call, the others later. */
   add(destinationIds: Iterable<string>): void {
     for (const id of destinationIds) this.#waiting.add(id);
     this.updateNow(this.#waiting.values().take(UPDATES_AT_ONCE_MAX));
     if (this.#waiting.size > 0 && !this.#isRunning) void this.#run();
   }
 
-  /** Updates all of the destinations during the call. */
+  /** Updates the lanes of all given destinations during the call. */
   updateNow(destinationIds: Iterable<string>): void {
     for (const id of destinationIds) this.#updateOne(id);
   }

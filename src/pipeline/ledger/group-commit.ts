@@ -6,9 +6,9 @@ import { ClaimLostError } from "./ledger-claim.ts";
 /** Pause in milliseconds before a failed transaction is tried again. */
 const FAILURE_WAIT_MS = 1_000;
 /**
- * Maximum number of lanes in one transaction. A transaction with thousands of lanes, such as when a
- * partition stops, would block the event loop. In a cluster, it may also have to run several times,
- * because of conflicts with other transactions.
+ * Maximum number of lanes (deliveries to one destination) in one transaction. A transaction with
+ * thousands of lanes, such as when a partition stops, would block the event loop. In a cluster, it
+ * may also have to run several times, because of conflicts with other transactions.
  */
 const LANES_MAX = 500;
 
@@ -17,13 +17,13 @@ const LANES_MAX = 500;
  * those of other lanes.
  */
 export interface CommitSource<Change> {
-  /** Returns the lane's changes since the last call of `collect`; undefined if there are none. */
+  /** Returns the changes since the last call of `collect`; undefined if there are none. */
   collect(): Change | undefined;
   /** Called when a change that `collect` returned is on disk. */
   committed(change: Change): void;
   /**
-   * Stops the delivery to the destination because an invariant was broken, which is a bug. No
-   * further change of this lane is written.
+   * Stops the delivery to the destination because an invariant was broken, which is a bug. Further
+   * changes of this delivery are not written.
    */
   fail(error: unknown): void;
 }
@@ -45,8 +45,8 @@ export interface GroupCommitParts<Change> {
 }
 
 /**
- * Writes the changes of all lanes in common transactions. Changes that come while a transaction is
- * written go into the next one.
+ * Writes the changes of all lanes (deliveries to one destination) in common transactions. Changes
+ * that come while a transaction is written go into the next one.
  */
 export class GroupCommit<Change> {
   readonly #dirty = new Set<CommitSource<Change>>();
@@ -62,7 +62,7 @@ export class GroupCommit<Change> {
 
   constructor(private readonly parts: GroupCommitParts<Change>) {}
 
-  /** Records that a lane has changes, which the next transaction includes. */
+  /** Makes the next transaction include the changes of `committer`. */
   schedule(committer: CommitSource<Change>): void {
     if (this.isClosed) return;
     this.#dirty.add(committer);
@@ -127,8 +127,8 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Collects the changes of a lane; undefined when it has none. If the store cannot be read,
-   * because it is being reopened, returns undefined too, and schedules the lane for the next
+   * Returns the changes of `committer`; undefined when it has none. If the store cannot be read,
+   * because it is being reopened, returns undefined too, and schedules `committer` for the next
    * transaction.
    */
   #collect(committer: CommitSource<Change>): Change | undefined {
@@ -143,7 +143,7 @@ export class GroupCommit<Change> {
 
   /**
    * Tries once to write the changes. Returns `retry` when the write has failed and may be repeated.
-   * Returns `failed` when a broken invariant (a bug) was found; all lanes with changes in the
+   * Returns `failed` when a broken invariant (a bug) was found; all deliveries with changes in the
    * transaction are then stopped.
    */
   async #commit(
@@ -171,8 +171,9 @@ export class GroupCommit<Change> {
 }
 
 /**
- * Calls `step`, which concerns only the lane `committer`, and returns its result. If `step` throws
- * because of a broken invariant (a bug), stops this lane and returns undefined.
+ * Calls `step`, which concerns only `committer` (the delivery to one destination), and returns its
+ * result. If `step` throws because of a broken invariant (a bug), stops this delivery and returns
+ * undefined.
  */
 function stopAtBrokenInvariant<T>(
   committer: { fail(error: unknown): void },

@@ -23,9 +23,9 @@ const variableParts: readonly RegExp[] = [
 ];
 
 /**
- * Matches the status or the error code of an answer. These short numbers tell failures apart, so
- * they must not be replaced by `#`. Their digits first become letters, which no pattern in
- * `variableParts` matches.
+ * Matches the status or the error code of an answer, in the text of a reason. These short numbers
+ * tell failures apart, so they must not be replaced by `#`. `reasonTemplate` therefore turns their
+ * digits into letters first, which no pattern in `variableParts` matches.
  */
 const codes = /\b(HTTP|status|status code|answered|responded with|error|code)([ :]+)(\d{1,3})\b/gi;
 const digits = "abcdefghij";
@@ -53,8 +53,8 @@ export function reasonTemplate(reason: string): string {
 }
 
 /**
- * Returns the name of a dead letter's group: a hash of the letter's stage, status, error code and
- * `reasonTemplate`.
+ * Returns the name of a dead letter's group: a hash of the letter's stage, status and error code,
+ * and of the `reasonTemplate` of its reason.
  */
 export function groupNameOf({ stage, reason, status, code }: GroupedFacts): string {
   const facts = [stage, status ?? "", code ?? "", reasonTemplate(reason)];

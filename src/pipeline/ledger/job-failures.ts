@@ -37,12 +37,10 @@ export function addFailures(
   return [...sums.values()].sort((one, other) => other.count - one.count);
 }
 
-/**
- * Outcomes of letters that one replay has requeued, as one commit adds them to the replay's counts.
- */
+/** Outcomes of requeued letters of one replay, which one commit adds to the replay's counts. */
 export interface JobOutcomes {
   workspaceId: string;
-  /** The number in `moved` is 0: the job counted the letters when they were requeued. */
+  /** Counts of the outcomes. `moved` is 0: the job counted the letters when it requeued them. */
   counts: JobCounts;
   failures: JobFailure[];
 }

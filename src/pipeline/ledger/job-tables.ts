@@ -97,8 +97,8 @@ export class JobTables {
   }
 
   /**
-   * Starts a job; throws like `expectRoom`. Call this method and the methods below only inside a
-   * transaction of the store.
+   * Starts a job; throws like `expectRoom`. This method and the methods below must be called inside
+   * a transaction of the store.
    */
   start(job: ReplayJob): void {
     this.expectRoom(job);
@@ -139,9 +139,9 @@ export class JobTables {
 
   /**
    * Adds a request that requeues or deletes dead letters by their ids to the list of replay jobs.
-   * If the request needs several transactions, this is called once in each of them. The first call
-   * creates the entry in the list; each later call adds the letters of its transaction to this
-   * entry.
+   * If the request needs several transactions, this method is called once in each of them. The
+   * first call creates the entry in the list. Each later call adds the letters of its transaction
+   * to this entry.
    */
   record(job: LetterJob, now: number): void {
     const { workspaceId, id, counts } = job;
@@ -161,7 +161,7 @@ export class JobTables {
 
   /**
    * Records that a job has requeued or deleted all of its letters. The job ends at once if all
-   * requeued letters have an outcome, and otherwise with the last outcome.
+   * requeued letters have an outcome; otherwise it ends with the last outcome.
    */
   endMoving(job: LetterJob, now: number): void {
     const { workspaceId, id } = job;

@@ -31,7 +31,7 @@ export class ClaimLostError extends Error {
   }
 }
 
-/** Key of the only row in the table `OWNERS`, the node that may write to the ledger. */
+/** Key of the only row in the table `OWNERS`, which names the node that may write to the ledger. */
 const OWNER = "owner";
 export const OWNERS = "owners";
 
@@ -51,7 +51,7 @@ export class LedgerClaims {
     return this.#owners.get(OWNER);
   }
 
-  /** Claims the ledger for a node. Call this and all methods below only inside a transaction. */
+  /** Claims the ledger for a node. This method and those below must be called in a transaction. */
   write(node: string, claim: string): void {
     this.#owners.put(OWNER, { node, claim, commits: 0 });
   }

@@ -79,9 +79,9 @@ export class Ledger {
   }
 
   /**
-   * Claims a shared ledger for this node. From then on, no other node can write the progress of
-   * lanes, and this node sees all that others wrote before. Call it once, before any lane starts.
-   * The ledger of a standalone server is never claimed.
+   * Claims a shared ledger for this node. After that, no other node can write the progress of
+   * deliveries, and this node sees all that others wrote before. Call it once, before any delivery
+   * starts. The ledger of a standalone server is never claimed.
    */
   async claim(node: string, listener: ClaimListener): Promise<void> {
     assert(this.#claim === undefined, "A ledger is claimed once by a node");
@@ -110,7 +110,7 @@ export class Ledger {
     return this.#lanes.get(destinationId);
   }
 
-  /** Returns the stored state of all lanes, from which a restart resumes the deliveries. */
+  /** Returns the stored progress of all deliveries, with which they continue after a restart. */
   lanes(): LaneRecord[] {
     return [...this.#lanes.getRange({})].map(({ value }) => value);
   }
@@ -121,15 +121,16 @@ export class Ledger {
     return lanes.union(this.#tables.destinations()).union(this.#requeued.destinations());
   }
 
-  /** Records that a lane has changes, so that the next commit includes them. */
+  /** Makes the next commit include the changes of `source`. */
   schedule(source: LaneCommitSource): void {
     this.#commits.schedule(source);
   }
 
   /**
-   * Requeues dead letters, so that they are sent again. Handles as many of `ids`, from the first
-   * on, as fit into one transaction. `done` is the number of handled ids; `destinationIds` has the
-   * destination of each requeued letter. `record` is the request's entry in the list of replays.
+   * Requeues dead letters, so that they are sent again. One call handles as many of `ids`, from the
+   * first on, as fit into one transaction; the caller passes the rest to the next call. `done` is
+   * the number of handled ids; `destinationIds` has the destination of each requeued letter.
+   * `record` is the request's entry in the list of replays.
    */
   async requeue(workspaceId: string, ids: readonly string[], now: number, record?: LetterJob) {
     const { taken, done } = await this.#store.change(() => {
@@ -160,9 +161,10 @@ export class Ledger {
   }
 
   /**
-   * Deletes dead letters. Handles as many of `ids`, from the first on, as fit into one transaction.
-   * `done` is the number of handled ids, including those without a letter; `purged` is the number
-   * of deleted letters. `record` is the request's entry in the list of replays.
+   * Deletes dead letters. One call handles as many of `ids`, from the first on, as fit into one
+   * transaction; the caller passes the rest to the next call. `done` is the number of handled ids,
+   * including those without a letter; `purged` is the number of deleted letters. `record` is the
+   * request's entry in the list of replays.
    */
   async purge(workspaceId: string, ids: readonly string[], record?: LetterJob) {
     const { taken, done } = await this.#store.change(() => {
@@ -179,7 +181,7 @@ export class Ledger {
   }
 
   /**
-   * Deletes the stored state of a destination's lane. With `letters`, also deletes the
+   * Deletes the stored progress of the delivery to a destination. With `letters`, also deletes the
    * destination's dead letters and requeued letters. Resolves with the number of deleted dead
    * letters.
    */
@@ -214,7 +216,7 @@ export class Ledger {
     return this.#tables.take(workspaceId, ids);
   }
 
-  /** Whether the last attempt to write the progress of the lanes failed. */
+  /** Whether the last attempt to write the progress of the deliveries failed. */
   get isFailing(): boolean {
     return this.#commits.isFailing;
   }
@@ -254,8 +256,8 @@ export class Ledger {
   }
 
   /**
-   * Called when other nodes have changed `tables`. If another node has claimed the ledger, stops
-   * the commits of this node. Otherwise reports the destinations that may have new requeued
+   * Handles changes that other nodes have made in `tables`. If another node has claimed the ledger,
+   * stops the commits of this node. Otherwise reports the destinations that may have new requeued
    * letters, or replay jobs that started or ended.
    */
   #handleForeign(tables: ReadonlySet<string>): void {

@@ -53,8 +53,8 @@ export class LetterGroups {
   }
 
   /**
-   * Adds a dead letter to the group of its failure, unless it is in a group already. Call this
-   * method and the others that write only inside a transaction of the store.
+   * Adds a dead letter to the group of its failure, unless it is in a group already. This and all
+   * other methods that change data must be called inside a transaction of the store.
    */
   add(letter: Letter): void {
     const { id, workspaceId, destinationId, stage, createdAt, response } = letter;
@@ -96,9 +96,9 @@ export class LetterGroups {
 
   /**
    * Returns the id of a dead letter's group and the receiver's response to the letter's event. If
-   * this response is not stored, `response` is instead the latest stored one of the group with the
-   * same status and error code, or else only the status and the code. Returns an empty object if no
-   * group holds the letter.
+   * this response is not stored, `response` is the group's latest stored one with the same status
+   * and error code. If there is none, it has only the letter's status and code, and is absent if
+   * the letter has neither. Returns an empty object if no group holds the letter.
    */
   detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
     const { destinationId, status, code, responseId } = letter;

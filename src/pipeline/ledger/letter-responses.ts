@@ -14,10 +14,10 @@ export interface KeptResponse {
 /** Maximum number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Minimum number of milliseconds from the latest response of a full group (one with
- * `RESPONSES_OF_GROUP_MAX` responses) to a new one, which replaces the oldest. Without this
- * minimum, a receiver that answers each event differently would make every dead letter write its
- * response, which all nodes of a cluster read.
+ * Minimum number of milliseconds between two replacements in a full group (one with
+ * `RESPONSES_OF_GROUP_MAX` responses): a new response replaces the oldest. Without this minimum, a
+ * receiver that answers each event differently would make every dead letter write its response,
+ * which all nodes of a cluster read.
  */
 const REPLACED_AFTER_MS = 60_000;
 /** Largest total size in bytes of a destination's stored responses, in one ledger. */
@@ -46,10 +46,10 @@ export class LetterResponses {
   }
 
   /**
-   * Stores a response for a group, unless the group has it already or a limit of bytes would be
-   * exceeded. In a full group, the response replaces the oldest one, but only `REPLACED_AFTER_MS`
-   * after the group got its latest. Returns the list of responses that the group then has. Call
-   * this and `drop` only inside a transaction.
+   * Stores a response for a group; in a full group, it replaces the oldest response. Does nothing
+   * if the group has an equal response, if a limit of bytes would be exceeded, or if a full group
+   * got its latest response less than `REPLACED_AFTER_MS` ago. Returns the list of responses that
+   * the group then has. This method and `drop` must be called inside a transaction.
    */
   keep(
     group: { id: string; destinationId: string },

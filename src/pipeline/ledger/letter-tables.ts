@@ -33,7 +33,7 @@ export interface DropRange {
   before?: string | undefined;
 }
 
-/** Number of event characters from which a transaction takes no further dead letter. */
+/** Number of characters of events at which a transaction takes no further dead letter. */
 const LOT_CHARS_MAX = 8 << 20;
 /** Largest number of dead letters that one transaction removes or requeues. */
 const LOT_LETTERS_MAX = 1_000;
@@ -60,7 +60,8 @@ export class LetterTables {
 
   /**
    * Adds a dead letter, unless it is stored already: a commit whose result was unknown may be
-   * repeated. Call this and all other methods that write only inside a transaction of the store.
+   * repeated. This and all other methods that change data must be called inside a transaction of
+   * the store.
    */
   put(letter: NewLetter): void {
     const { response, ...row } = letter;
@@ -75,9 +76,9 @@ export class LetterTables {
   }
 
   /**
-   * Removes and returns dead letters. Handles as many of `ids`, from the first on, as fit into one
-   * transaction. `done` is the number of handled ids, including those for which the workspace has
-   * no letter.
+   * Removes dead letters and returns them. One call handles as many of `ids`, from the first on, as
+   * fit into one transaction. `done` is the number of handled ids, including those for which the
+   * workspace has no letter.
    */
   take(workspaceId: string, ids: readonly string[]): { taken: StoredLetter[]; done: number } {
     const taken: StoredLetter[] = [];

@@ -13,7 +13,7 @@ export type RepetitionRow = [
   previousReceivedAt: number,
 ];
 
-/** Repeating events that one search found in one log. They share one row of the table. */
+/** Repeating events that one search found in one log. They are stored in one row of the table. */
 export interface RepetitionLot {
   log: string;
   rows: RepetitionRow[];
@@ -30,7 +30,7 @@ type RowKey = [log: string, sequence: number];
 const POSITIONS: RowKey = ["", 0];
 type RowValue = RepetitionRow[] | SearchedPositions;
 
-/** Stores which events repeat an earlier event of the same source. Lanes skip repeating events. */
+/** Stores which events repeat an earlier event of the same source. Deliveries skip such events. */
 export class RepetitionTable {
   readonly #table: Table<RowValue, RowKey>;
 
@@ -53,7 +53,7 @@ export class RepetitionTable {
     }
   }
 
-  /** Returns the row of an event by its sequence number; undefined if it repeats no other event. */
+  /** Returns the row of the event `sequence` in `log`; undefined if it repeats no other event. */
   find(log: string, sequence: number): RepetitionRow | undefined {
     const start: RowKey = [log, sequence];
     const [found] = [...this.#table.getRange({ start, end: [log, -1], reverse: true, limit: 1 })];

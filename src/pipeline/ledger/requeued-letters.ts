@@ -21,8 +21,8 @@ export class RequeuedLetters {
   /** [destination id, letter id] → requeued dead letter. */
   readonly #letters: Table<RequeuedLetter, PairKey>;
   /**
-   * Destination id → letter after which the next read begins. All letters up to `last` are being
-   * sent; their ids are in the set `inFlight`.
+   * Destination id → id (`last`) of the letter after which the next read begins. All letters up to
+   * this one are being sent; their ids are in the set `inFlight`.
    */
   readonly #skipped = new Map<string, { inFlight: ReadonlySet<string>; last: string }>();
 
@@ -69,7 +69,7 @@ export class RequeuedLetters {
     return letters;
   }
 
-  /** Stores a requeued letter. Call this and `remove` only inside a transaction of the store. */
+  /** Stores a requeued letter. This method and `remove` must be called inside a transaction. */
   put(requeued: RequeuedLetter): void {
     this.#letters.put([requeued.letter.destinationId, requeued.letter.id], requeued);
   }

@@ -28,7 +28,7 @@ type ResultOf<Kind extends DeliveryResult["kind"]> = Extract<DeliveryResult, { k
 
 /** The result of one attempt: a `DeliveryResult` without secrets. */
 export type AttemptResult = {
-  /** This attempt, if it failed or if the receiver refused some of its events. */
+  /** Record of this attempt, if it failed or if the receiver refused some of its events. */
   attempt?: FailedAttempt;
 } & (
   | ResultOf<"delivered">

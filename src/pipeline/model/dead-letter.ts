@@ -103,8 +103,8 @@ export interface LetterFilter {
   /** Id of the version of user code that ran over the event. */
   transformationVersionId?: string;
   /**
-   * Letters match that were created from `from` (inclusive) to `to` (exclusive), both in
-   * milliseconds since the epoch.
+   * Earliest creation time of matching letters (inclusive); `to` is the end of the time range
+   * (exclusive). Both are in milliseconds since the epoch.
    */
   from?: number;
   to?: number;
@@ -119,9 +119,9 @@ export interface LetterScan {
   before: string;
   count: number;
   /**
-   * Current time in milliseconds since the epoch. If given, the scan also reads letters above
-   * `before` whose id has a time in the future: they were created while the clock was ahead.
-   * Absent: `before` applies to all letters.
+   * Current time in milliseconds since the epoch. If given, the scan also reads letters that were
+   * created while the clock was ahead: their ids are above `before`, and contain a time in the
+   * future. If absent, the scan reads only letters below `before`.
    */
   now?: number;
 }
@@ -129,8 +129,8 @@ export interface LetterScan {
 export interface LetterScanResult {
   ids: string[];
   /**
-   * Number of dead letters that the scan read. `reached` is the id of the last letter that it read:
-   * pass it as `after` to continue the scan. `reached` is undefined when no letters are left.
+   * Number of dead letters that the scan read. `reached` is the id of the last one: pass it as
+   * `after` to continue the scan. `reached` is undefined when no letters are left.
    */
   seen: number;
   reached: string | undefined;

@@ -5,8 +5,9 @@ import { parseToShow } from "../../json/parse-exact.ts";
 export type { BuiltEvent } from "../../event/built-event.ts";
 
 /**
- * A received event, before user code has run over it. The lanes of all destinations share this
- * object. Fields that are costly to compute are computed when they are first read.
+ * A received event, before user code has run over it. The deliveries to all destinations share one
+ * such object for each event. Fields that are costly to compute are computed when they are first
+ * read.
  */
 export interface InputEvent {
   readonly messageId: string;
@@ -42,8 +43,9 @@ export function parseJsonOrText(json: Uint8Array | string): unknown {
 }
 
 /**
- * Parses an event that another node has sent as JSON text, because messages between nodes would
- * round large integers. Returns any other value unchanged: older releases send parsed events.
+ * Parses an event that another node sent. Nodes send events as JSON text, because large integers
+ * would be rounded inside a message. Any other value is returned unchanged: nodes with an older
+ * release send parsed events.
  */
 export function parseFromNode(event: unknown): unknown {
   return typeof event === "string" ? parseJsonOrText(event) : event;

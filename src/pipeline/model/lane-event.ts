@@ -5,9 +5,10 @@ import type { InputEvent } from "./input-event.ts";
 import type { Routes } from "./routes.ts";
 
 /**
- * Origin of an event in delivery: a log record read for a connection, a log record read for a
- * replay job, or a requeued dead letter. The origin decides which progress is stored when the event
- * gets its final outcome: the read position in the log, or the state of the dead letter.
+ * Origin of an event in delivery: a log record that was read for a connection, a log record that
+ * was read for a replay job, or a requeued dead letter. When the event gets its final outcome, the
+ * origin decides which progress is stored: the read position in the log, or the state of the dead
+ * letter.
  */
 export type Origin =
   | { log: string; sequence: number; connectionId: string }
@@ -35,13 +36,13 @@ export interface LaneEvent {
    * the clock of the process that did this.
    */
   retryWindowStart: number;
-  /** Bytes that the event takes of its lane's memory budget. */
+  /** Bytes by which the event counts towards the memory budget of its lane. */
   bytes: number;
   /** Number of outputs that user code made of this event and that have no final outcome yet. */
   openOutputs: number;
   /**
    * The routes (connections by source) with which `LaneRoutes.decide` last allowed the event to be
-   * sent. Undefined until then.
+   * sent. Undefined if it has not allowed that yet.
    */
   checkedRoutes: Routes | undefined;
   /**
@@ -62,9 +63,9 @@ export interface LaneEvent {
    */
   deadLetters: NewLetter[] | undefined;
   /**
-   * The neighbours of this event in the `EventList` of its lane: the events that were read just
-   * before and just after it. Undefined at the ends of the list, and once the outcome of this event
-   * is on disk.
+   * The neighbours of this event in the `EventList` of its lane (the delivery to one destination).
+   * `before` was read just before it, `after` just after it. Undefined at the ends of the list, and
+   * once the outcome of this event is on disk.
    */
   before: LaneEvent | undefined;
   after: LaneEvent | undefined;
@@ -121,14 +122,14 @@ export function zeroOutputCounts(): OutputCounts {
 export interface Output {
   laneEvent: LaneEvent;
   /**
-   * The received event from which the output was made, the only part of `laneEvent` that
-   * destinations see.
+   * The received event from which the output was made. Destinations see no other part of
+   * `laneEvent`.
    */
   input: InputEvent;
   bytes: Uint8Array;
   /**
-   * The user code that ran over the event; undefined when no code ran. The code made the output,
-   * unless it dropped the event or failed.
+   * Published user code that ran over the received event, even if the code failed or dropped the
+   * event; undefined when no code ran.
    */
   live: LiveProgram | undefined;
   byCode: boolean;
@@ -144,7 +145,7 @@ export interface Output {
    * Undefined before that.
    */
   failingSince: number | undefined;
-  /** Index of the group in `UserGroups` that has all outputs of the same user; -1 until queued. */
+  /** Index in `UserGroups` of the group of the same user's outputs; -1 until queued. */
   userGroup: number;
   /**
    * Counts of the output's failures in requests that held only this output. Undefined before the
@@ -171,9 +172,9 @@ export interface FailuresAlone {
    */
   ofEventAmongTaken: number;
   /**
-   * Number of failures in `ofEvent` while no output of another user was tried or waited for a
-   * retry. In this situation, nothing shows whether the destination is down. The number returns to
-   * 0 at the first failure after another user's output was tried, or while one waits for a retry.
+   * Number of successive failures in `ofEvent` during which nothing showed whether the destination
+   * is down: no output of another user was tried, and none waited for a retry. A failure sets the
+   * number to 0 if such an output was tried since the previous failure or waits for a retry.
    */
   ofEventAlone: number;
   /**
@@ -184,8 +185,8 @@ export interface FailuresAlone {
   /** Whether the last failure counts in `amongTaken`. */
   wasAmongTaken: boolean;
   /**
-   * The destination's `OutputCounts` at the output's first failure. Their later increase shows how
-   * other outputs fared in the meantime.
+   * The destination's `OutputCounts` at the output's first failure. Their increase since then shows
+   * whether other outputs were delivered.
    */
   readonly countsAtFirst: Readonly<OutputCounts>;
   /** Values of `OutputCounts.taken` and `OutputCounts.attempts` at the time of the last failure. */
@@ -231,8 +232,8 @@ export function outputBytes(outputs: readonly Output[]): number {
 }
 
 /**
- * Calls `handle` for each run of consecutive items with the same source, with the source's id and
- * the number of items. Most batches are a single run.
+ * Calls `handle` for each run of consecutive items of the same source. Its arguments are the id of
+ * the source, and the number of items in the run. Most batches are a single run.
  */
 export function forEachSource<T>(
   items: readonly T[],

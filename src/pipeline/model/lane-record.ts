@@ -20,7 +20,7 @@ export interface DeliveryIntent {
   name: string;
   /**
    * Log → sequence number before which the delivery's records end. The delivery includes all
-   * records below it that have no final outcome yet.
+   * records with lower numbers that have no final outcome yet.
    */
   ends: Positions;
   /**
@@ -31,15 +31,15 @@ export interface DeliveryIntent {
   letter?: string;
   /**
    * Replay job id → log → sequence number before which the delivery's records of this job end. The
-   * delivery includes all of the job's records below it that have no final outcome yet.
+   * delivery includes all of the job's records with lower numbers that have no final outcome yet.
    */
   replays?: Readonly<Record<string, Positions>>;
 }
 
 /**
- * Duration and cause of a failure of all attempts of a lane. It is stored, so that the duration
- * continues to count after a restart. It has durations instead of start times, because the clock of
- * the next process may differ. It has no fields while the receiver (the destination's server)
+ * Duration and cause of the current failure of a lane (the delivery to one destination): all its
+ * attempts fail, or all its events are refused. Durations are stored instead of start times,
+ * because the clock may differ after a restart. There are no fields while the destination's server
  * accepts events.
  */
 export interface FailureRecord {
@@ -70,8 +70,8 @@ export interface LaneRecord extends FailureRecord {
   /**
    * Connection id → start of the connection's latest live period (a time in which it delivers), as
    * a position in each log. If a period begins before the lane's read position, the lane first
-   * reads the older records. The period is stored only after that, so that a restart in the
-   * meantime reads these records again.
+   * reads the older records. Until then, the start of the previous period, if any, is stored
+   * instead, so that a restart reads the older records again.
    */
   known: Record<string, Positions>;
 }
@@ -86,10 +86,10 @@ export function isFailing(record: LaneRecord | undefined): boolean {
 }
 
 /**
- * Whether the stored record of a lane, `stored`, is still good enough, so that the lane's current
- * state need not be stored. The positions, the live periods and the name of the batched delivery in
- * progress must be equal. A refusal must be in both or in neither. The lengths of the outage must
- * differ by less than `outageStepMs`, and an outage that has ended must not be in `stored`.
+ * Whether a lane's stored state, `stored`, is recent enough, so that its current state (the second
+ * parameter) need not be stored. Positions, live periods and the name of the batched delivery must
+ * be equal. Both states must have a refusal, or neither. The outage lengths must differ by less
+ * than `outageStepMs`. An outage that has ended must not be in `stored`.
  */
 export function isStored(
   stored: LaneRecord | undefined,

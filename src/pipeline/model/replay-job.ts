@@ -20,10 +20,7 @@ export interface EventFilter extends ContentFilter {
 
 /** Numbers of events or dead letters that a replay job has processed, by outcome. */
 export interface JobCounts {
-  /**
-   * Number of events with at least one output that was delivered to the destination, and without an
-   * output that became a dead letter.
-   */
+  /** Number of events of which at least one output was delivered and none became a dead letter. */
   delivered: number;
   /** Number of events for which user code returned no event. */
   dropped: number;
@@ -111,7 +108,7 @@ export interface EventJob extends JobBase {
   reachedAt?: number;
   /**
    * Time in milliseconds since the epoch. Events of the range that were received before this time
-   * may be missing from the replay, because the log no longer had them. Absent when the log had all
+   * may be missing from the replay, because the log had deleted them. Absent when the log had all
    * events of the range.
    */
   missingBefore?: number;
@@ -143,7 +140,7 @@ export interface LetterJob extends JobBase {
   /**
    * Id of the dead letter that the job scanned last; the next scan continues after it. The job
    * scans letters with ids below `before`, and so no letter that is created after the job. Letters
-   * whose ids have a future time, because a clock was ahead, are scanned in any case.
+   * whose ids have a time in the future, because a clock was ahead, are scanned too.
    */
   after: string;
   before: string;

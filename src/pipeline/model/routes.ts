@@ -1,9 +1,7 @@
 import type { Connection, Destination } from "../../catalog/model.ts";
 import type { Positions } from "../../log/positions.ts";
 
-/**
- * A destination and its connections by source id. They decide which events the destination gets.
- */
+/** A destination and its connections by source id. They decide which events it gets. */
 export interface Routes {
   destination: Destination;
   bySource: ReadonlyMap<string, Connection>;
@@ -81,8 +79,9 @@ const destinationDisabled: RouteDecision = { kind: "refused", reason: "Destinati
 const connectionDisabled: RouteDecision = { kind: "refused", reason: "Connection is disabled" };
 
 /**
- * Decides whether a log record is delivered under the current connections. The lane has read the
- * record for the connection `taken.connectionId`, which may have changed or ended since then.
+ * Decides whether a log record is delivered under the current connections. A lane (the delivery to
+ * one destination) has read the record for the connection `taken.connectionId`. This connection may
+ * have changed or ended since then.
  */
 export function decideRoute(
   { destination, bySource }: Routes,
@@ -98,8 +97,8 @@ export function decideRoute(
 }
 
 /**
- * Decides about a replayed event: it is sent if the destination is enabled, and refused otherwise.
- * A connection is not needed.
+ * Decides about a replayed event: `send` if the destination is enabled, otherwise `refused`. The
+ * event needs no connection from its source to the destination.
  */
 export function decideReplay({ destination }: Routes): RouteDecision {
   return destination.enabled ? send : destinationDisabled;

@@ -8,8 +8,8 @@ type Credentials = LiveProgram["credentials"];
 
 /**
  * Minimum length in characters of a credential that is masked. Shorter credentials would occur in
- * many texts by chance. The same number of characters at the start of a form is hashed, to find the
- * form in a text.
+ * many texts by chance. The search for a credential compares hashes of this many characters: the
+ * first ones of the credential, and those at each position of the text.
  */
 const START_CHARS = 4;
 /**
@@ -23,7 +23,7 @@ const HASH_FACTOR = 0x01000193;
 
 const masks = new WeakMap<Credentials, CredentialMask>();
 
-/** Returns the mask of the credentials that user code had when it ran. */
+/** Returns the object that masks the credentials which user code had when it ran. */
 export function credentialMask(credentials: Credentials): CredentialMask {
   return masks.getOrInsertComputed(credentials, (it) => new CredentialMask(it));
 }
@@ -36,8 +36,8 @@ export function credentialMask(credentials: Credentials): CredentialMask {
  */
 class CredentialMask {
   /**
-   * Hash of the first characters → forms of the credentials (plain or encoded) that begin with
-   * them, the longest first.
+   * Hash of the first `START_CHARS` characters → credentials, plain or encoded, that begin with
+   * these characters; the longest first.
    */
   readonly #forms = new Map<number, string[]>();
 

@@ -15,7 +15,7 @@ import type { LaneHistories } from "./lane-history.ts";
 
 export interface FigureSources {
   histories: LaneHistories;
-  /** Transformation id → counts of the events over which its code has run. */
+  /** Transformation id → counts of the events over which the transformation's code has run. */
   runs: MinuteCounters;
   /** Source id → counts of events that this node stored and of repeated events that it found. */
   received: MinuteCounters;
@@ -35,8 +35,8 @@ export function pipelineFigures(sources: FigureSources, lanes: () => Iterable<La
   return {
     minute: (at: number) => minuteFigures(sources, at),
     /**
-     * Resolves with a row for each series that has events waiting for delivery. The only values in
-     * a row are the number of these events and the age of the oldest one.
+     * Resolves with a row for each series (of a destination, workspace, source or connection) with
+     * events that wait for delivery. A row has only their number and the age of the oldest one.
      */
     async lag() {
       const rows = new Map<Series, FigureRow>();
@@ -47,9 +47,9 @@ export function pipelineFigures(sources: FigureSources, lanes: () => Iterable<La
 }
 
 /**
- * Returns a row of this node's counts for each series, for the minute that began at the time `at`.
- * The row of a source or a workspace sums up the outcomes at all of its destinations, but counts
- * each received event once.
+ * Returns for each series (such as that of a source) a row with this node's counts of the minute
+ * that began at the time `at`. The row of a source or a workspace sums up the outcomes at all of
+ * its destinations, but counts each received event once.
  */
 function minuteFigures(sources: FigureSources, at: number): Map<Series, FigureRow> {
   const { histories, runs, received } = sources;

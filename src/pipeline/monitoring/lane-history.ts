@@ -11,8 +11,8 @@ import {
 import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../settings/limits.ts";
 
 /**
- * Names of the counters of one source's events: `received` counts the events read, the others count
- * outputs by their outcome.
+ * Names of the counters of one source's events. `received` counts the events that were read. The
+ * others count outputs (events as user code made them) by their final outcome.
  */
 type CounterName = "received" | "delivered" | "dropped" | "failed";
 
@@ -46,10 +46,10 @@ const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
 
 /**
- * Threshold at which a destination with failed events counts as recovered. The number of outputs
- * that it has accepted since its last failure, times the failure rate of the last minute, is the
- * number of failures to expect among them. When this number reaches the threshold, the destination
- * has recovered. At 3, this is wrong about once in e³ = 20 times.
+ * Number of expected failures at which a destination with failed events counts as recovered. The
+ * expected failures since its last failure are the outputs that it has accepted since then, times
+ * the failure rate of the last minute. At 3, a destination that still fails counts as recovered in
+ * about one of e³ = 20 cases.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;
@@ -91,12 +91,12 @@ class LaneHistory {
     return this.#sources.size;
   }
 
-  /** Counts `count` events of one source that the lane has read from the log. */
+  /** Counts `count` events of one source that were read from the log for this destination. */
   recordReceived(sourceId: string, now: number, count = 1): void {
     this.#count(sourceId, RECEIVED, now, count);
   }
 
-  /** Counts `count` events of one source that have the final outcome `kind`. */
+  /** Counts `count` outputs of one source's events, which have the final outcome `kind`. */
   recordOutcome(
     sourceId: string,
     kind: "delivered" | "dropped" | "dead-letter",
@@ -203,9 +203,9 @@ class LaneHistory {
 }
 
 /**
- * Recent activity of the lanes, by destination id. The numbers of destinations and connections with
- * counters are limited. At a limit, counters that had no events for `IDLE_MS` are deleted; if there
- * are none, new destinations and connections are not counted.
+ * Recent activity of the lanes (deliveries to destinations), by destination id. The numbers of
+ * destinations and connections with counters are limited. At a limit, counters that had no events
+ * for `IDLE_MS` are deleted; if there are none, new destinations and connections are not counted.
  */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();

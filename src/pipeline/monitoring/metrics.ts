@@ -229,7 +229,7 @@ export function createLaneMetrics(
   const code = createTransformationMetrics(registry, tenants);
   const histories = new LaneHistories();
 
-  /** Deletes the time series of one destination, so that later scrapes no longer show it. */
+  /** Deletes the time series of one destination, so that later scrapes do not show it. */
   function forget(lane: LaneLabels): void {
     for (const outcome of outcomes) metrics.events.remove({ ...lane, outcome });
     for (const verdict of verdicts) metrics.attempts.remove({ ...lane, verdict });
@@ -238,7 +238,7 @@ export function createLaneMetrics(
   return {
     ...metrics,
     histories,
-    /** Transformation id → counts of the events over which its code has run. */
+    /** Transformation id → counts of the events over which the transformation's code has run. */
     runs,
     /** Records one batch of events over which the destination's published code has run. */
     recordRun(

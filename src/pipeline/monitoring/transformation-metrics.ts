@@ -7,8 +7,8 @@ import type { ProgramOutcome } from "../../sandbox/program.ts";
 import type { TenantLabels } from "./tenant-labels.ts";
 
 /**
- * Maximum number of transformations with metrics. Beyond it, the metrics of the least recently run
- * one are deleted.
+ * Maximum number of transformations with metrics. If one more runs, the metrics of the
+ * transformation that ran longest ago are deleted.
  */
 const TRANSFORMATIONS_MAX = 2_000;
 

@@ -11,31 +11,32 @@ import { SequenceCounts } from "./sequence-counts.ts";
 export class Cursor {
   /**
    * Sequence number of the next record to read. Normally equals `#next`, the first record that was
-   * never read. Is lower while the lane reads older records for a new connection, and after a
-   * restart, while it reads records without a final outcome again.
+   * never read. It is lower in two cases: while the lane (the delivery to one destination) reads
+   * older records for a new connection, and while it reads records without a final outcome again
+   * after a restart.
    */
   position: number;
   #next: number;
   /**
-   * Sequence numbers of the records that the lane has taken and that have no final outcome yet. A
+   * Sequence numbers of the records that were taken for delivery and have no final outcome yet. A
    * sequence number occurs twice when the record's connection was replaced by another one and the
-   * lane has taken the record again for the new connection.
+   * record was taken again for the new connection.
    */
   readonly #pending = new SequenceCounts();
   /**
    * Sequence numbers that still have to be read again after a restart, because the stored cursor
    * lists them as records without a final outcome. A number is removed when the lane has taken the
-   * record or has passed its position.
+   * record, or has read on behind it without taking it.
    */
   readonly #recovered: Set<number>;
   /**
-   * Connection id → first sequence number to take for this connection. Has only new connections
-   * that also deliver records which the lane has already passed.
+   * Connection id → first sequence number to take for this connection. Has only new connections for
+   * which the lane still has to read records below `#next`.
    */
   readonly #backfills = new Map<string, number>();
   /**
-   * Lowest sequence number that the lane would read after a restart from the stored cursor. The log
-   * must not delete this record or later ones.
+   * Lowest sequence number that would be read after a restart from the stored cursor. The log must
+   * keep this record and all later ones.
    */
   durableLow: number;
 
@@ -64,9 +65,9 @@ export class Cursor {
   }
 
   /**
-   * Moves the read position back to `start`, so that the lane takes the older records from there on
-   * for the new connection `connectionId`, and for no other. Does nothing when the lane has not
-   * read any record from `start` on.
+   * Moves the read position back to `start`, so that the lane takes the records from there on for
+   * the new connection `connectionId`. For other connections, it takes none of these records a
+   * second time. Does nothing when the lane has not read any record from `start` on.
    */
   backfill(connectionId: string, start: number): void {
     if (start >= this.#next) return;

@@ -24,9 +24,8 @@ export class EventCache {
   constructor(private readonly eventOf: (record: EventRecord) => BuiltEvent) {}
 
   /**
-   * Builds the event of a record, which `input` then keeps until this cache makes it drop the
-   * event. That happens to the inputs with the oldest events when all kept events take too much
-   * memory.
+   * Builds the event of a record. `input` keeps the event until this cache makes it drop the event.
+   * When all kept events take too much memory, the inputs with the oldest events drop theirs.
    */
   build(record: EventRecord, input: RecordInput): BuiltEvent {
     const event = this.eventOf(record);

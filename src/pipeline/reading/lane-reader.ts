@@ -26,13 +26,13 @@ export class LaneReader {
   #isIdle = false;
   /**
    * Log → time of receipt of its next record. Has only logs whose next record was written by a
-   * newer version of pixelmill: the lane stops before this record and skips no announced ones.
+   * newer version of pixelmill. The lane stops before it, and skips no records unread meanwhile.
    */
   readonly held = new Map<string, number>();
 
   /**
-   * Continues from the stored state `record`. Until `endRecovery` is called, only the events of
-   * `repeated`, the delivery that a crash interrupted, are taken.
+   * Creates a reader that continues from the stored state `record`. If `repeated`, the delivery
+   * that a crash interrupted, is given, takes only its events until `endRecovery` is called.
    */
   constructor(
     private readonly logs: LogSet,
@@ -54,7 +54,7 @@ export class LaneReader {
     this.recovering = undefined;
   }
 
-  /** Applies changed connections. A live period that begins earlier moves the position back. */
+  /** Applies changed connections. Moves the position back if a new live period needs that. */
   setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
@@ -102,7 +102,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether the lane has read a log up to its announced end; see `SharedReader`. */
+  /** Whether the lane has read a log up to the end to which idle lanes may skip. */
   #isAhead(log: string): boolean {
     return this.logs.announcedEnd(log) <= this.#cursor(log).position;
   }
@@ -135,8 +135,8 @@ export class LaneReader {
   }
 
   /**
-   * Whether all events that the lane took have final outcomes, and no record of its sources is
-   * left. A log in which the lane waits at a record of a newer pixelmill counts as read.
+   * Whether the lane has read all records of its sources, and all events that it took have final
+   * outcomes. A log in which the lane waits at a record of a newer pixelmill counts as read.
    */
   get isSettled(): boolean {
     const isRead = (log: string) => this.held.has(log) || this.#isAhead(log);
@@ -161,8 +161,8 @@ export class LaneReader {
   }
 
   /**
-   * Records that the read positions are on disk. `lows` has for each log the position that was
-   * stored: records below it may be deleted from the log.
+   * Notes that the read positions are on disk. `lows` has for each log the stored position: the log
+   * may delete the records below it.
    */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) this.#cursors.get(log)?.committed(low);
@@ -172,7 +172,7 @@ export class LaneReader {
     return new Map([...this.#cursors].map(([log, cursor]) => [log, cursor.low]));
   }
 
-  /** Returns the lowest sequence number that a restart would read; undefined if it reads none. */
+  /** Returns the lowest sequence number to read after a restart; undefined for a log not read. */
   durableLow(log: string): number | undefined {
     return this.#cursors.get(log)?.durableLow;
   }
@@ -187,7 +187,7 @@ export class LaneReader {
     return lags.reduce((sum, lag) => sum + lag, 0);
   }
 
-  /** Moves an idle lane past announced records: none is of a source that is connected to it. */
+  /** Moves an idle lane to the announced end of each log: no record before it is for this lane. */
   #skipAnnounced(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {
@@ -263,7 +263,7 @@ export class LaneReader {
   }
 
   /**
-   * Whether a record waits until the lane has read each log in `after` up to the end given there.
+   * Whether a record waits, because some log in `after` was not yet read up to the end given there.
    */
   #waits(after: readonly LogEnd[] = []): boolean {
     return after.some(({ log, sequence }) => {
@@ -272,7 +272,7 @@ export class LaneReader {
     });
   }
 
-  /** Whether the record repeats one (with its messageId) that the connection delivers. */
+  /** Whether the connection delivers an earlier record with the same messageId. */
   #isRepeated(connection: Connection, log: string, sequence: number): boolean {
     const previous = this.logs.previousOf(log, sequence);
     return previous !== undefined && covers(connection, previous.log, previous.sequence);

@@ -5,21 +5,22 @@ import { latestStart } from "../model/routes.ts";
 
 /**
  * The current live period of each connection, as the log positions from which it delivers. When a
- * new period begins before the lane's read position, the lane first reads the older records. Until
- * it has read them, `record` returns the connection's previous period.
+ * new period begins before the read position of the lane (the delivery to one destination), the
+ * lane first reads the older records. Until it has read them, `record` returns the connection's
+ * previous period.
  */
 export class LivePeriods {
   /** Connection id → positions in the logs at which its current live period begins. */
   readonly #known: Map<string, Positions>;
   /**
-   * Connection id → start of the previous live period. Has connections whose new period began
-   * before the lane's read position. While the lane reads the older records, `record` returns this
-   * start, so that a restart reads them again.
+   * Connection id → start of the previous live period. Has only connections whose new period began
+   * before the lane's read position. While the lane (the delivery to one destination) reads the
+   * older records, `record` returns this start, so that a restart reads them again.
    */
   readonly #before = new Map<string, Positions | undefined>();
   /**
-   * Whether the lane still reads older records, before its normal read position, for the given
-   * connection.
+   * Whether the older records of a new live period, before the lane's normal read position, are
+   * still being read for the given connection.
    */
   readonly #isLate: (connectionId: string) => boolean;
 

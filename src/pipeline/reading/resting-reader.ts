@@ -17,11 +17,11 @@ export interface LogPlace {
 }
 
 /**
- * The read positions of a resting lane: a lane (the delivery to one destination) that has settled
- * all events it took and has nothing to read. Most destinations are idle, and a `RestingReader`
- * takes only a tenth of the memory of a `LaneReader`. It skips all records up to the announced end
- * of each log, because a record of a connected source would have woken the lane before it was
- * announced.
+ * The read positions of a resting lane: a lane (the delivery to one destination) for which nothing
+ * is left to read or to deliver. Most destinations are idle, and a `RestingReader` takes only a
+ * tenth of the memory of a `LaneReader`. It moves to the announced end of each log without reading
+ * the records before it. None of them is for this lane: such a record wakes the lane before the
+ * announced end moves past it.
  */
 export class RestingReader {
   /** Log → sequence number of the next record to read. */
@@ -29,8 +29,8 @@ export class RestingReader {
   /** Log → lowest sequence number that would be read after a restart. */
   readonly #durable: Record<string, number> = {};
   /**
-   * Whether some records that the lane has not passed may belong to a connected source, because
-   * their sources were not checked yet. While this is true, the lane skips no announced records.
+   * Whether the sources of some records after the read positions are unchecked, so that the lane
+   * may have to deliver these records. If true, the lane skips no records without reading them.
    */
   isBehind = false;
   /**
@@ -40,8 +40,8 @@ export class RestingReader {
    */
   #held: Map<string, number> | undefined;
   /**
-   * Time of receipt, in milliseconds since the epoch, of the last record that the lane passed by
-   * `pass`; 0 when there was none.
+   * Time of receipt, in milliseconds since the epoch, of the last record that `pass` skipped; 0
+   * before the first one.
    */
   #passedAt = 0;
 
@@ -51,9 +51,10 @@ export class RestingReader {
   ) {}
 
   /**
-   * Creates the reader of a lane from its stored state `record`. `durableLow` returns the lowest
-   * position that a restart would read. Returns undefined when the lane cannot rest: it must read
-   * older records for a new connection, or read records without a final outcome again.
+   * Creates the reader of a resting lane from the lane's stored state `record`. `durableLow`
+   * returns the lowest position of a log to read after a restart. Returns undefined when the lane
+   * cannot rest: it must read older records for a new connection, or read records without a final
+   * outcome again.
    */
   static create(
     logs: LogSet,
@@ -114,8 +115,8 @@ export class RestingReader {
   }
 
   /**
-   * Notes that the read positions are durable. `lows` has for each log the sequence number below
-   * which records may be trimmed.
+   * Notes that the read positions are on disk. `lows` has for each log the sequence number below
+   * which the log may delete its records.
    */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) if (log in this.#durable) this.#durable[log] = low;
@@ -132,7 +133,7 @@ export class RestingReader {
   }
 
   /**
-   * Sets the read positions to those of a lane's stored state. Returns false when some records
+   * Sets the read positions to those in the stored state `record`. Returns false when some records
    * below a position have no final outcome yet.
    */
   #setNext(record: LaneRecord | undefined): boolean {
@@ -143,16 +144,17 @@ export class RestingReader {
     return true;
   }
 
-  /** Returns whether the lane has passed all records of all logs that it reads. */
+  /** Returns whether the lane has read or skipped all records of the logs. */
   isAtEnd(): boolean {
     this.#skipAnnounced();
     return this.logs.names().every((log) => this.logs.end(log) <= (this.#next[log] ?? 0));
   }
 
   /**
-   * Returns the position of the next record below `ends` that the lane has not passed. When there
-   * is none, returns undefined and sets `isBehind` to false. From then on, the lane skips announced
-   * records, so the `Announcer` must wake the lane for each record that the lane delivers.
+   * Returns the position of the next record below `ends` that the lane has neither read nor
+   * skipped. When there is none, returns undefined and sets `isBehind` to false. The lane then
+   * skips records without reading them, so the `Announcer` must wake it for each record that it has
+   * to deliver.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {
@@ -169,8 +171,8 @@ export class RestingReader {
   }
 
   /**
-   * Moves the lane past all records of a chunk. Returns false, without moving the lane, when it may
-   * have to deliver one of these records.
+   * Skips all records of a chunk: the lane will read on after them. Returns false, and skips none,
+   * when the lane may have to deliver one of these records.
    */
   pass(log: string, { from, next: end, sources, inputs, newerAt }: LogChunk): boolean {
     const next = this.#next[log] ?? end;
@@ -191,9 +193,9 @@ export class RestingReader {
 
   /**
    * Approximate time of receipt, in milliseconds since the epoch, of the oldest record that the
-   * lane has not passed. If a record of a newer pixelmill stops the lane, that record's time.
-   * Otherwise, if the lane is behind, the time of the last record that it passed. Undefined in all
-   * other cases.
+   * lane has not read or skipped. If a record of a newer pixelmill stops the lane, this is the time
+   * of that record. Otherwise, if `isBehind`, it is the time of the last record that the lane
+   * skipped. Undefined in all other cases.
    */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());
@@ -217,7 +219,7 @@ export class RestingReader {
     return this.#next[log];
   }
 
-  /** Returns the approximate number of records that the lane has not passed, in all logs. */
+  /** Returns the approximate number of records that the lane has neither read nor skipped. */
   lagEvents(): number {
     this.#skipAnnounced();
     let lag = 0;

@@ -1,6 +1,6 @@
 /**
  * Number of sequence numbers that one block covers. Blocks of several numbers save memory and time,
- * because a lane's pending records lie close together.
+ * because the sequence numbers in a collection lie close together.
  */
 const BLOCK_SEQUENCES = 128;
 
@@ -19,8 +19,8 @@ interface Block {
 export class SequenceCounts {
   readonly #blocks = new Map<number, Block>();
   /**
-   * The block that was last used by `add` or `remove`. It is kept here even if it is empty, when
-   * `#blocks` does not contain it.
+   * The block that `add` or `remove` used last. If it is empty, only this field has it, and
+   * `#blocks` does not.
    */
   #last: Block = { number: -1, counts: new Uint16Array(), size: 0 };
 

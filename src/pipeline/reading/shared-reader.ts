@@ -27,8 +27,8 @@ export interface LogChunk {
   next: number;
   inputs: readonly LogInput[];
   /**
-   * Ids of the sources that have records in the chunk. A lane that is connected to none of them
-   * skips the chunk.
+   * Ids of the sources that have records in the chunk. Deliveries that need none of these sources
+   * skip the chunk.
    */
   sources: ReadonlySet<string>;
   /**
@@ -76,8 +76,8 @@ export class SharedReader {
   /**
    * Returns a view that has only the logs of `readers` and shares the caches of this reader. If
    * `repetitions` is given, a read resolves only after `repetitions` has searched its records for
-   * repeated events. If `held` is given, each record of a newer pixelmill at which a read stops is
-   * recorded there.
+   * repeated events. If `held` is given, it gets the position of each record of a newer pixelmill
+   * at which a read stops.
    */
   subset(
     readers: { keys(): Iterable<string> },

@@ -70,9 +70,9 @@ interface ListedOutcome {
 
 /**
  * Keeps the latest events of this node in memory, in one list for each pair of destination and
- * outcome. A list keeps `RECENT_EVENTS_MAX` events. It takes `RECENT_EVENTS_PER_SECOND_MAX` events
- * per second, and up to `RECENT_EVENTS_MAX` at once after a pause. The bytes are limited for each
- * workspace, and for all workspaces together.
+ * outcome. A list keeps `RECENT_EVENTS_MAX` events. It accepts `RECENT_EVENTS_PER_SECOND_MAX`
+ * events per second, and up to `RECENT_EVENTS_MAX` at once after a pause. The bytes of the lists
+ * are limited for each workspace, and for all workspaces together.
  */
 export class LatestOutcomes {
   /** Workspace id → its lists, one for each outcome and destination. */
@@ -103,7 +103,7 @@ export class LatestOutcomes {
 
   /**
    * Adds events that got the same outcome at one destination. If the rate limit does not allow all
-   * of them, adds only the last ones that it allows, or none.
+   * of them, adds as many of the last ones as it allows.
    */
   add(
     outputs: readonly Output[],

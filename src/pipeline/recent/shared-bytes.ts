@@ -15,8 +15,8 @@ const TRIMMED_FRACTION = 3 / 4;
 /**
  * Parts that share a limit on their total bytes. A part may use all bytes that the other parts
  * leave free. When the total exceeds the limit, the part that grew is trimmed to an equal share of
- * the limit, and if necessary all other parts too. A busy part therefore cannot displace the
- * contents of a small one.
+ * the limit. If that is not enough, all other parts are trimmed too. A busy part therefore cannot
+ * displace the contents of a small one.
  */
 export class SharedBytes<Part extends Trimmable> implements Trimmable {
   readonly #parts = new Map<string, Part>();

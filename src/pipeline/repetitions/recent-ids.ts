@@ -22,10 +22,9 @@ const CAPACITY_MIN = 1 << 8;
 const HASH_WORDS = 4;
 const NONE = -1;
 /**
- * Maximum fraction of live slots at which a full ring that cannot grow is rewritten without its
- * dead slots (those whose id occurred again later). Rewriting 500,000 slots takes 75 ms, and is
- * worth it only if it frees many slots. Above this fraction, the ring forgets its oldest id
- * instead.
+ * Fraction of live slots above which a full ring that cannot grow forgets its oldest id. Up to this
+ * fraction, the ring is rewritten without its dead slots (those whose id occurred again later).
+ * Rewriting 500,000 slots takes 75 ms, and is worth it only if it frees many slots.
  */
 const LIVE_FRACTION_MAX = 7 / 8;
 
@@ -36,7 +35,7 @@ const seeds = crypto.getRandomValues(new BigUint64Array(2));
 
 /**
  * The latest messageIds of one source, each with its last occurrence, in a ring of slots. An id
- * takes 42 bytes. The ring grows up to a limit; from then on, each new id displaces the oldest one.
+ * takes 42 bytes. The ring grows up to a limit; at the limit, each new id displaces the oldest one.
  */
 export class RecentIds {
   /** Names of the logs; `#logIndexes` has for each slot the index of its log in this list. */
@@ -154,10 +153,10 @@ export class RecentIds {
   }
 
   /**
-   * Makes room for a new id in a full ring. Doubles the number of slots if at least half of them
-   * are live and the limits allow it. In any case frees the dead slots, unless the ring cannot grow
-   * and more than `LIVE_FRACTION_MAX` of its slots are live. Returns false in this exceptional
-   * case: the caller must then forget the oldest id.
+   * Makes room for a new id in a full ring by freeing its dead slots. Also doubles the number of
+   * slots if at least half of them are live and the limits allow it. If the limits do not allow it
+   * and more than `LIVE_FRACTION_MAX` of the slots are live, changes nothing and returns false: the
+   * caller must then forget the oldest id.
    */
   #makeRoom(): boolean {
     const isHalfLive = 2 * this.#live >= this.#capacity;

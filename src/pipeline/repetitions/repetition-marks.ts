@@ -2,23 +2,25 @@ import type { RepetitionLot } from "../ledger/repetition-table.ts";
 import type { Occurrence } from "./recent-ids.ts";
 
 /**
- * Returns the key of the ledger row that stores a lot (successive repetitions found in one log):
- * the name of the log, and the sequence number of the lot's first repetition.
+ * Returns the key of a row in the ledger (store of delivery progress). The row stores a lot:
+ * successive repetitions found in one log. The key is the name of the log, and the sequence number
+ * of the lot's first repetition.
  */
 export function keyOfLot({ log, rows }: RepetitionLot): [log: string, sequence: number] {
   return [log, rows[0]![0]];
 }
 
 /**
- * The repetitions of a partition that are stored in the ledger. A repetition is an event whose
- * messageId occurred before. It is stored with the position of the previous occurrence.
+ * The repetitions of a partition that are stored in its ledger (store of delivery progress). A
+ * repetition is an event whose messageId occurred before. It is stored with the position of the
+ * previous occurrence.
  */
 export class RepetitionMarks {
   /** Log → sequence number of a repetition → the previous occurrence of its messageId. */
   readonly #byLog = new Map<string, Map<number, Occurrence>>();
   /**
    * The repetitions in the order in which they were found, grouped into lots. Each lot is one row
-   * of the ledger.
+   * of the ledger (store of delivery progress).
    */
   #lots: RepetitionLot[] = [];
   #count = 0;

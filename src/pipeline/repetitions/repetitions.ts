@@ -22,9 +22,10 @@ export interface RepetitionsParts extends SearchStartParts {
 const SEARCH = "search";
 
 /**
- * Finds repetitions in the logs of one partition. A repetition is an event whose messageId the same
- * source has already sent within its deduplication window (the setting `dedupSeconds`). A lane (the
- * delivery to a destination) skips a repetition if it delivers the earlier occurrence.
+ * Finds repetitions in the logs of one partition (the events of some users). A repetition is an
+ * event whose messageId the same source has already sent within its deduplication window (the
+ * setting `dedupSeconds`). A lane (the delivery to a destination) skips a repetition if it delivers
+ * the earlier occurrence.
  *
  * Each log is searched once, in order. A part of a log is searched, and its repetitions are stored
  * in the ledger, before any lane can read it. All lanes, replays and nodes therefore treat an event
@@ -73,7 +74,8 @@ export class Repetitions {
 
   /**
    * Searches a log up to the end of the chunk that was read from it. Resolves when the repetitions
-   * that the search found are stored in the ledger; rejects when they cannot be stored.
+   * that were found are stored in the ledger (store of delivery progress); rejects when they cannot
+   * be stored.
    */
   async search(
     log: string,
@@ -98,7 +100,7 @@ export class Repetitions {
   /**
    * Notes new records. If the log was searched up to them and none of their sources has
    * deduplication, marks them as searched, so that they need not be read for a search. Without a
-   * range, marks nothing, because the new records may be of any log and source.
+   * `range`, marks nothing, because the new records may be of any log and source.
    */
   wake(range?: DurableRange): void {
     if (range === undefined) {
@@ -124,7 +126,7 @@ export class Repetitions {
 
   /**
    * Stores the positions that the search has reached, so that a restart searches few records again.
-   * Deletes the stored repetitions whose records are no longer in the logs.
+   * Deletes the stored repetitions whose records the logs have deleted.
    */
   async checkpoint(): Promise<void> {
     if (this.#searched.size === 0) return;
@@ -136,9 +138,9 @@ export class Repetitions {
   }
 
   /**
-   * Returns the first position of a log whose record the search still needs: after a restart, it
-   * reads the messageIds received within the longest deduplication window again. The log must keep
-   * its records from there on. Returns Infinity when no source has deduplication.
+   * Returns the first position of a log whose record the search may still need. The log must keep
+   * its records from there on: after a restart, the search again reads the messageIds received
+   * within the longest deduplication window. Returns Infinity when no source has deduplication.
    */
   async neededFrom(log: string): Promise<number> {
     const { live, clock, readers } = this.parts;
@@ -175,8 +177,9 @@ export class Repetitions {
   }
 
   /**
-   * Searches a log up to `end`. If the search of this log has not begun yet and no position is
-   * stored, it may begin as early as at `from`, the position of a lane.
+   * Searches a log for repetitions up to `end`. `from` is the read position of a lane (the delivery
+   * to one destination). If this log was never searched, the search begins at or before `from`, or
+   * at the earliest position that `SearchStart.firstOf` allows.
    */
   async #searchTo(log: string, end: number, from?: number): Promise<void> {
     const reader = this.parts.readers.get(log);

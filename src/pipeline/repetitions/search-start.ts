@@ -16,9 +16,8 @@ export interface SearchStartParts {
 }
 
 /**
- * Finds two positions of a log at which the search for repeated events starts after a restart:
- * where to search on for repetitions, and the earlier position from which to read messageIds
- * beforehand.
+ * Finds two positions of a log for the search for repeated events after a restart: where the search
+ * for repetitions continues, and the earlier position from which it first reads messageIds.
  */
 export class SearchStart {
   #oldest: Promise<number> | undefined;
@@ -36,9 +35,9 @@ export class SearchStart {
 
   /**
    * Returns the position at which the search of a log continues after a restart: the stored
-   * position. If none is stored, the lowest of three: `from` (the position of a lane), the first
-   * record without a final outcome in some lane, and the start of the longest deduplication window.
-   * The result is never below `firstOf(reader)`.
+   * position. If none is stored, the lowest of three: `from` (the read position of some delivery),
+   * the first record without a final outcome in some delivery, and the first record within the
+   * longest deduplication window. The result is never below `firstOf(reader)`.
    */
   async firstUnsearched(log: string, reader: LogReader, from = reader.end()): Promise<number> {
     const stored = this.parts.ledger.repetitions.positions()[log];
@@ -48,10 +47,9 @@ export class SearchStart {
   }
 
   /**
-   * Returns the position of a log from which its messageIds must be read before the search
-   * continues. These ids are needed for the search of this log from `unsearched` on. They are also
-   * needed for unsearched records of other logs, which may be older and may repeat an event of this
-   * log.
+   * Returns the position from which the messageIds of a log must be read before searches continue.
+   * They are compared with the records of this log from `unsearched` on. They are also compared
+   * with unsearched records of other logs, which may be older and may repeat an event of this log.
    */
   async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
     const { clock, timeOf } = this.parts;
@@ -65,17 +63,15 @@ export class SearchStart {
   }
 
   /**
-   * Returns the position of the first record that was received at most the longest deduplication
-   * window before `time`.
+   * Returns the position of the first record that was received at or after a time: `time` minus the
+   * longest deduplication window.
    */
   async positionWithin(reader: LogReader, time: number): Promise<number> {
     const windowMs = this.parts.live.longestDedupSeconds() * 1_000;
     return await positionAt(reader, time - windowMs, this.parts.timeOf);
   }
 
-  /**
-   * Returns the time of the oldest record, in any log, that was not searched before the restart.
-   */
+  /** Returns the time of the oldest record in all logs that was not searched before the restart. */
   async #oldestUnsearched(): Promise<number> {
     const { readers, timeOf, clock } = this.parts;
     let oldest = clock.now();
@@ -86,7 +82,7 @@ export class SearchStart {
     return oldest;
   }
 
-  /** Returns the lowest position in the log of a record that some lane has not settled. */
+  /** Returns the lowest log position whose record has no final outcome at some destination. */
   #lowestCursor(log: string): number {
     let lowest = Number.POSITIVE_INFINITY;
     for (const { logs } of this.parts.ledger.lanes()) {

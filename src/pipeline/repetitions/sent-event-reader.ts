@@ -65,8 +65,8 @@ export class SentEventReader {
   constructor(private readonly isWanted: (sourceId: string) => boolean) {}
 
   /**
-   * Returns a range of events that contains `position`. This is the range that was read last if it
-   * contains the position, or else a range that is read now, from `position` on.
+   * Returns a range of events that contains `position`. If the range that was read last contains
+   * it, returns this range. Otherwise reads a range of the log from `position` on.
    */
   async read(log: string, reader: LogReader, position: number): Promise<ReadEvents> {
     const last = this.#last.get(log);

@@ -27,14 +27,14 @@ export interface EventReplayParts {
   /** Maximum number of taken events of this replay that have no final outcome yet. */
   inFlightMax: number;
   /**
-   * Log → end (exclusive) of the replayed events whose delivery a crash of the server interrupted.
-   * The replay first sends the events before it that have no final outcome again. Undefined when no
-   * delivery was interrupted.
+   * Log → position before which the replay's events end whose delivery was interrupted by a crash
+   * of the server. The replay first sends the events before it again that have no final outcome.
+   * Undefined when no delivery was interrupted.
    */
   recovered: Positions | undefined;
-  /** Called when `take`, which returned no events before, may return some. */
+  /** Called when `take` may return events after it returned none. */
   onReady(): void;
-  /** Called when the whole range was read. The job is done once its events have final outcomes. */
+  /** Called when the range was read to its end, after a crash first its interrupted part. */
   onRead(): void;
   /** Stops the delivery to the destination after an error that only a bug can cause. */
   fail(error: unknown): void;
@@ -68,7 +68,7 @@ export class EventReplay {
   #failures: JobFailure[];
   #reachedAt: number | undefined;
   /**
-   * JSON of the changing values that `progress` returned last. It returns no values twice in a row.
+   * JSON of the values that `progress` returned last. It returns undefined until one has changed.
    */
   #lastProgress = "";
 
@@ -97,7 +97,7 @@ export class EventReplay {
     return this.#isEnded && this.#inFlight === 0;
   }
 
-  /** Whether `take` would return an event. `onReady` is called once the rate allows an event. */
+  /** Whether `take` would return an event. If not yet, `onReady` is called once it may. */
   get isDue(): boolean {
     return this.#due() > 0;
   }
@@ -110,7 +110,7 @@ export class EventReplay {
     return events;
   }
 
-  /** Takes events whose delivery a crash interrupted, once some were read; none after the last. */
+  /** Waits for events whose delivery a crash interrupted, and takes them; none after the last. */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const isReading = () => !this.#isRead && !this.#isStopped;
     while (this.#isRecovering && this.#ready.length === 0 && isReading())
@@ -172,12 +172,12 @@ export class EventReplay {
     return this.#reader.lows();
   }
 
-  /** Records that the read positions are on disk; see `LaneReader.committed`. */
+  /** Notes that the read positions are on disk; see `LaneReader.committed`. */
   committed(lows: ReadonlyMap<string, number>): void {
     this.#reader.committed(lows);
   }
 
-  /** Returns the lowest sequence number that a restart would read; undefined if the job ended. */
+  /** Lowest sequence number to read after a restart; undefined if the job has ended. */
   durableLow(log: string): number | undefined {
     return this.#isEnded ? undefined : this.#reader.durableLow(log);
   }
@@ -258,7 +258,7 @@ export class EventReplay {
     return events;
   }
 
-  /** Number of events that may be taken now, given the rate and the events without an outcome. */
+  /** Number of events that `take` may return at present: limited by the rate and `inFlightMax`. */
   #due(): number {
     const { inFlightMax } = this.parts;
     const waiting = Math.min(this.#ready.length, inFlightMax - this.#inFlight);
@@ -286,7 +286,7 @@ export class EventReplay {
     });
   }
 
-  /** Whether this partition's logs were read to the job's ends. */
+  /** Whether this partition's logs were read to the ends of the job's range. */
   #isAtEnd(logs: EventJob["logs"]): boolean {
     const { ends } = this.parts.job;
     return this.#range.names().every((log) => (logs[log]?.next ?? 0) >= (ends[log] ?? 0));

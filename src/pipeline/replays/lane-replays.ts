@@ -28,8 +28,8 @@ export class LaneReplays {
 
   /**
    * Starts reading for all running jobs. `recovered` is the delivery that a crash interrupted; the
-   * replayed events in it are taken first. The replays call `schedule` when the lane should store
-   * their progress soon.
+   * replayed events in it are taken first. The replays call `schedule` when their progress should
+   * be stored soon.
    */
   start(recovered: DeliveryIntent | undefined, schedule: () => void): void {
     this.#schedule = schedule;
@@ -79,7 +79,7 @@ export class LaneReplays {
   }
 
   /**
-   * Ends the recovery after a crash: the replays then read on to the ends of their ranges. Call it
+   * Ends the recovery after a crash: the replays then read up to the ends of their ranges. Call it
    * when `takeRecovered` has returned all events.
    */
   endRecovery(): void {
@@ -92,10 +92,10 @@ export class LaneReplays {
   }
 
   /**
-   * Records the result of a replayed event when all of its outputs (the events that user code made
+   * Handles the result of a replayed event when all of its outputs (the events that user code made
    * of it) have an outcome. `outcome` is that of the last output. If an output was discarded
-   * although the job is running, the destination is disabled: the event is then put back into its
-   * replay and sent later.
+   * although the job is running, the destination is disabled: the event is put back into its replay
+   * and sent later.
    */
   settle(
     origin: { replayId: string; log: string; sequence: number },
@@ -127,8 +127,8 @@ export class LaneReplays {
   }
 
   /**
-   * Records that `progress` is on disk, and removes the jobs that it completes. `lows` is the
-   * result of `lows()` at the time when `progress` was returned.
+   * Notes that `progress` is on disk, and removes the jobs that it completes. `lows` is the result
+   * of `lows()` at the time when `progress` was returned.
    */
   committed(progress: readonly JobProgress[], lows: ReturnType<LaneReplays["lows"]>): void {
     for (const { id, doneAt } of progress) {

@@ -24,7 +24,7 @@ const PURGE_PAUSE_MS = 10;
 
 interface LetterJobRunnerParts {
   ledger: Ledger;
-  /** Starts the delivery of requeued dead letters to the destinations `destinationIds` at once. */
+  /** Makes the destinations `destinationIds` get requeued dead letters without a delay. */
   wake(destinationIds: readonly string[]): void;
   clock: Clock;
   logger: Logger;
@@ -45,8 +45,8 @@ export class LetterJobRunner {
   }
 
   /**
-   * Starts all jobs in the ledger that should run and are not running yet. If the ledger cannot be
-   * read, tries again later.
+   * Starts all jobs in the ledger (store of delivery progress) that should run and are not running
+   * yet. If the ledger cannot be read, tries again later.
    */
   startJobs(): void {
     if (this.#isStopped) return;
@@ -80,8 +80,8 @@ export class LetterJobRunner {
 
   /**
    * Requeues or deletes the next dead letters of a job. `last` has the destinations of the letters
-   * that the job requeued in its previous steps: if too many letters wait for one of these
-   * destinations, does nothing but ask for a pause. Never rejects.
+   * that earlier steps of the job have requeued. If too many letters wait for one of them, changes
+   * nothing, and the result asks the caller to pause. Never rejects.
    */
   async #step(workspaceId: string, id: string, last: readonly string[]) {
     const { ledger, wake, clock, logger } = this.parts;

@@ -10,8 +10,9 @@ import {
 } from "../model/replay-job.ts";
 
 /**
- * Combines the copies of one replay job that the ledgers of several partitions hold. Each copy
- * counts the progress in the logs of its partition. Returns undefined for an empty list.
+ * Combines the copies of one replay job that the ledgers (stores of delivery progress) of several
+ * partitions hold. Each copy counts the progress in the logs of its partition. Returns undefined
+ * for an empty list.
  */
 export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
   const [first] = parts;

@@ -21,9 +21,8 @@ interface RangeLogSetParts {
  * lasts as long as the read, times the fraction of events that did not match. A replay that finds
  * few matching events therefore spends about half of the time reading.
  *
- * `recovered` has the log positions at which the events end whose delivery a crash interrupted.
- * Reading stops at these positions until `endRecovery` is called. Undefined when there is nothing
- * to recover.
+ * `recovered` is given if a crash interrupted a delivery: log → position before which the job's
+ * events in this delivery end. Reading stops at these positions until `endRecovery` is called.
  */
 export function createRangeLogSet(
   { job, logs, clock, stopping }: RangeLogSetParts,
@@ -152,8 +151,8 @@ function needsBuiltEvent({ event, userId, anonymousId, messageIds }: EventFilter
 const casesOf = (messageId: string): string[] => [messageId, messageId.toLowerCase()];
 
 /**
- * Returns routes that send all events of the job's sources to its destination, as if the sources
- * had been connected at all times.
+ * Returns routes (a destination and its connections by source) that send all events of the job's
+ * sources to its destination, as if the sources had been connected at all times.
  */
 export function replayRoutes(job: EventJob, destination: Destination) {
   const connection = (sourceId: string): Connection => ({

@@ -4,8 +4,8 @@ import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 import { createLaneEvent, type LaneEvent } from "../model/lane-event.ts";
 
 /**
- * Number of events at which the buffer of a replay is full. `READY_BYTES_MAX` is the number of
- * their bytes at which it is full.
+ * Number of events at which the buffer of a replay is full. The buffer is also full when its events
+ * have `READY_BYTES_MAX` bytes.
  */
 const READY_EVENTS_MAX = 2 * TRANSFORM_BATCH_EVENTS;
 export const READY_BYTES_MAX = 1 << 20;

@@ -18,7 +18,7 @@ import { mergeJobs } from "./merge-jobs.ts";
  */
 interface EventReplayRequest
   extends Pick<EventJob, "destinationId" | "sourceId" | "from" | "filter" | "startedBy"> {
-  /** End of the range. The current time is used when it is absent or later than now. */
+  /** End of the range; by default the current time, which is also used instead of a later time. */
   to?: number;
   /** Events per second; absent for the default rate. */
   rate?: number;
@@ -73,8 +73,8 @@ export function createReplayJobs(parts: ReplayJobsParts) {
   return {
     /**
      * Starts a replay of events and returns its job. Throws an `ApiError` when the destination or
-     * the source is not in this workspace, the destination is disabled, the range is not in the
-     * past, or a limit is exceeded.
+     * the source is not in this workspace, the destination is disabled or not delivered by
+     * pixelmill, the range is not in the past, or a limit is exceeded.
      */
     async start(workspaceId: string, request: EventReplayRequest) {
       const job = await eventJob(parts, workspaceId, request);
@@ -85,9 +85,7 @@ export function createReplayJobs(parts: ReplayJobsParts) {
       wake([job.destinationId]);
       return job;
     },
-    /**
-     * Starts a job that requeues or deletes all dead letters that now match the request's filter.
-     */
+    /** Starts a job that requeues or deletes the dead letters that match the request's filter. */
     async startLetters(workspaceId: string, request: LetterReplayRequest) {
       const created = createLetterJob(workspaceId, request, parts.clock.now());
       const { groupId } = request.filter;
@@ -133,10 +131,10 @@ export function createReplayJobs(parts: ReplayJobsParts) {
 }
 
 /**
- * Stores and starts one copy of a job in each ledger, or in none. Throws before it stores a copy if
- * one ledger refuses the job. Another ledger may accept the same job, because copies of earlier
- * jobs end at different times. If a copy cannot be stored after that, ends all copies as failed and
- * throws.
+ * Stores and starts one copy of a job in each ledger (store of delivery progress). If one ledger
+ * refuses the job, throws before it stores any copy. (The ledgers may differ, because copies of
+ * earlier jobs end at different times.) If a copy cannot be stored after that, ends all copies as
+ * failed and throws.
  */
 async function startAll(
   parts: Pick<ReplayJobsParts, "wake" | "clock">,

@@ -2,8 +2,8 @@ import type { Clock } from "../clock.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 
 /**
- * Capacity of the token bucket, in milliseconds of the replay's rate: after a pause, a replay
- * releases at once the events that its rate allows in this time, and no more.
+ * Capacity of the token bucket, in milliseconds of the replay's rate. After a pause, a replay
+ * releases together the events that its rate allows in this time, and no more.
  */
 const BURST_MS = 100;
 
@@ -20,8 +20,8 @@ export class ReplayRate {
   }
 
   /**
-   * Returns in `count` how many of the `waiting` events may be taken now. If `count` is 0, `waitMs`
-   * is the number of milliseconds after which to ask again, when some events may be taken.
+   * Returns in `count` how many of the `waiting` events may be taken at present. If `count` is 0,
+   * the caller asks again after `waitMs` milliseconds.
    */
   due(waiting: number, eventsPerSecond: number): { count: number; waitMs: number } {
     const size = Math.max(1, (eventsPerSecond * BURST_MS) / 1_000);

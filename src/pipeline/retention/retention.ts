@@ -23,10 +23,10 @@ export const noRetention: RetentionBounds = { ageMsMax: 0, bytesMax: 0 };
 export type Disk = ReturnType<typeof readDiskSpace>;
 
 /**
- * Free bytes that the disk should have, but not more than the fraction `RETENTION_FREE_SHARE_MIN`
- * of its size. If less is free, the oldest delivered events are deleted although the retention
- * bounds would keep them. Without this, new events could not be stored on a full disk and would be
- * lost.
+ * Free bytes that the disk should have. On a small disk, the fraction `RETENTION_FREE_SHARE_MIN` of
+ * its size is enough. If less is free, the oldest delivered events are deleted although the
+ * retention bounds would keep them. Without this, new events could not be stored on a full disk and
+ * would be lost.
  */
 export const RETENTION_FREE_BYTES_MIN = 1 << 30;
 const RETENTION_FREE_SHARE_MIN = 0.1;
@@ -85,10 +85,10 @@ export class Retention {
 
   /**
    * Returns for each log the position before which its records may be deleted. It is at most the
-   * log's position in `below`, from which deliveries need the records. The positions advance by
-   * whole parts (such as segment files), each time past the oldest remaining part of all logs. They
-   * advance while this part exceeds the age bound, the logs together exceed the size bound, or the
-   * disk is nearly full. Without bounds, returns `below`.
+   * log's position in `below`, from which deliveries need the records. Without bounds, returns
+   * `below`. With bounds, whole parts of logs (such as segment files) may be deleted, the oldest
+   * part of all logs first. This ends when the oldest part does not exceed the age bound, the logs
+   * together do not exceed the size bound, and the disk is not nearly full.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { bounds, readers, allReaders = readers, onGivenUp, logger } = this.parts;
@@ -193,7 +193,7 @@ function sum(parts: readonly LogPart[]): number {
  * smaller ones follow the bound more closely.
  */
 const SEGMENT_FRACTION = 1 / 16;
-/** Shortest and longest time in milliseconds after which a new segment begins. */
+/** Shortest time (longest: `SEGMENT_MS_MAX`) in milliseconds after which a new segment begins. */
 const SEGMENT_MS_MIN = 1_000;
 export const SEGMENT_MS_MAX = 3_600_000;
 

@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { Retention } from "./retention.ts";
 
 /**
- * Age in milliseconds that a record must have to be deleted. Younger records stay, because a
+ * Minimum age in milliseconds of a record that is deleted. Younger records stay, because a
  * connection that is being created may begin at one of them.
  */
 export const TRIM_AGE_MS_MIN = 60_000;
@@ -18,8 +18,8 @@ interface TrimParts {
   retention: Pick<Retention, "trimmable" | "isDiskNearlyFull">;
   /**
    * Returns the position from which a log must keep its records, even those that all deliveries
-   * have passed. The search for repeated events needs such records. The position is ignored while
-   * the disk is nearly full.
+   * have read. The search for repeated events needs such records. The position is ignored while the
+   * disk is nearly full.
    */
   keptFrom?(log: string): Promise<number>;
   clock: Pick<Clock, "elapsed">;
@@ -27,11 +27,11 @@ interface TrimParts {
 }
 
 /**
- * Creates the job that deletes log records. A record is deleted when all deliveries (lanes) have
- * passed it and stored this progress, when retention does not keep it, and when it is at least
+ * Creates the job that deletes log records. A record is deleted when no delivery would read it
+ * again, even after a restart, when retention does not keep it, and when it is at least
  * `TRIM_AGE_MS_MIN` old. This minimum age protects a new connection: it delivers from the end that
- * the log had at the time of the API request, but its lane begins to protect these records only a
- * moment later.
+ * the log had at the time of the API request, but its lane (the delivery to one destination) begins
+ * to protect these records only a moment later.
  */
 export function createTrimmer(parts: TrimParts) {
   const { readers, lanes, retention, clock, logger } = parts;
@@ -73,8 +73,8 @@ export function createTrimmer(parts: TrimParts) {
   }
 
   /**
-   * Changes each position in `below` to the one that `keptFrom` returns for the log, if that is
-   * lower. If it cannot be read, sets the position to 0, so that nothing is deleted.
+   * Lowers each position in `below` to the one that `keptFrom` returns for the log. If `keptFrom`
+   * fails for a log, sets its position to 0, so that none of its records are deleted.
    */
   async function lowerToKept(below: Map<string, number>): Promise<void> {
     for (const [log, position] of below) {

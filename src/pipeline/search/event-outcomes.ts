@@ -38,8 +38,8 @@ interface OutcomeParts {
 }
 
 /**
- * State of the delivery to one destination, read from all ledgers at one time: its dead letters and
- * its lanes.
+ * State of the delivery to one destination, read from all ledgers (stores of delivery progress) at
+ * one time: its dead letters, and its read positions in the logs.
  */
 type Known = ReturnType<typeof findLetters> & { lanes: readonly LaneRecord[] };
 

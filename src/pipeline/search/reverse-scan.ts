@@ -81,9 +81,9 @@ export class ReverseScan {
   }
 
   /**
-   * Position from which a later scan continues downwards, so that it finds all matching records
-   * that were not taken from this one. Undefined when nothing remains: the scan has reached the
-   * lower end of its range, and all matching records were taken.
+   * Position below which a later scan continues, to find all matching records that were not taken
+   * from this scan. Undefined when nothing remains: this scan has reached the lower end of its
+   * range, and all its matching records were taken.
    */
   get rest(): number | undefined {
     if (this.head !== undefined) return this.head.sequence + 1;
@@ -95,8 +95,8 @@ export class ReverseScan {
   }
 
   /**
-   * Scans one stride. If the records in it are too large, gives the stride up, so that the next
-   * call scans fewer positions.
+   * Scans one stride (a range of positions). If the records in it are too large, discards the
+   * stride, and the next call scans fewer positions.
    */
   async step(signal: AbortSignal): Promise<void> {
     const { reader, countMax } = this.options;

@@ -59,10 +59,10 @@ export type TransformResult =
   | { outcome: EventOutcome; live?: LiveProgram | undefined };
 
 /**
- * Runs the destination's published code over events, and returns one result for each event. Events
- * that the destination must not get are not run. The last results are undefined if the outputs of
- * all events are too large together, or if the batch has too many events for user code: the caller
- * must pass these events again. Returns undefined when the delivery is stopped before the code has
+ * Runs the destination's published code over events, except those that the destination must not
+ * get. Returns one result for each event. The last results are undefined if the outputs of all
+ * events are too large together, or if the batch has too many events for user code: the caller must
+ * pass these events again. Returns undefined when the delivery is stopped before the code has
  * ended.
  */
 export async function transform(
@@ -158,8 +158,8 @@ const programs = new WeakMap<LiveProgram, Program>();
 
 /**
  * Runs the destination's published code over events. If no sandbox process is available, pauses and
- * tries again, with the code that is then published; meanwhile the events stay in the log. Returns
- * undefined when no code is published or the delivery is stopped.
+ * tries again, with the code that is published at that time. Meanwhile the events stay in the log.
+ * Returns undefined when no code is published or the delivery is stopped.
  */
 async function runLive(context: TransformContext, events: readonly LaneEvent[]) {
   for (let failures = 1; context.isRunning(); failures++) {

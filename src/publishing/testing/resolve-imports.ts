@@ -40,8 +40,8 @@ export async function inspectImports(
 }
 
 /**
- * Finds the libraries that code needs. Searches each first among the libraries of the same test run
- * (`own`), then among the published libraries of the code's language.
+ * Finds the libraries that code needs. Looks for each of them first among the libraries of the same
+ * test run (`own`), then among the published libraries of the code's language.
  */
 export function resolveImports(
   catalog: Catalog,

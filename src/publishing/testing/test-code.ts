@@ -94,7 +94,7 @@ export async function testTransformation(
 /**
  * Tests published code with new versions of the libraries that it imports (`after`). If a test
  * fails, runs the same tests with the published versions (`before`), and ignores the failures that
- * also occur with these. For example, the default events may fail with any version if the code was
+ * occur with both. For example, the default events may fail with any version if the code was
  * published with other test events.
  */
 export async function testImporter(

@@ -16,16 +16,16 @@ export interface BatchRunResult extends CheckReport {
   /** Memory in bytes that the outcomes take. */
   bytes: number;
   /**
-   * Causes of the costly failures: one for each event or load of the program that used up its time
-   * or ended a guest process. The cause is the reason why the code was stopped, or how the guest
-   * process ended.
+   * Causes of the costly failures: one for each event that used up its time or ended a guest
+   * process, and one for each load of the program that ended a guest process. The cause is the
+   * reason why the code was stopped, or how the guest process ended.
    */
   culprits: readonly GuestEndCause[];
   /** CPU time of the guest processes during the batch, measured at intervals. */
   cpuMs: number;
   /**
-   * Whether an event ran out of clock time before it had used up its CPU time. The machine may have
-   * been too busy.
+   * Whether an event ran out of wall-clock time before it had used up its CPU time. The machine may
+   * have been too busy.
    */
   isDoubtful: boolean;
 }

@@ -21,14 +21,14 @@ import { bodyOf, firstFrameOf, heldBytes } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
 
 /**
- * Number of guests (processes that run user code) that may die in a row without proof of which
- * event is to blame. At the next death, the event that ran alone in the guest is blamed, although
- * another program in the same guest may be the cause.
+ * Number of guests (processes that run user code) that may die in a row before an event is blamed
+ * without proof. If one more dies, the event that ran alone in it is blamed, although another
+ * program in the same guest may be the cause.
  */
 const LOSSES_MAX = 3;
 /**
- * CPU time in ms below which code that ran out of clock time counts as waiting. Code that has used
- * more counts as slowed by a busy machine.
+ * CPU time in ms below which code that ran out of wall-clock time counts as waiting. Code that has
+ * used more counts as slowed by a busy machine.
  */
 const ASLEEP_CPU_MS_MAX = 50;
 
@@ -41,7 +41,7 @@ type RunAnswer = RunReport | LoadFailure;
 
 /** Runs one batch of events through a program in several attempts, and records their outcomes. */
 export class BatchRun {
-  /** Whether an event of the batch has ended a guest process, or has used up its time in one. */
+  /** Whether the batch has ended a guest process, or has run out of time in one. */
   hasCostGuest = false;
   readonly #logs: BatchLogs;
   readonly #budget: AttemptBudget;
@@ -54,9 +54,9 @@ export class BatchRun {
   #suspect: number | undefined;
   readonly #culprits: GuestEndCause[] = [];
   readonly #meter = { cpuMs: 0 };
-  /** CPU time in ms that the guest processes had used before the current attempt. */
+  /** CPU time in ms that the batch had used before its current program load or run of events. */
   #usedBeforeMs = 0;
-  /** Number of runs and program loads that ran out of clock time only. */
+  /** Number of runs and program loads that ran out of wall-clock time but not of CPU time. */
   #doubtful = 0;
   #bytes = 0;
   /** Number of guest processes that have died since an event was last blamed for a failure. */
@@ -100,7 +100,7 @@ export class BatchRun {
     return budget?.error ?? trial?.suspended() ?? (isCostly ? notRun(count) : undefined);
   }
 
-  /** Runs one attempt: the events without an outcome that fit one frame, or one event. */
+  /** Runs one attempt, over all events without an outcome that fit one frame, or over one event. */
   async attempt(source: GuestSource): Promise<void> {
     const taken = this.#nextEvents();
     const answer = await this.#askGuest(source, taken);
@@ -139,8 +139,8 @@ export class BatchRun {
   }
 
   /**
-   * Returns the result of a batch that is done. Events without an outcome get the error of the
-   * whole batch. When the outputs are too large, only the first events have an outcome.
+   * Returns the result of a batch that is done. If the outputs are too large, it has only the first
+   * events. Otherwise, events without an outcome get the error of the whole batch.
    */
   finish(): BatchRunResult {
     const error = this.#loadError ?? this.#refusal ?? this.#failure?.error;
@@ -282,7 +282,7 @@ export class BatchRun {
     this.#isAlone = true;
   }
 
-  /** Whether the attempt's guest process ran out of clock time for lack of CPU time. */
+  /** Whether the attempt's guest ran out of wall-clock time because it got too little CPU time. */
   #isStarved(end: GuestEndCause): boolean {
     const usedMs = this.#meter.cpuMs - this.#usedBeforeMs;
     return end === "timeout" && usedMs >= ASLEEP_CPU_MS_MAX && !this.#budget.isProof(usedMs);

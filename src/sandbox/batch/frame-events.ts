@@ -65,10 +65,10 @@ export function heldBytes(outcome: ProgramOutcome): number {
 
 /**
  * Returns the metadata of events as the parts of one JSON text: `[[SHARED, …], [[NUMBER, OWN, …],
- * …]]`. The first list contains each distinct object of shared metadata once. The second list has a
- * row for each event: the index of its shared object, and its own values. Shared objects in bytes
- * are not converted to strings; therefore two of them count as equal only if they are the same
- * object, in consecutive events.
+ * …]]`. The first list contains the objects of shared metadata. An object given as a string is
+ * listed once. An object given as bytes is listed once for each series of successive events that
+ * have the same byte array. The second list has a row for each event: the index of its shared
+ * object, and its own values.
  */
 export function metadataTexts(events: readonly EventMetadata[]): FrameText[] {
   const objects: Uint8Array[] = [];

@@ -17,9 +17,9 @@ export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 
 /**
  * Loads a program (user code with its libraries) into a guest process, unless it is already loaded.
- * Resolves with the program's number in the guest or, if the load fails, with the failure, for
- * which `mustLoadAgain` of `budget` tells whether to try again. Rejects with `GuestEndedError` when
- * the guest ends.
+ * Resolves with the number by which the guest knows the program. If the load fails, resolves with
+ * the failure; `budget.mustLoadAgain` tells whether to try again. Rejects with `GuestEndedError`
+ * when the guest ends.
  */
 export async function loadProgram(
   guest: Guest,
@@ -75,7 +75,7 @@ export function unloadPrograms(guest: Guest): void {
   guest.programs.clear();
 }
 
-/** Returns whether a guest process answers a request that takes almost no time. */
+/** Returns whether a guest process answers a trivial request; false if the process ends instead. */
 export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise<boolean> {
   const { cpuMs, wallMs } = limits;
   const exchangeLimits = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
@@ -90,8 +90,9 @@ export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise
 
 /**
  * Makes room in a guest process for one more program, in addition to the programs that are being
- * loaded: removes the least recently used ones from its list of programs. Returns the numbers of
- * all programs that the guest must unload, including those that were already waiting for it.
+ * loaded: removes the least recently used programs from the server's list of those that the guest
+ * has loaded. Returns the numbers of all programs that the guest must unload, including those that
+ * were removed earlier.
  */
 function evictPrograms(guest: Guest): number[] {
   const drop = guest.unloadedPrograms.splice(0);

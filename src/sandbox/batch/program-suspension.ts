@@ -36,8 +36,8 @@ export interface SlowProgram {
   programId: string;
   workspaceId: string;
   /**
-   * Time in Unix milliseconds at which an event last succeeded, or at which the program began to
-   * run if that is later or no event has succeeded.
+   * Time in Unix milliseconds at which the program began to run or at which its last event
+   * succeeded, whichever is later.
    */
   since: number;
 }
@@ -52,8 +52,8 @@ export interface BatchFacts {
   /** Whether the code has taken control of the guest process that ran it. */
   isBroken: boolean;
   /**
-   * Whether an event ran out of clock time before it had used up its CPU time. The machine may have
-   * been too busy.
+   * Whether an event ran out of wall-clock time before it had used up its CPU time. The machine may
+   * have been too busy.
    */
   isDoubtful: boolean;
 }
@@ -65,7 +65,10 @@ interface FailureRecord {
   program: Program;
   /** Number of failed batches since the last event that succeeded. */
   batches: number;
-  /** Number of events since the last success that used up their CPU time or ended their guest. */
+  /**
+   * Number of events since the last success that used up their CPU time or ended their guest. A
+   * suspension lowers it, so that two more such events cause the next suspension.
+   */
   culprits: number;
   /** Length in milliseconds of the program's last suspension; 0 before the first one. */
   periodMs: number;
@@ -78,10 +81,10 @@ interface FailureRecord {
  * program is suspended after several batches in which all events failed. It is suspended in the
  * middle of a batch after several events in a row that each used up their CPU time, because such
  * events take minutes on a busy machine. When the suspension ends, one batch is tried. If all its
- * events fail too, the program is suspended for twice as long.
+ * events fail too, the program is suspended for twice as long, up to a limit.
  *
- * Events that ran out of clock time before they used up their CPU time do not count, because the
- * machine may have been too busy.
+ * Events that ran out of wall-clock time before they used up their CPU time do not count, because
+ * the machine may have been too busy.
  *
  * A program is not suspended while some of its events succeed, because the suspension would turn
  * these events into dead letters. A program that takes control of its guest process in a batch
@@ -134,8 +137,8 @@ export class ProgramSuspensions {
     const culprits = () => (this.#isGood(programId) ? 0 : this.#records.get(programId)?.culprits);
     return {
       /**
-       * Whether an event has used up its CPU time or ended its guest process, and no event has
-       * succeeded since.
+       * Whether an event of the program has used up its CPU time or ended its guest process, and no
+       * event of the program has succeeded since then.
        */
       isSuspect: () => (culprits() ?? 0) > 0,
       /**
@@ -257,7 +260,7 @@ export class ProgramSuspensions {
 
   /**
    * Returns the failure record of a program; creates it if there is none. Moves the record to the
-   * end of the list, because the first one is deleted when there are too many.
+   * end of `#records`, because the first record is deleted when there are too many.
    */
   #failing(program: Program): FailureRecord {
     const record = this.#records.get(program.id) ?? { program, ...unfailed };

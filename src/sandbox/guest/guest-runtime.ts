@@ -18,8 +18,8 @@ export interface GuestRuntime {
 
 /**
  * Answer to a request: a reply with its body, or, as `frame`, a complete encoded message that
- * already contains the number of the exchange. The answer is sent before the next request is
- * received.
+ * already contains the request's number (`exchange`). A frame is valid until the runtime answers
+ * the next request.
  */
 export type RuntimeAnswer = ReplyWithBody | { frame: Uint8Array };
 

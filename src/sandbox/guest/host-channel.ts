@@ -16,9 +16,9 @@ const STDOUT = 1;
 
 /**
  * Initial size in bytes of the buffers `input` and `output`, which are reused for all frames
- * (messages) and grow with the largest frame. Without reuse, each new buffer of 200 KB would cause
- * page faults, which take a tenth of the time of a batch with a hundred events, and the memory of
- * old buffers would be freed late.
+ * (messages) and grow with the largest frame. Without reuse, each frame of 200 KB would need a new
+ * buffer, whose page faults take a tenth of the time of a batch with a hundred events. The memory
+ * of old buffers would also be freed late.
  */
 const BUFFER_BYTES = 1 << 20;
 let usualInput = Buffer.allocUnsafeSlow(BUFFER_BYTES);
@@ -42,8 +42,8 @@ let end = 0;
  */
 const backlog: GuestFrame[] = [];
 /**
- * Number of the exchange (request and reply) in progress. Every frame that the guest process sends
- * contains it.
+ * Number of the request in progress. Every frame that the guest process sends contains it, so that
+ * the host (the server) can check to which request the frame belongs.
  */
 let exchange = 0;
 

@@ -4,7 +4,7 @@ import { codeOf, messageOf, StartError } from "../../errors.ts";
 
 /**
  * Looks up the record of an IP address in a geolocation database. Returns null when the database
- * has none.
+ * has no record of it.
  */
 export type Geolocation = (ip: string) => object | null;
 

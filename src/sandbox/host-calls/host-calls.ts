@@ -20,13 +20,13 @@ import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./hos
 
 /**
  * Maximum UTF-16 units of the host calls (such as `fetch`) of a batch that have no result yet.
- * Above it, the server waits until enough of these calls have ended before it sends results.
- * Meanwhile the guest process, which waits for results, can send no more calls.
+ * Above this size, the server sends results only after enough of these calls have ended. Until
+ * then, the guest process waits for results, and so it sends no more calls.
  */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /**
  * Maximum UTF-16 units of the results of host calls (such as `fetch`) that wait to be sent to the
- * guest process. Above it, the server starts no further call.
+ * guest process. Above this size, the server starts no further host call.
  */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
@@ -36,15 +36,15 @@ export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
  */
 const RESULTS_BYTES_MAX = 8 << 20;
 /**
- * Maximum number of host calls that the server accepts for one batch: `FETCHES_MAX` while the
- * program is loaded, and as many again while it runs. Only user code that has taken control of its
- * guest process can send more.
+ * Maximum number of host calls of one batch: `FETCHES_MAX` while the program is being loaded, and
+ * as many while it runs. All but the first `FETCHES_MAX` fail. Only user code that controls its
+ * guest process can send more than `CALLS_MAX`; the server then ends the process.
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
- * Maximum size in bytes of the JSON array of host calls in one frame. The calls have up to
- * `FETCH_REQUEST_CHARS_MAX` UTF-16 units together, the array adds two brackets and a comma, and
- * each unit takes up to three bytes of UTF-8.
+ * Maximum size in bytes of the JSON array of host calls in one frame. The calls in the array have
+ * at most `FETCH_REQUEST_CHARS_MAX` UTF-16 units together. Brackets and commas add three, and each
+ * unit takes up to three bytes of UTF-8.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
@@ -62,8 +62,8 @@ type HostCall = { id: number; chars: number } & ({ request: GuestFetchRequest } 
 type HostCallResult = GuestFetchResponse | { location: object } | { error: string };
 
 /**
- * Performs the host calls of one batch. A host call is a call of a function such as `fetch`, which
- * user code calls and the server executes. The guest process sends calls, and then sleeps until the
+ * Performs the host calls of one batch. A host call is a call by user code of a function, such as
+ * `fetch`, that the server executes. The guest process sends calls, and then sleeps until the
  * server sends results.
  */
 export class HostCalls {
@@ -89,11 +89,11 @@ export class HostCalls {
   ) {}
 
   /**
-   * Starts the host calls in `calls`, a JSON array. Resolves with the available results, at least
-   * one and as many as one frame may contain. First waits while the calls without a result exceed
-   * `FETCH_REQUESTS_CHARS_MAX`; meanwhile the guest process, which waits for the results, sends no
-   * more calls. Throws `GuestFrameError` when `calls` is no valid list of calls, when the batch has
-   * made too many calls, or when there is neither a result nor a call in progress.
+   * Starts the host calls in `calls`, a JSON array. Waits until a result is available, and until
+   * the calls without a result do not exceed `FETCH_REQUESTS_CHARS_MAX`; the guest process sends no
+   * calls meanwhile. Resolves with as many results as one frame may contain. Throws
+   * `GuestFrameError` when `calls` is no valid list of calls, when the batch has made too many
+   * calls, or when there is neither a result nor a call in progress.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
     for (const call of parseCalls(calls, this.workspaceId)) {
@@ -133,9 +133,9 @@ export class HostCalls {
   }
 
   /**
-   * Whether the guest process must wait because the host calls without a result exceed
-   * `FETCH_REQUESTS_CHARS_MAX`. False when no call is in progress: the queued calls start only
-   * after the guest has received its results, so the guest must not wait for these calls.
+   * Whether the guest process must wait for calls to end before it gets results: calls are in
+   * progress, and the calls without a result exceed `FETCH_REQUESTS_CHARS_MAX`. If no call is in
+   * progress, waiting would never end, because queued calls start only after results were sent.
    */
   get #isOverloaded(): boolean {
     return this.#pendingChars > FETCH_REQUESTS_CHARS_MAX && this.#activeCount > 0;

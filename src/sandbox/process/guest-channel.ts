@@ -23,13 +23,13 @@ export interface ExchangeLimits {
    */
   meter?: { cpuMs: number };
   /**
-   * Whether the clock time for the limit `wallMs` starts again from zero whenever a measurement
-   * finds that the guest process has used CPU time.
+   * Whether the wall-clock time that counts towards the limit `wallMs` restarts from zero whenever
+   * a measurement finds that the guest process has used CPU time.
    */
   restartsClockOnCpu?: boolean;
   /**
-   * Functions of the server (such as `fetch`) that user code may call during the exchange. If
-   * absent, user code may call none.
+   * Performs the host calls of user code (such as `fetch`) during the exchange. If absent, user
+   * code can make no host calls.
    */
   hostCalls?: HostCalls;
 }
@@ -57,8 +57,8 @@ export class GuestChannel {
   readonly #reader = new GuestFrameReader();
   readonly #writer = new GuestFrameWriter();
   /**
-   * Exchanges whose request has no reply yet, in order. The guest process is working on the first
-   * one; the requests of the others wait in the socket.
+   * Exchanges (each a request and its reply) that have no reply yet, in order. The guest process is
+   * working on the first one; the requests of the others wait in the socket.
    */
   readonly #exchanges: GuestExchange[] = [];
 
@@ -71,14 +71,14 @@ export class GuestChannel {
     private readonly kill: (cause: GuestEndCause, fault?: InvariantError) => void,
   ) {}
 
-  /** The exchange that the guest process is working on; undefined when it has no request. */
+  /** Exchange (request and reply) that the guest is working on; undefined if it has no request. */
   get current(): GuestExchange | undefined {
     return this.#exchanges[0];
   }
 
   /**
-   * Extends the time limit of the current exchange by `ms` milliseconds, during which the guest
-   * process could not run.
+   * Extends the time limit of the exchange in progress by `ms` milliseconds, because the guest
+   * process could not run for this time.
    */
   extendDeadline(ms: number): void {
     const exchange = this.current;
@@ -151,8 +151,8 @@ export class GuestChannel {
   }
 
   /**
-   * Whether the protocol allows the guest process to send a frame (message) now: it has a request,
-   * and it does not wait for results of host calls.
+   * Whether the protocol allows the guest process to send a frame (message): it has a request, and
+   * it does not wait for results of host calls.
    */
   get #mayReceive(): boolean {
     const [exchange] = this.#exchanges;
@@ -181,8 +181,8 @@ export class GuestChannel {
   }
 
   /**
-   * Rejects all exchanges that have no reply yet, after the guest process has ended. The exchange
-   * that the guest was working on is rejected with `fault` or, if there is none, with a
+   * Rejects all exchanges that have no reply yet. Called when the guest process has ended. The
+   * exchange that the guest was working on is rejected with `fault` or, if there is none, with a
    * `GuestEndedError` whose cause is `cause`. The guest had not started the other exchanges; they
    * are rejected with a `GuestEndedError` whose cause is `retired`.
    */

@@ -10,7 +10,7 @@ const BROKE_OUT = "Script broke into its guest and was stopped";
  * cause of the end.
  */
 const messages = {
-  /** The guest exceeded its limit of CPU time or clock time. */
+  /** The guest exceeded its limit of CPU time or wall-clock time. */
   timeout: "Script execution timed out.",
   /** The guest exceeded its memory limit. */
   memory: `Script was stopped at its memory limit of ${MEMORY_MIB_MAX} MiB`,
@@ -22,7 +22,7 @@ const messages = {
   violation: BROKE_OUT,
   /** The guest had more threads than its language runtime ever starts. */
   threads: BROKE_OUT,
-  /** The guest used CPU time while it had no request. */
+  /** The guest used too much CPU time while it had no request. */
   idle: BROKE_OUT,
   /** The guest wrote too much to its standard error. */
   stderr: BROKE_OUT,
@@ -51,8 +51,8 @@ export class GuestEndedError extends Error {
 }
 
 /**
- * Returns whether the cause `cause` proves that user code had taken control of the guest process.
- * An intact guest never ends for such a cause.
+ * Returns whether the cause `cause` of the end of a guest process proves that user code had taken
+ * control of the process. Otherwise a guest process never ends for such a cause.
  */
 export function isBreach(cause: GuestEndCause): boolean {
   return messages[cause] === BROKE_OUT;
@@ -66,7 +66,7 @@ export function endError(cause: GuestEndCause): UserError {
   return { message: messages[cause] };
 }
 
-/** Error of events that did not run because the request for them has ended. */
+/** Error of an event that did not run because the caller stopped waiting for the outcome. */
 export const notAwaited: UserError = { message: "Not run: the request has ended" };
 
 /**

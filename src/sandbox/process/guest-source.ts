@@ -13,5 +13,5 @@ export interface GuestSource {
   readonly isLeaving: boolean;
 }
 
-/** Work that is done in a guest process. */
+/** Function that does work in the guest process of `source`, and resolves with its result. */
 export type GuestUse<T> = (source: GuestSource) => Promise<T>;

@@ -50,10 +50,7 @@ export class Guest {
   ended: { end: GuestEndCause; code: number | null; signal: ExitSignal } | undefined;
   /** Beginning of the guest's standard error, without control characters. */
   stderr = "";
-  /**
-   * The internal error of the server that made it kill this guest process; undefined when there was
-   * none.
-   */
+  /** Internal error of the server because of which it killed this guest; undefined if none. */
   hostFault: InvariantError | undefined;
   onEnd: () => void = () => {};
   /** Resolves when the process has ended and its standard error was read to the end. */
@@ -87,7 +84,7 @@ export class Guest {
     this.exited = Promise.all([this.#exit.promise, this.#readStderr()]);
   }
 
-  /** Whether the guest should be replaced, because it used much memory when last measured. */
+  /** Whether the guest should be replaced, because it used too much memory when last measured. */
   get isNearMemoryLimit(): boolean {
     return this.#monitor.isNearMemoryLimit;
   }
@@ -191,8 +188,8 @@ export class Guest {
   }
 
   /**
-   * Kills the guest process with SIGKILL, and rejects all requests in progress at once. The request
-   * that the guest is working on is rejected with `fault`, if there is one.
+   * Kills the guest process with SIGKILL, and rejects all requests in progress at once: the one
+   * that the guest is working on with `fault`, if given, and all others with `GuestEndedError`.
    */
   kill(cause: GuestEndCause, fault?: InvariantError): void {
     if (this.dying) return;
@@ -229,9 +226,9 @@ export class Guest {
   }
 
   /**
-   * Extends the time limit of the guest process's current request by `ms` milliseconds, during
-   * which the server, and probably the guest too, could not run. Does nothing for a paused guest,
-   * because its time limit does not run.
+   * Extends the time limit of the guest process's current request by `ms` milliseconds, because the
+   * server, and probably the guest too, could not run for this time. Does nothing for a paused
+   * guest, because its time limit does not run.
    */
   extendDeadline(ms: number): void {
     if (this.#pausedAt === undefined) this.#channel.extendDeadline(ms);

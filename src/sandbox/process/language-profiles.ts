@@ -24,9 +24,9 @@ const GUEST_IDLE_CPU_MS_MAX = 2_000;
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /**
- * Milliseconds by which the start of a spare Python guest process is delayed after work had to wait
- * for a guest. The delay is longer than a test of user code (about 35 ms), so that the start does
- * not slow down the test.
+ * Milliseconds between the moment at which a Python guest process is given to work that had to wait
+ * for one, and the start of a new spare guest. The delay is longer than a test of user code (about
+ * 35 ms), so that the start does not slow down the test.
  */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */
@@ -73,9 +73,9 @@ export interface LanguageProfile {
    */
   sparesFromStart: boolean;
   /**
-   * Milliseconds by which the start of a spare guest process is delayed after work had to wait for
-   * a guest. On a machine with few processors, an immediate start of a spare guest would slow down
-   * that work.
+   * Milliseconds between the moment at which a guest process is given to work that had to wait for
+   * one, and the start of a new spare guest. Without the delay, the start would slow down that work
+   * on a machine with few processors.
    */
   refillPauseMs: number;
 }

@@ -5,7 +5,7 @@ import type { GuestEndCause } from "./guest-end.ts";
 import type { LanguageProfile } from "./language-profiles.ts";
 import { type ProcessUsage, readProcessUsage } from "./process-usage.ts";
 
-/** Milliseconds between two measurements of a guest process that has no request. */
+/** Milliseconds between two measurements of a guest that has no request and no CPU debt. */
 const GUEST_IDLE_POLL_MS = 1_000;
 
 /**
@@ -14,11 +14,11 @@ const GUEST_IDLE_POLL_MS = 1_000;
  */
 const DEBT_MS_MAX = 4 * GUEST_BURST_CPU_MS_MAX;
 /**
- * Fraction of one processor that a guest process without a request may use all the time. Its
- * language runtime needs some CPU time even without a request.
+ * Fraction of one processor that a guest process may use permanently while it has no request,
+ * because its language runtime needs some CPU time even then.
  */
 const IDLE_CPU_SHARE = 0.05;
-/** Fraction of one processor below which a guest process without a request counts as idle. */
+/** Fraction of one processor below which a guest process without work counts as idle. */
 const AWAKE_CPU_SHARE = 0.2;
 /**
  * Factor by which the CPU time of all threads of a guest process may exceed the CPU time limit of
@@ -27,7 +27,7 @@ const AWAKE_CPU_SHARE = 0.2;
 const ALL_THREADS = 3;
 
 /**
- * Milliseconds of clock time by which the limit `wallMs` of a request is extended for each
+ * Milliseconds of wall-clock time by which the limit `wallMs` of a request is extended for each
  * millisecond of CPU time that its code has used. The limit is meant for code that sleeps. Without
  * the extension, it would also stop code that computes on a busy machine, where it may get only a
  * twentieth of a processor.
@@ -83,8 +83,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Sets the CPU debt, limited to 0 … `DEBT_MS_MAX`. Called also for a new guest process, which
-   * gets the debt of its workspace's last guest.
+   * Sets the CPU debt to `debtMs`, limited to the range from 0 to `DEBT_MS_MAX`. A new guest
+   * process gets the debt of its workspace's last guest in this way.
    */
   setCpuDebt(debtMs: number): void {
     const bounded = Math.min(DEBT_MS_MAX, Math.max(0, debtMs));

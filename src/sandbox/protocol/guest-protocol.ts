@@ -47,7 +47,7 @@ export interface LoadRequest {
   credentials: Readonly<Record<string, string>>;
   /** Numbers of programs that the guest process unloads before it loads the requested one. */
   drop: readonly number[];
-  /** Time in milliseconds that the code may use: clock time in JavaScript, CPU time in Python. */
+  /** Milliseconds that the code may use: wall-clock time in JavaScript, CPU time in Python. */
   budgetMs: number;
 }
 
@@ -63,11 +63,11 @@ export interface RunRequest {
    * Size in bytes of the array of events in the body. The metadata of the events follows the array.
    */
   eventsBytes: number;
-  /** Clock time in milliseconds after which the guest process stops the code. */
+  /** Wall-clock time in milliseconds after which the guest process stops the code. */
   budgetMs: number;
   /**
-   * CPU time in milliseconds that the code may use. The clock time `budgetMs` is longer than this
-   * when the events run again because a busy machine gave the code too little CPU time.
+   * CPU time in milliseconds that the code may use. The wall-clock time `budgetMs` is longer than
+   * this when the events run again because a busy machine gave the code too little CPU time.
    */
   cpuMs: number;
   /** Maximum number of lines of `log(...)` in the reply. */
@@ -98,9 +98,8 @@ export type GuestReply =
    */
   | { kind: "overflowed" }
   /**
-   * `reason` is the part of the confinement that is missing; absent when the confinement is
-   * complete. `ready` has it only if the start request allowed an incomplete confinement with
-   * `insecure`.
+   * Reply that user code can run. `reason` is the part of the confinement that is missing, which
+   * the server must have allowed with `insecure`. Absent when the confinement is complete.
    */
   | { kind: "ready"; reason?: string }
   | { kind: "unconfined"; reason: string }
@@ -117,8 +116,8 @@ export interface LoadFailure {
   error: UserError;
   /**
    * CPU time in whole milliseconds that JavaScript code had used when it was stopped because its
-   * clock time was used up. Absent for any other failure, and for Python, whose code is stopped by
-   * its CPU time.
+   * wall-clock time was used up. Absent for any other failure, and for Python, whose code is
+   * stopped by its CPU time.
    */
   usedMs?: number;
 }

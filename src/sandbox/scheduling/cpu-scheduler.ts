@@ -41,9 +41,9 @@ const FREE_SHARE = 0.5;
 export class CpuScheduler<T extends SchedulableGuest> {
   /**
    * Workspaces with a guest process whose CPU debt is above the limit, in the order of their turns.
-   * `schedule` lowers the limit as more guests compute. One guest runs for each of the first
-   * workspaces, as many as there are processors. The other guests above the limit are paused,
-   * unless a processor is left for them.
+   * (`schedule` lowers this limit as more guests compute.) The processors go first to one guest of
+   * each workspace, in this order, then to the second guests. Guests above the limit that get no
+   * processor are paused.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;
@@ -68,8 +68,8 @@ export class CpuScheduler<T extends SchedulableGuest> {
   }
 
   /**
-   * Pauses and resumes guest processes according to their CPU debts. The caller calls this every
-   * few milliseconds.
+   * Pauses and resumes guest processes according to their CPU debts. Must be called every few
+   * milliseconds.
    */
   schedule(guests: Iterable<T>, now: number): void {
     const all = [...guests];
@@ -105,8 +105,8 @@ export class CpuScheduler<T extends SchedulableGuest> {
 }
 
 /**
- * Converts a CPU debt to whole time slices. Workspaces whose debts have the same number of slices
- * take turns.
+ * Returns the number of whole time slices in a CPU debt. Workspaces whose debts have the same
+ * number of slices take turns.
  */
 function slices(debtMs: number): number {
   return Math.floor(debtMs / GUEST_TIME_SLICE_MS);

@@ -7,8 +7,8 @@ import { assert } from "../../assert.ts";
 export const GUEST_EVICTION_INTERVAL_MS = 100;
 
 /**
- * Holder of a guest process: a queue of the work of one workspace and language. It has a guest
- * process, or waits for the permission to have one.
+ * Holder of a guest process: a queue with the work of one workspace in one language. It asks for
+ * the permission to have a guest process, which `GuestAdmission` gives and takes away.
  */
 export interface GuestHolder {
   /** Time (`performance.now()`) at which the holder last had work; undefined while it has work. */
@@ -18,14 +18,14 @@ export interface GuestHolder {
   /** Whether the holder's guest process is the second one of its workspace and language. */
   readonly isSecond: boolean;
   /**
-   * Called when the holder is admitted. The holder may have a guest process from then on, until it
-   * calls `release`.
+   * Called when the holder gets the permission to have a guest process. The permission lasts until
+   * the holder calls `release`.
    */
   onAdmit(): void;
   /**
-   * Tells the holder to start no more work, and to call `release` when its guest process has
-   * exited. With `immediately` the holder kills the guest at once; without it, the guest first
-   * finishes the work in progress.
+   * Takes the permission to have a guest process from the holder. The holder starts no more work,
+   * and calls `release` when its guest has exited. If `immediately` is true, the holder kills the
+   * guest at once. Otherwise the guest finishes the work in progress first.
    */
   evict(immediately: boolean): void;
 }
@@ -40,10 +40,10 @@ export interface AdmissionLimits {
 
 /**
  * Limits the number of guest processes and their memory. While a limit is reached, further
- * workspaces wait in a queue, and guests are evicted for them one at a time. The guest that has
- * been idle longest is evicted first. If none is idle, a second guest of a workspace is evicted. If
- * no workspace has a second guest, the guest that was admitted first is evicted, or the largest one
- * when memory is short.
+ * workspaces wait in a queue, and guests are evicted (ended) for them one at a time. The guest that
+ * has been idle longest is evicted first. If none is idle, a second guest of a workspace is
+ * evicted. If no workspace has one, the guest that was admitted first is evicted when there are too
+ * many guests, and the largest guest when memory is short.
  *
  * At least `GUEST_EVICTION_INTERVAL_MS` pass between two evictions, so that the work of the waiting
  * workspaces accumulates. The start of a guest costs as much as a thousand events: without the
@@ -69,14 +69,16 @@ export class GuestAdmission<T extends GuestHolder> {
     return this.#queue.size;
   }
 
-  /** Whether one more holder would be admitted at once if it requested a guest process. */
+  /**
+   * Whether a holder that requested the permission to have a guest process would get it at once.
+   */
   get hasRoom(): boolean {
     return this.#queue.size === 0 && this.#hasRoom();
   }
 
   /**
-   * Adds the holder to the queue, and admits it as soon as there is room for its guest process.
-   * This may happen before `request` returns.
+   * Adds the holder to the queue. The holder gets its permission as soon as there is room for a
+   * guest process, which may be before `request` returns.
    */
   request(holder: T): void {
     this.#queue.add(holder);
@@ -84,8 +86,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Asserts that a holder that is about to get a guest process is admitted, and that no more
-   * holders are admitted than guest processes are allowed.
+   * Asserts that `holder` has the permission to have a guest process, and that no more holders have
+   * it than guest processes are allowed.
    */
   assertAdmitted(holder: T): void {
     assert(this.#holders.has(holder), "Only admitted workspaces get a guest");
@@ -133,9 +135,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Ends one guest process so that the first waiting holder can be admitted. If less than
-   * `GUEST_EVICTION_INTERVAL_MS` have passed since the last eviction, does nothing until a later
-   * check.
+   * Ends one guest process so that the first waiting holder can have one. If the last eviction is
+   * less than `GUEST_EVICTION_INTERVAL_MS` ago, only sets a timer that tries again.
    */
   #makeRoom(): void {
     clearTimeout(this.#timer);
@@ -170,7 +171,7 @@ export class GuestAdmission<T extends GuestHolder> {
     return this.#remaining().toSorted((a, b) => b.memoryBytes - a.memoryBytes)[0];
   }
 
-  /** Returns the admitted holders whose guest process is not being evicted. */
+  /** Returns the holders that may have a guest process and that are not being evicted. */
   #remaining(): T[] {
     return [...this.#holders].filter((holder) => !this.#evicted.has(holder));
   }

@@ -1,15 +1,15 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Delay in milliseconds before a workspace's next guest process when its code has ended one guest
- * more than `freeLosses`, the number that causes no delay. Each further guest that the code ends
- * doubles the delay, up to `DELAY_MS_MAX`.
+ * Shortest delay in milliseconds before a workspace's next guest process. It applies after the loss
+ * (end of a guest through user code) that exceeds the `freeLosses` losses without a delay. Each
+ * further loss doubles the delay, up to `DELAY_MS_MAX`.
  */
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;
 /**
- * Milliseconds after which one loss (a guest process that user code ended) is forgotten. The time
- * begins again at each loss.
+ * Milliseconds without a new loss (end of a guest process through user code) after which one loss
+ * is forgotten. One more is forgotten each time this period passes again.
  */
 const FORGOTTEN_MS = 10_000;
 
@@ -40,7 +40,7 @@ export class GuestLossBackoff {
 
   /**
    * Returns the milliseconds until the workspace may have its next guest process; 0 when it may
-   * have one now.
+   * have one at once.
    */
   delayMs(now = performance.now()): number {
     const excess = this.#count - this.freeLosses;

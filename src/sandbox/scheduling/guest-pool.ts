@@ -34,8 +34,8 @@ export class GuestPool {
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #throwAways: FairSemaphore;
   /**
-   * Throw-away guests that have run no user code yet, by the test budget of the request for which
-   * they were started. The next test of this request uses its guest.
+   * Guest processes that have only parsed, and so run no user code yet. The key is the test budget
+   * of the request for which a guest was started; only work of this request uses the guest.
    */
   readonly #unused = new Map<TestBudget, ThrowAwayGuests>();
   readonly #sweep = setInterval(() => this.#evictIdle(), SWEEP_MS);
@@ -55,9 +55,9 @@ export class GuestPool {
   }
 
   /**
-   * Does work in the first guest process of a workspace. `bytes` is the approximate size of the
-   * data that the work sends to the guest. Rejects with `SandboxUnavailable` when no guest can be
-   * started.
+   * Does `work` in the first guest process of a workspace and language. `bytes` is the approximate
+   * size of the data that the work sends to the guest. Rejects with `SandboxUnavailable` when no
+   * guest can be started.
    */
   use<T>(owner: GuestOwner, bytes: number, work: GuestUse<T>): Promise<T> {
     return perform(this.#guestsOf(owner).first, bytes, work);

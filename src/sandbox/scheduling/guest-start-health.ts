@@ -42,9 +42,7 @@ export class GuestStartHealth {
     return this.#failures > 0;
   }
 
-  /**
-   * Milliseconds until the next start of a guest process may be tried; 0 when it may be tried now.
-   */
+  /** Milliseconds until the next start of a guest process may be tried; 0 if it may be at once. */
   get delayMs(): number {
     return Math.max(0, this.#retryAt - performance.now());
   }

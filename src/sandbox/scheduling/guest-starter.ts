@@ -13,8 +13,7 @@ import { describeStartFailure } from "./start-failure.ts";
 
 /**
  * Maximum milliseconds that the server waits for the exit of a guest process that failed to start.
- * Only after the exit is the process's standard error, which is needed for the error message,
- * complete.
+ * The error message contains the process's standard error, which is complete only after the exit.
  */
 const STDERR_READ_MS_MAX = 2_000;
 /**
@@ -24,16 +23,16 @@ const STDERR_READ_MS_MAX = 2_000;
  */
 const STANDSTILL_MS_MIN = 500;
 /**
- * Milliseconds of waiting above which a caller is assumed to have waited for the start of a guest
- * process, because no spare one was ready. The next spare guest then starts only after
+ * Milliseconds above which a caller's wait for a guest process shows that a guest had to be
+ * started, because no spare one was ready. The next spare guest then starts only after
  * `refillPauseMs`.
  */
 const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
   /**
-   * Reason why user code does not run or, if it runs with incomplete confinement, the missing part
-   * of the confinement. Absent if there is neither.
+   * Reason why user code does not run. If user code runs with incomplete confinement, the missing
+   * part of the confinement. Absent if user code runs with complete confinement.
    */
   reason?: string;
   /**
@@ -162,8 +161,8 @@ export class GuestStarter {
   }
 
   /**
-   * Starts the missing spare guests of a language after `pauseMs` milliseconds. If an earlier call
-   * for the same language is still in its pause, its start is cancelled.
+   * Starts the missing spare guests of a language after `pauseMs` milliseconds. Cancels the start
+   * that an earlier call has scheduled for this language.
    */
   #refillAfter(language: GuestLanguage, pauseMs: number): void {
     clearTimeout(this.#refills.get(language));

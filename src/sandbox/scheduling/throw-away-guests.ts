@@ -10,8 +10,8 @@ import type { TestBudget } from "../test-budget.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 
 /**
- * CPU time in ms of each guest process that is not charged to the test budget of a request. A guest
- * needs it to load code that does nothing, and one request may contain many small tests.
+ * CPU time in ms that a guest process uses without a charge to the test budget of the request. A
+ * guest needs it to load code that does nothing, and one request may contain many small tests.
  */
 const FREE_CPU_MS = 20;
 
@@ -27,8 +27,8 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   #guest: Guest | undefined;
   #losses = 0;
   /**
-   * CPU time in ms of the current guest process that must not be charged to the budget: the time of
-   * its start, `FREE_CPU_MS`, and the time that was already charged.
+   * CPU time in ms of the current guest process at which charging begins: its CPU time when it had
+   * started plus `FREE_CPU_MS`, or its CPU time at the last charge.
    */
   #chargedMs = 0;
 
@@ -85,7 +85,7 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
 
 /**
  * Resolves with the guest process that `start` provides. If the budget ends before that, rejects
- * with `SandboxUnavailable`, and kills the guest as soon as it has started.
+ * with `SandboxUnavailable`, and kills the guest when `start` provides it later.
  */
 async function unlessOver(start: Promise<Guest>, budget: TestBudget): Promise<Guest> {
   try {

@@ -13,20 +13,20 @@ const GUEST_AGE_MS_MAX = 600_000;
 
 const SOFT_TIMEOUTS_MAX = 3;
 /**
- * Number of batches of any size that may be in progress in one guest process at a time: the guest
- * works on one while the server sends the next.
+ * Maximum number of batches in progress in one guest process, whatever their size: the guest works
+ * on one while the server sends the next.
  */
 const LARGE_BATCHES_MAX = 2;
 /**
- * Number of batches that may be in progress in one guest process at a time if they have at most
- * `SMALL_BYTES_MAX` bytes together. While the next batch is already in the socket, the guest does
- * not sleep, so that the kernel need not wake it. To wake it takes as long as two events on an idle
- * machine, and far longer on a busy one.
+ * Maximum number of batches in progress in one guest process if these batches have at most
+ * `SMALL_BYTES_MAX` bytes together. With the next batch always in the socket, the guest does not
+ * sleep between batches. Waking it would take as long as two events on an idle machine, and far
+ * longer on a busy one.
  */
 const SMALL_BATCHES_MAX = 8;
 /**
- * Number of bytes that fit in the socket to a guest process, so that their sender does not have to
- * wait.
+ * Number of bytes that fit in the socket to a guest process, so that the server can send them
+ * without waiting.
  */
 const SMALL_BYTES_MAX = 64 << 10;
 
@@ -76,7 +76,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     private readonly admission: GuestAdmission<WorkspaceGuest>,
     private readonly language: GuestLanguage,
     private readonly losses: GuestLossBackoff,
-    /** The first queue of the same workspace; undefined if this queue is the first one. */
+    /** The `WorkspaceGuest` with the workspace's first queue; undefined if this is that one. */
     private readonly first?: WorkspaceGuest,
   ) {}
 
@@ -85,8 +85,8 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   }
 
   /**
-   * Whether the work should be moved to the first queue of the workspace, so that the second guest
-   * process can end and make room.
+   * Whether the remaining work of this second queue should move to the first queue of the
+   * workspace, so that the second guest process can end and make room for another workspace.
    */
   get isLeaving(): boolean {
     return this.isSecond && this.#state === "leaving";
@@ -155,7 +155,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     }
   }
 
-  /** Whether the first batch of the queue may be sent to the guest process now. */
+  /** Whether the first batch of the queue may be sent to the guest process at once. */
   get #hasRoom(): boolean {
     if (this.#activeCount < LARGE_BATCHES_MAX) return true;
     const bytes = this.#activeBytes + this.#queue[0]!.bytes;
@@ -244,7 +244,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
 
 /**
  * Whether a guest process is near one of its limits (memory, age, events), or its code has often
- * run out of time. Such a guest is replaced between two batches, before it makes a batch fail.
+ * used up its time limit. Such a guest is replaced between two batches, so that no batch fails.
  */
 function isWornOut(guest: Guest): boolean {
   return (

@@ -62,8 +62,8 @@ export function readTlsKeys({ certificate, key, clients, prefix }: TlsPaths): Re
 }
 
 /**
- * Explanations of errors in TLS files. The key is a part of the code or message of the error that
- * OpenSSL reports.
+ * Explanations of errors in TLS files. Each key is a text that the code or message of OpenSSL's
+ * error contains.
  */
 const reasons = {
   KEY_VALUES_MISMATCH: "they do not belong together",

@@ -5,9 +5,9 @@ import { Packr } from "msgpackr";
 export type Environment = ReturnType<typeof openEnvironment>;
 
 /**
- * Largest number of named tables that LMDB opens in an environment. It is far larger than the
- * number of tables of any store, because a newer release may have added tables to a file that an
- * older release then opens.
+ * Maximum number of named tables that LMDB opens in an environment. It is far above the number of
+ * tables of any store, because an older release must be able to open a file to which a newer
+ * release has added tables.
  */
 const TABLES_MAX = 256;
 
@@ -36,10 +36,10 @@ export function openEnvironment(path: string, names: Iterable<string>, { isView 
   };
   for (const name of names) table(name);
   /**
-   * Runs `apply` in a transaction, which is rolled back when `apply` throws or returns `ABORT`.
-   * lmdb's `transaction` would keep the writes that a function makes before it throws; the two
-   * methods used here roll them back. A view commits synchronously: without a sync, this costs less
-   * than handing the commit to another thread.
+   * Runs `apply` in a transaction, and rolls it back when `apply` throws or returns `ABORT`. lmdb's
+   * method `transaction` is not used, because it would keep what `apply` wrote before it threw. The
+   * commits of a view do not wait for the disk. They are synchronous, because this then costs less
+   * than handing them to another thread.
    */
   const transact = async (apply: () => unknown): Promise<unknown> =>
     isView ? root.transactionSync(apply) : root.childTransaction(apply);
@@ -61,15 +61,15 @@ export function isAlive({ root }: Environment): boolean {
 }
 
 /**
- * Key of a test row in the root table, which is written to find out whether the disk accepts
+ * Key of a test row in the root table. This row is written to find out whether the disk accepts
  * writes.
  */
 export const PROBE = "\u0000probe";
 
 /**
- * Returns undefined if a transaction succeeded or its `apply` threw. Otherwise returns a promise of
- * the error of LMDB or of the disk. The promise never rejects. It is needed because LMDB reports
- * the reason of a failed commit later than the failure.
+ * Returns a promise of the error with which LMDB or the disk made a transaction fail. Returns
+ * undefined if the transaction succeeded, or failed only because its `apply` threw. The promise
+ * never rejects. It is needed because LMDB reports the reason of a failed commit later.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

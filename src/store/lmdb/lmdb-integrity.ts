@@ -18,14 +18,14 @@ const LEAF = 2;
 const OVERFLOW = 4;
 const KINDS = BRANCH | LEAF | OVERFLOW;
 /**
- * LMDB's flag for a node whose value is in overflow pages. The next flag, `SUB_DATA`, is for a node
- * whose value is a nested tree. Both occur in leaf nodes.
+ * LMDB's flag of an entry in a leaf page whose value is in overflow pages. `SUB_DATA` is the flag
+ * of an entry whose value is a nested tree.
  */
 const BIG_DATA = 1;
 const SUB_DATA = 2;
 /** Largest number of levels of a tree that LMDB can read. */
 const DEPTH_MAX = 32;
-/** Size of each cached part of the file. At most `WINDOWS_MAX` parts are cached. */
+/** Size in bytes of each cached part of the file. At most `WINDOWS_MAX` parts are cached. */
 const WINDOW_BYTES = 128 << 10;
 const WINDOWS_MAX = 256;
 
@@ -105,9 +105,9 @@ class PageWalk {
   }
 
   /**
-   * Checks the pages of one large value, of which only the first has a header. If a later page
-   * begins with a header, and the transaction number in it is higher than that of the meta page,
-   * LMDB has reused the page while the file was copied. The value is then damaged.
+   * Checks the pages of one large value. Only the first page should have a header. If a later page
+   * has one with a transaction number higher than that of the meta page, LMDB has reused the page
+   * while the file was copied. The value is then damaged.
    */
   #overflow(node: Buffer): void {
     const { pageBytes, transaction } = this.#meta;
@@ -169,7 +169,7 @@ function metaOf(page: Buffer) {
     throw new IntegrityFault("it does not begin as one");
   return {
     pageBytes,
-    /** The tree of free pages, then the tree of the root table, which lists the named tables. */
+    /** Tree of the free pages, and tree of the root table, which lists the named tables. */
     trees: [treeOf(page.subarray(trees)), treeOf(page.subarray(trees + DB_BYTES))],
     lastPage: numberAt(page, HEADER_BYTES + 120),
     transaction: numberAt(page, HEADER_BYTES + 128),

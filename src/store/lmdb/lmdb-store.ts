@@ -11,7 +11,7 @@ import { commitFault, type Environment, isAlive, openEnvironment, PROBE } from "
 import { acquireShared, dataFileOf, directoryOf, markIntact } from "./store-files.ts";
 
 export interface StoreOptions {
-  /** Path of the LMDB file if it has an extension, else of the directory that holds the file. */
+  /** Path of the LMDB file or, if the path has no extension, of the directory with that file. */
   path: string;
   /** Name of the store in messages, such as "The catalog" in "The catalog is closed". */
   name: string;
@@ -21,8 +21,8 @@ export interface StoreOptions {
    */
   isView?: boolean;
   /**
-   * Bytes of disk space kept allocated after the end of the file, so that a full disk can store
-   * changes. Default 0.
+   * Bytes of disk space kept allocated after the end of the file, so that changes can be stored
+   * when the disk is full. Default 0.
    */
   reserveBytes?: number;
   logger: Logger;
@@ -46,9 +46,9 @@ export function openStore(options: StoreOptions): LocalStore {
 
 /**
  * A store in an LMDB file. Calls of `change` that arrive during a commit are committed together in
- * the next commit. A failed commit can make the LMDB environment unusable. Promises of transactions
- * that have begun in it would then never resolve. A transaction therefore begins only after the
- * last one has ended, and an unusable environment is closed and opened again.
+ * the next commit. A failed commit can make the LMDB environment unusable; the promises of later
+ * transactions in it would never resolve. A commit therefore begins only after the last one has
+ * ended, and an unusable environment is closed and opened again.
  */
 class LmdbStore implements LocalStore {
   readonly #release: () => void;
@@ -65,12 +65,12 @@ class LmdbStore implements LocalStore {
    */
   #dryWrites: RowWrite[] | undefined;
   /**
-   * Whether a row was written since the last commit. If not, a commit does not use the disk, and so
-   * does not show that writes succeed.
+   * Whether a row was written since the last commit. Without such a row, a commit does not use the
+   * disk, so its success does not show that writes succeed.
    */
   #wrote = false;
   #closed = false;
-  /** Reason why writes fail, if they do. A test write is then made every `PROBE_MS`. */
+  /** Reason why writes fail; else undefined. While writes fail, one is tested every `PROBE_MS`. */
   #failure: string | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
 
@@ -253,7 +253,7 @@ class LmdbStore implements LocalStore {
     this.#reopened();
   }
 
-  /** Records the result of the last write: `error` if it failed, undefined if it succeeded. */
+  /** Records whether the last write succeeded. `error` is undefined if it did, else its error. */
   #setFailure(error: unknown): void {
     const { logger, name, path } = this.options;
     clearTimeout(this.#probe);

@@ -9,7 +9,7 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Format strings of `printf` in the addon. `kept` is the part of each that the patch keeps. */
+/** Format strings of `printf` in the addon. The patch shortens each to its first part, `kept`. */
 const PATCHES = [
   {
     format: "Attempting to write page at position %u, size %u, blocks %u, buffer sizes %i %i %i",

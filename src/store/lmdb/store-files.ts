@@ -12,8 +12,8 @@ import { integrityFault } from "./lmdb-integrity.ts";
 const LOCK_BYTES = 16_384;
 
 /**
- * Whether `path`, the path of a store, has an extension. It then names the file of the store.
- * Otherwise it names the directory with that file.
+ * Whether the path of a store has an extension. Such a path names the store's file. A path without
+ * an extension names the directory with that file.
  */
 const isFile = (path: string) => extname(path) !== "";
 export const directoryOf = (path: string) => (isFile(path) ? dirname(path) : path);
@@ -57,8 +57,8 @@ export function acquireExclusive(path: string): (() => void) | undefined {
 }
 
 /**
- * Marks the file of a store as intact: records the file's identity and size. When the store is
- * opened again, a marked file is not checked. A copy of it has another identity, so it is checked.
+ * Marks the file of a store as intact: records the file's identity and size. A marked file is not
+ * checked when the store is opened again. A copy of it has another identity, so it is checked.
  */
 export function markIntact(path: string): void {
   const { identity, bytes } = fileFacts(path);
@@ -87,9 +87,9 @@ export function expectIntact(path: string): void {
 }
 
 /**
- * Whether the file is marked as intact and is not smaller than at that time. A smaller file has
- * been truncated, because LMDB never shortens a file. The kernel would kill a process that reads
- * the missing part of the mapped file.
+ * Whether the file is marked as intact and is not smaller than when it was marked. A smaller file
+ * has been truncated, because LMDB never shortens a file. The kernel would kill a process that
+ * reads the missing part of the mapped file.
  */
 function isKnown(path: string): boolean {
   const { identity, bytes } = fileFacts(path);

@@ -4,8 +4,8 @@ import type { LogEntry } from "./ordered-log.ts";
 
 /**
  * Set of row writes that a node proposes by appending it to the shared log. `base` is the version
- * of the store for which the writes were computed. If no other change set has taken effect since
- * then, every node applies all of the writes. Otherwise no node applies any.
+ * of the store for which the writes were computed. If another change set has taken effect after
+ * this version, no node applies the writes. Otherwise every node applies all of them.
  */
 export interface ChangeSet {
   /** Id of the store object that proposed the change set. Each open store has its own id. */

@@ -28,7 +28,7 @@ export type RowKey = Omit<RowWrite, "value">;
 export const COMPACTION_TABLE = "rewriting";
 export const COMPACTION_KEY = "walk";
 /**
- * Name of the table with the log position of the view (a node's copy of the store). The table
+ * Name of the table in which a view (a node's copy of the store) stores its log position. The table
  * `PARTS_TABLE` has the parts of change sets whose last part was not read yet. Both tables are
  * local to the node: changes of them are not in the log.
  */

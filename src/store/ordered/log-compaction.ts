@@ -14,9 +14,9 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * Length of the log up to which no compaction starts. One starts when the log has more entries
-   * than `min.rows` plus `factor` times the rows that the last compaction appended, or more bytes
-   * than `min.bytes` plus `factor` times the bytes that it appended.
+   * Length of the log that, together with `factor`, makes a compaction start: more entries than
+   * `min.rows` plus `factor` times the rows that the last compaction appended, or more bytes than
+   * `min.bytes` plus `factor` times the bytes that it appended.
    */
   min: RowsAndBytes;
   factor: number;
@@ -31,8 +31,8 @@ export interface CompactionBounds {
    */
   stalledMs: number;
   /**
-   * Time in milliseconds for which log entries that a compaction has replaced stay in the log. In
-   * this time, slow nodes can still read in them whether their own change sets took effect.
+   * Milliseconds for which log entries that a compaction has replaced stay in the log. In this
+   * time, slow nodes can still read in these entries whether their own change sets took effect.
    */
   keptMs: number;
 }
@@ -48,9 +48,9 @@ const BOUNDS: CompactionBounds = {
 
 /**
  * Length of the pause after a step of a compaction, as a multiple of the duration of the step. With
- * 4, the steps take a fifth of the time. While the rows of a step are written on all nodes and
- * brokers, pixels and changes wait; the pauses give way to them. A pause lasts at most
- * `PAUSE_MS_MAX` milliseconds, which is far below `stalledMs`.
+ * 4, the steps take a fifth of the time. Pixels and changes wait while all nodes and brokers write
+ * the rows of a step, and proceed in the pause. A pause lasts at most `PAUSE_MS_MAX` milliseconds,
+ * which is far below `stalledMs`.
  */
 const PAUSE_STEPS = 4;
 const PAUSE_MS_MAX = 1_000;
@@ -99,7 +99,7 @@ export class LogCompaction {
    * The replaced entries are deleted `keptMs` later. Undefined while no entries wait for deletion.
    */
   #first: { position: number; since: number } | undefined;
-  /** Time by `performance.now()` before which nothing is started. It is set after a failure. */
+  /** Time (`performance.now()`) before which nothing is started, because the last run failed. */
   #notBefore = 0;
   #isClosed = false;
 
@@ -193,9 +193,9 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a compaction and returns its id. If one is running, returns the id of that one if this
-   * node runs it or if it is stalled, so that this node continues it. Returns undefined while
-   * another node runs it. Must be called within a transaction.
+   * Returns the id of the compaction that this node has to run. Starts one if none is in progress.
+   * Returns the id of the one in progress if it is this node's own, or if it is stalled, so that
+   * this node continues it. Otherwise returns undefined. Must be called within a transaction.
    */
   #begin(): string | undefined {
     const { local, view } = this.options;

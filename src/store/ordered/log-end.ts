@@ -24,29 +24,29 @@ export class LogShortenedError extends Error {
  */
 export class OrderedLogEnd {
   /**
-   * Promise of the calls of `read` that wait for the next barrier (empty entry). They cannot use
-   * the barrier in flight: it was appended before these calls, so entries that they must see can
-   * follow it. Undefined while no call waits.
+   * Promise of the calls of `read` that came while a barrier (empty entry) was in flight. They wait
+   * for the next barrier, because entries that they must see may come after the one in flight.
+   * Undefined while no call waits.
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
   /**
-   * Promise of the calls of `read` that share the barrier (empty entry) in flight, or of the last
-   * one if none is in flight. Undefined before the first barrier.
+   * Promise of the calls of `read` that wait for the barrier (empty entry) in flight or, if none is
+   * in flight, that waited for the last one. Undefined before the first barrier.
    */
   #reading: PromiseWithResolvers<number> | undefined;
   /**
-   * The last barriers (empty entries) of this node that are next to each other in the log. `from`
-   * is the position of the first of them, `end` the position after the last one.
+   * The latest barriers (empty entries) of this node with no other entry between them: `from` is
+   * the position of the first one, `end` the position after the last one.
    */
   #barriers = { from: 0, end: 0 };
   /** Number of entries in flight that the log's leader has not acknowledged in time. */
   #overdue = 0;
 
   /**
-   * `progress` has the position up to which the node's view has read the log. An entry that is not
-   * acknowledged within `acknowledgedMsMax` milliseconds is overdue. While an entry is overdue,
-   * calls of `read` reject.
+   * `progress.next` is the position up to which this node's view has read the log. An entry is
+   * overdue if the log's leader does not acknowledge it within `acknowledgedMsMax` milliseconds.
+   * While an entry is overdue, calls of `read` reject.
    */
   constructor(
     private readonly log: Pick<OrderedLog, "append" | "knownEnd">,
@@ -55,19 +55,19 @@ export class OrderedLogEnd {
   ) {}
 
   /**
-   * Whether an entry in flight is overdue (not acknowledged in time). A new entry would have to
-   * wait for the same leader of the log.
+   * Whether an entry in flight is overdue: the log's leader has not acknowledged it in time. A new
+   * entry would have to wait for this leader too.
    */
   get isOverdue(): boolean {
     return this.#overdue > 0;
   }
 
   /**
-   * Appends a barrier (empty entry) and resolves with its log position. Every entry that was
-   * durable before the call is before this position. If other barriers of this node are directly
-   * before the new one, resolves with the position of the first of them, because barriers change
-   * nothing. Rejects while an entry in flight is overdue (not acknowledged in time). Rejects with
-   * `LogShortenedError` when the log has lost entries.
+   * Appends a barrier (empty entry), and resolves with its position, the end of the log: every
+   * entry that was durable before the call has a lower position. If other barriers of this node are
+   * directly before the new one, resolves with the position of the first of them, because barriers
+   * change nothing. Rejects while an entry in flight is overdue (not acknowledged in time). Rejects
+   * with `LogShortenedError` when the log has lost entries.
    */
   read(): Promise<number> {
     if (this.isOverdue) return Promise.reject(this.#overdueError());
@@ -78,9 +78,9 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Appends an entry. Resolves with its position when it is durable. Rejects with
-   * `LogShortenedError` if this node has read the log beyond this position before: the log has then
-   * lost entries.
+   * Appends an entry, and resolves with its position when it is durable. Rejects with
+   * `LogShortenedError` if this node has already seen an entry at this position or after it: the
+   * log has then lost entries.
    */
   async append(entry: Uint8Array): Promise<number> {
     const next = Math.max(this.progress.next, this.#barriers.end);
@@ -95,9 +95,9 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Rejects with `LogShortenedError` if the leader of the log reports an end before the position up
-   * to which the view has read. Does not append an entry, because a new entry at the position of a
-   * lost one would hide the loss.
+   * Rejects with `LogShortenedError` if the log's leader reports an end of the log below the
+   * position up to which the view has read. Appends no entry for this check, because a new entry at
+   * the position of a lost one would hide the loss.
    */
   async expectKnown(): Promise<void> {
     const { next } = this.progress;
@@ -129,8 +129,8 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Returns a promise that settles like `appended`, the promise of an entry in flight. When the
-   * entry becomes overdue, rejects the calls of `read`.
+   * Returns a promise that settles like `appended`, the promise of an entry in flight. If the entry
+   * becomes overdue (is not acknowledged in time), rejects the waiting calls of `read`.
    */
   async #acknowledged(appended: Promise<number>): Promise<number> {
     let isOverdue = false;

@@ -26,12 +26,12 @@ export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" |
   onNewer?(reason: string): void;
   /** Maximum size of a change set in bytes. Default 64 MiB. */
   changeSetBytesMax?: number;
-  /** Maximum milliseconds of a call of `change`, and of a wait for other nodes. Default 20 s. */
+  /** Maximum milliseconds of a call of `change`, and of waiting for log entries. Default 20 s. */
   changeMsMax?: number;
 }
 
 const DEFAULTS = { changeSetBytesMax: 64 << 20, changeMsMax: 20_000 };
-/** Milliseconds after which `recover` throws if the log still ends before entries read earlier. */
+/** Milliseconds for which `recover` tries again while the log ends before entries already read. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
@@ -160,8 +160,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Commits calls of `change` together as one change set. If the set has no effect, tries again.
-   * Each attempt includes the calls that arrived since the previous attempt, unless `isAlone`.
+   * Commits the calls `first` of `change` together as one change set. If the set has no effect,
+   * tries again. Each attempt also includes the calls that have arrived by then, unless `isAlone`.
    */
   async #decide(first: readonly PendingChange[], isAlone = false): Promise<void> {
     const { local, changeSetBytesMax } = this.#options;
@@ -245,8 +245,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * If `error` says that the log has lost entries that this node has read, stops reading for good
-   * and throws. Otherwise the view would skip the new entries at the positions of the lost ones.
+   * Stops reading the log for good, and throws, if `error` says that the log has lost entries that
+   * this node has read. If it read on, the view would skip new entries at the lost positions.
    */
   #stopIfShortened(error: unknown): void {
     if (!(error instanceof LogShortenedError)) return;

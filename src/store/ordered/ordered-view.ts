@@ -51,9 +51,8 @@ export interface OrderedViewOptions {
   /** Author id of this node's change sets. */
   author: string;
   /**
-   * Whether the listeners need not be called for the change set `number` of this node, because the
-   * caller that wrote it already knows of the change. If true, `ApplyResult.written` leaves out the
-   * tables that the set changes.
+   * Whether the caller that wrote the change set `number` of this node already knows of the change.
+   * Listeners then need not be called for it, so `ApplyResult.written` leaves out its tables.
    */
   isKnown(number: number): boolean;
 }
@@ -69,9 +68,8 @@ export interface ApplyResult {
   /** Outcomes of all nodes' change sets among the applied entries, in the order of the log. */
   outcomes: SetOutcome[];
   /**
-   * Names of the tables that the applied entries changed, with which the store's listeners are
-   * called. Changes by those of this node's change sets for which `isKnown` returns true are left
-   * out.
+   * Names of the tables for which the store calls its listeners: those that the applied entries
+   * changed. Changes by a change set of this node for which `isKnown` returns true do not count.
    */
   written: Set<string>;
   /** Whether log entries were deleted before this view had read them. */
@@ -119,8 +117,8 @@ export class OrderedView {
 
   /**
    * Applies log entries in one transaction. If the commit fails, the caller may pass the same
-   * entries again. If the failed commit has stored them nevertheless, their change sets have no
-   * effect the second time: the version of the view is then higher than the version on which they
+   * entries again, even if the commit has nevertheless stored them. Stored change sets have no
+   * effect the second time, because the view then has a higher version than the one on which they
    * were computed.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
@@ -161,10 +159,10 @@ export class OrderedView {
   }
 
   /**
-   * Returns the state from which the view is read again, because log entries were deleted before
-   * the view had read them. `position` and `found` are those of the oldest entry in the log. This
-   * entry must start a compaction, which writes all rows again and so replaces the rows of the
-   * view. Throws if it does not.
+   * Returns the state with which the view begins again after log entries were deleted before the
+   * view had read them. `position` and `found` are those of the oldest entry in the log. This entry
+   * must start a compaction, which writes all rows again and so replaces the rows of the view.
+   * Throws if it does not.
    */
   #beginAt(position: number, found: ChangeSet | ChangeSetPart | undefined): ViewPosition {
     const compaction = found && "writes" in found ? compactionOf(found) : undefined;

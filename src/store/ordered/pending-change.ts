@@ -20,8 +20,8 @@ interface PendingChangeOptions extends Pick<PendingChange, "allowStale" | "msMax
 }
 
 /**
- * Creates a pending call of `change`, and the promise of its result. The promise rejects `msMax`
- * milliseconds after the creation, whatever the call then waits for.
+ * Creates a pending call of `change`, and the promise of its result. If the promise is not settled
+ * `msMax` milliseconds after its creation, it rejects, even while the call is in progress.
  */
 export function pendingChange<T>(
   apply: () => T,
@@ -40,7 +40,7 @@ export function pendingChange<T>(
 
 /**
  * Rejects the calls of `change` whose time limit has passed, and returns the other calls. The error
- * message begins with the store's `name`, and has the number of attempts to commit the calls.
+ * message begins with the store's `name`, and contains the number of attempts to commit the calls.
  */
 export function refuseLate(
   changes: readonly PendingChange[],

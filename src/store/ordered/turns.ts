@@ -12,22 +12,22 @@ export const passOf = (author: string): Uint8Array =>
   encodeChangeSet({ author, number: -1, base: NO_BASE, writes: [] })[0]!;
 
 /**
- * Minimum number of milliseconds that a node waits for the node that has the turn. It waits at most
- * `TURN_MS_MAX`, because that node may have stopped or have nothing left to change.
+ * Minimum number of milliseconds for which a node lets another node that has the turn append first.
+ * The maximum is `TURN_MS_MAX`: that node may have stopped or have nothing left to change.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;
 /**
- * Time that a node waits for another node's turn, as a multiple of the time that its own last
- * attempt took. On a machine that lacks processor time, each attempt takes seconds.
+ * Time that a node lets another node append first, in multiples of the time that its own last
+ * attempt took. On a machine that lacks processor time, an attempt takes seconds.
  */
 const ATTEMPTS_PER_TURN = 2;
 
 /**
  * Order in which nodes change a store when several of them want to. A node whose change set had no
  * effect gets a turn, after the nodes that got one earlier. The other nodes append no change sets
- * until all of these nodes have used their turns or given them up. Without turns, a slow node could
- * lose against faster ones again and again.
+ * until each of these nodes has used its turn, has given it up, or has let its time pass. Without
+ * turns, a slow node could lose against faster ones again and again.
  *
  * All nodes read the same outcomes from the log, so they agree on the order without a leader. If a
  * node appends a change set out of turn, this only makes the attempt of another node fail.
@@ -45,7 +45,7 @@ export class Turns {
   #isCurrent = false;
   /** Time (`performance.now()`) at which this node's last attempt to change the store began. */
   #startedAt = 0;
-  /** Time in milliseconds that this node waits for another node's turn. */
+  /** Milliseconds for which this node lets another node that has the turn append first. */
   #turnMs = TURN_MS_MIN;
   #changed = Promise.withResolvers<void>();
   #isOpen = true;
@@ -64,7 +64,7 @@ export class Turns {
     if (this.#other() !== before) this.#change();
   }
 
-  /** Waits until this node may append a change set, because no other node has a turn before it. */
+  /** Waits until no other node has a turn before this node, or the time of these turns is over. */
   async own(): Promise<void> {
     for (;;) {
       const other = this.#other();
@@ -77,8 +77,8 @@ export class Turns {
   }
 
   /**
-   * Whether this node has a turn, because its last change set had no effect. The other nodes wait
-   * until it tries again or gives up.
+   * Whether the other nodes let this node append first, because its last change set had no effect.
+   * They wait, for a limited time, until this node tries again or gives up.
    */
   get isAwaited(): boolean {
     return this.#refused.has(this.author);

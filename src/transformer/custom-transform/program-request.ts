@@ -4,9 +4,9 @@ import { textOf } from "../requests.ts";
 import type { ItemGroup } from "./request-items.ts";
 
 /**
- * Returns the version of a transformation, with the versions of libraries and the credentials, that
- * all items of a group name. `versionId` is empty when they name no version. Members with an
- * invalid value count as absent. Pure function.
+ * Returns the program that the items of a group ask for: the version of the transformation, the
+ * versions of libraries, and the credentials. `versionId` is empty when the items contain no
+ * version. Members with an invalid value count as absent. Pure function.
  */
 export function programRequest(body: Buffer, group: ItemGroup): ProgramRequest {
   const destination = jsonAt(body, group.destination);

@@ -130,7 +130,7 @@ class GroupFinder {
 
   constructor(private readonly bytes: Buffer) {}
 
-  /** Returns the first group of the request that is equal to `wanted`, or `wanted` if none is. */
+  /** Returns the earlier group of the request that equals `wanted`; if there is none, `wanted`. */
   find(wanted: ItemGroup): ItemGroup {
     // Almost all requests have one group.
     if (this.#last !== undefined && this.#isSame(this.#last, wanted)) return this.#last;

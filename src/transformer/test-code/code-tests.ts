@@ -61,8 +61,8 @@ export class CodeTests {
   }
 
   /**
-   * Answers `POST /extractLibs`: returns the modules that code imports, each with the names that it
-   * imports from the module.
+   * Answers `POST /extractLibs`: returns the modules that code imports, each with the names that
+   * the code imports from it.
    */
   async extractLibs(body: Record<string, unknown>): Promise<unknown> {
     const code = textOf(body.code);

@@ -4,8 +4,8 @@ import { nodesHealth } from "../status/node-status.ts";
 import { type WorkspaceState, workspaceState } from "../status/workspace-state.ts";
 
 /**
- * States in which a destination does not read events at present, or in which this node does not
- * know whether it does. Such a destination does not show whether its sources send events.
+ * States in which a destination reads no events at present, or in which this node does not know
+ * whether it does. A destination in such a state cannot show whether its sources send events.
  */
 const notReading = new Set<string>(["paused", "unconnected", "unknown", "blocked", "external"]);
 /**
@@ -32,8 +32,8 @@ export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise
 }
 
 /**
- * Whether a workspace is the operator's: the first one, whose admin token the server prints or
- * takes from the setting `admin.token`.
+ * Whether a workspace is the operator's: the oldest one. The server prints the workspace's admin
+ * token, or takes it from the setting `admin.token`.
  */
 export function isOperators({ catalog }: Pick<StatusDeps, "catalog">, workspaceId: string) {
   return catalog.workspaces.list(1)[0]?.id === workspaceId;

@@ -205,8 +205,8 @@ function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>)
 
 /**
  * Returns an error for each id in the rule's `subjectIds` that names no item of the workspace,
- * because the rule could never raise an alert about it. Accepts the ids in `before`, the ids of the
- * stored rule, because their items may have been removed after the rule was stored.
+ * because no alert could be about it. Accepts the ids in `before`, which are those of the stored
+ * rule: their items may have been removed after the rule was stored.
  */
 function subjectFaults(
   catalog: Catalog,

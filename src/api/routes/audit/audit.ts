@@ -89,7 +89,7 @@ export const auditRoutes = [
 
 /**
  * Responds with all matching audit entries as lines of JSON. Reads the next page of entries only
- * when the client has read the last one.
+ * when the client has read the page before it.
  */
 function exportEntries(deps: RouteDeps, workspaceId: string, filter: AuditFilter): Response {
   const resources = new DisposableStack();

@@ -55,8 +55,8 @@ interface CodeRoutesOptions {
    */
   plural: string;
   /**
-   * Key of the list of an item's revisions in responses, such as `versions`. In summaries of
-   * routes, `noun` is the word for one revision.
+   * Key of the list of an item's revisions in responses, such as `versions`. The field `noun` is
+   * the word for one revision in summaries of routes.
    */
   versions: string;
   noun: "revision" | "version";
@@ -214,8 +214,9 @@ function versionRoutes<const Options extends CodeRoutesOptions>(options: Options
 
 /**
  * Yields a workspace's published transformations or libraries, or its drafts if `published` is
- * false. If `hasExternalId` is true or false, yields only the items with or without an external id,
- * and undefined in place of each other item, so that `streamList` may pause there.
+ * false. If `hasExternalId` is true, yields only the items with an external id; if false, only
+ * those without one. In place of an item that is left out, yields undefined, so that `streamList`
+ * can pause there.
  */
 export function listCode(
   code: CodeStore,

@@ -10,8 +10,8 @@ import type { ApiDeps } from "../../deps.ts";
 import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 
 /**
- * Objects that build answers with transformations and libraries need. `python` is the name of the
- * language Python in answers.
+ * Objects that the functions in this file need to build answers about transformations and
+ * libraries. `python` is the language name that answers give to Python code.
  */
 export type CodeDeps = Pick<ApiDeps, "catalog" | "python">;
 
@@ -20,7 +20,7 @@ export type CodeDeps = Pick<ApiDeps, "catalog" | "python">;
  * functions that build these.
  */
 
-/** Schema of the warnings in the response to a publish request that succeeded despite them. */
+/** Schema of the field `warnings`: the problems in spite of which a publish request succeeded. */
 export const Warnings = Type.Optional(
   Type.Array(Type.String(), { description: "What a publish was done in spite of" }),
 );
@@ -64,7 +64,7 @@ export const Transformation = component("Transformation", {
   warnings: Warnings,
 });
 
-/** A transformation in a list, with or without its code. */
+/** Schema of a transformation in a list, with or without its code. */
 export const ListedTransformation = component("ListedTransformation", {
   ...Transformation.properties,
   code: Type.Optional(Type.String()),

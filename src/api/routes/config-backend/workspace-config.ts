@@ -79,7 +79,7 @@ function timeOf(text: string | undefined): number | undefined {
   throw invalidValue("?updatedAfter", message);
 }
 
-/** Responds with a configuration, compressed if possible, or 304 if the client has it. */
+/** Responds with a configuration, compressed if possible; with 304 if the client already has it. */
 function configResponse({ headers }: Request, config: ConfigBody): Response {
   const { json, tag } = config;
   const sent = headers.get("if-none-match");

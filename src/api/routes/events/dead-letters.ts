@@ -190,9 +190,9 @@ export const deadLetterRoutes = [
 ] as const;
 
 /**
- * Replays or deletes the dead letters that a request selects. Resolves with their number (`count`).
- * If the request has `all`, only starts a job that replays or deletes them, and `count` is 0.
- * Rejects before any change if the request's filter finds more dead letters than `expected`.
+ * Replays or deletes the dead letters that a request selects, and resolves with their number
+ * (`count`). For a request with `all`, only starts a job that replays or deletes them, and `count`
+ * is 0. Rejects before any change if the request's filter finds more dead letters than `expected`.
  */
 async function carryOut(
   { deps, workspaceId, principal, body }: RequestContext<string, unknown, LetterSelection>,

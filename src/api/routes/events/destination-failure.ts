@@ -46,9 +46,9 @@ export const destinationFailureRoutes = [
 ] as const;
 
 /**
- * Returns the latest delivery failure that the destination's stored dead letters record. Failures
- * of replayed and deleted dead letters do not count. After a restart, the server knows no other
- * failures.
+ * Returns a list with the latest delivery failure that the destination's stored dead letters
+ * record. The list is empty if there is none. Dead letters that were replayed or deleted do not
+ * count. After a restart, the server knows no other failures.
  */
 function storedFailure(
   deadLetters: DeadLetters,

@@ -86,8 +86,9 @@ export type LetterSelection = Static<typeof LetterSelection>;
 
 /**
  * Optional fields in the response to a request that replays or deletes dead letters. If `more` is
- * true, the filter finds further dead letters. The client must then repeat the request with the
- * time `before` of the response, which excludes dead letters that failed again since.
+ * true, the filter finds further dead letters, and the client must repeat the request. The repeated
+ * request contains the time `before` of the response, so that it does not select dead letters that
+ * failed again after this time.
  */
 export const restFields = {
   more: optionalFlag("With a filter: whether it finds more"),
@@ -99,8 +100,8 @@ export const restFields = {
 };
 
 /**
- * Returns filter, rate and time limit (`before`) of a request with `all`, which concerns all dead
- * letters that match the filter. Returns undefined for a request without `all`. Throws if a request
+ * Returns filter, rate and time limit (`before`) of a request with `all`, which selects all dead
+ * letters that match its filter. Returns undefined for a request without `all`. Throws if a request
  * with `all` has ids or lacks a filter.
  */
 export function allOf({ ids, filter, all, rate, before }: LetterSelection) {
@@ -116,8 +117,8 @@ export function allOf({ ids, filter, all, rate, before }: LetterSelection) {
 }
 
 /**
- * Returns the ids of the dead letters that a request selects by ids or by a filter. A filter
- * selects at most `count` dead letters, and `more` says whether it finds more. Throws if the
+ * Returns the ids of the dead letters that a request selects by ids or by a filter. With a filter,
+ * returns at most `count` ids, and `more` says whether further dead letters match. Throws if the
  * request has both ids and a filter, or neither.
  */
 export async function selected(
@@ -145,9 +146,9 @@ export async function selected(
 }
 
 /**
- * Throws if the request's filter finds more dead letters than `expected`. Does nothing if
- * `expected` is absent. Counts only dead letters from before the time `before`, by default the
- * present.
+ * Throws if the request's filter matches more dead letters than the request's `expected`. Does
+ * nothing if `expected` is absent. Counts only dead letters from before the time `before`, which is
+ * the present by default.
  */
 export async function expectCount(
   deadLetters: DeadLetters,

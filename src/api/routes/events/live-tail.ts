@@ -59,9 +59,10 @@ type TailContext = RequestContext<string, TailFilter, unknown>;
 
 /**
  * Creates the stream of a live tail (a workspace's new events). Skips messages while the client
- * reads too slowly or the workspace's live tails together exceed their bytes per second. The next
- * message is preceded by the number of skipped ones. Ends and releases `permit` when the client
- * stops reading, its token becomes invalid, or the listener stops.
+ * reads too slowly, or while the workspace's live tails together exceed the maximum number of bytes
+ * per second. The message after the skipped ones is preceded by their number. The stream ends and
+ * releases `permit` when the client stops reading, its token becomes invalid, or the listener
+ * stops.
  */
 function tailStream(context: TailContext, permit: Permit): ReadableStream {
   const { deps, workspaceId, query, closing } = context;

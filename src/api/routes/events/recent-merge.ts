@@ -4,8 +4,8 @@ import type { FoundOutcome } from "../../../pipeline/search/event-outcomes.ts";
 import type { FoundEvent } from "../../../pipeline/search/search.ts";
 
 /**
- * An event of the event logs, with its outcome at each destination according to the ledgers
- * (delivery progress of partitions).
+ * An event of the event logs, and its outcomes at destinations. The outcomes come from the ledgers
+ * (stored delivery progress of partitions).
  */
 export interface StoredEvent
   extends Pick<FoundEvent, "messageId" | "sourceId" | "receivedAt" | "refused"> {
@@ -27,8 +27,8 @@ interface MergedOutcome
 /** A recent event in the form in which it was received, with its outcomes at the destinations. */
 export interface MergedEvent extends Omit<StoredEvent, "received" | "outcomes"> {
   /**
-   * Time of the event's latest outcome in the memory of a node, or time of receipt if no node has
-   * an outcome in memory.
+   * Time of the event's latest outcome that a node has in memory. If no node has an outcome in
+   * memory, this is the time at which the event was received.
    */
   at: number;
   received?: string;
@@ -37,8 +37,8 @@ export interface MergedEvent extends Omit<StoredEvent, "received" | "outcomes"> 
 
 /**
  * Merges events of the event logs (`stored`) with the outcomes that nodes have in memory
- * (`recent`), also of events that are not in `stored`. Returns each event once, sorted by `at`, the
- * latest first.
+ * (`recent`). Adds the events of `recent` that are not in `stored`. Returns each event once, sorted
+ * by `at`, the latest first.
  */
 export function mergeRecent(
   stored: readonly StoredEvent[],

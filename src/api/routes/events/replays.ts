@@ -264,8 +264,8 @@ const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
 };
 
 /**
- * Returns, by job id, a sentence about why the job's events wait. They wait while the job's
- * destination accepts no events. Leaves out jobs whose events do not wait.
+ * Returns, by job id, a sentence about why the job's events wait: the job's destination accepts no
+ * events at present. Leaves out jobs whose events do not wait.
  */
 export async function replayWaits(
   deps: StatusDeps,

@@ -52,7 +52,7 @@ export const searchExportRoutes = [
 
 /**
  * Responds with matching events as lines of JSON. Starts the next search only when the client has
- * read the lines of the last one.
+ * read the lines of the search before it.
  */
 function exportEvents(call: SearchCall, key: Uint8Array): Response {
   const { deps, workspaceId, query, request, closing } = call;

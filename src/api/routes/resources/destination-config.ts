@@ -66,9 +66,9 @@ interface NewType {
 }
 
 /**
- * Returns the type of a new destination and the program that delivers to it. By default, pixelmill
- * delivers, but rudder-server delivers to a type that only RudderStack has. Throws if the program
- * does not support the type.
+ * Returns the type of a new destination, the program that delivers to it, and the rules for its
+ * config. A request that names no program gets pixelmill, or rudder-server for a type that only
+ * RudderStack has. Throws if the program does not support the type.
  */
 export function newType(
   deps: KindDeps,
@@ -183,18 +183,15 @@ export function schemaWithSecrets(kind: ConfigForm): TSchema {
   return schema;
 }
 
-/**
- * Returns the description of the keys that a config has: pixelmill's own keys, or RudderStack's.
- */
+/** Returns the rules for a config, which may have pixelmill's own keys or RudderStack's. */
 function formOf(kind: ConfigForms, config: DestinationConfig): ConfigForm {
   return kind.formOf?.(config) ?? kind;
 }
 
 /**
- * Returns the sent config, in which stored strings replace masked ones. A client sends masked
- * strings if it copies them from a response. A masked string is not replaced if a response would
- * show it differently with the sent config: another key of the sent config could then reveal a
- * masked part.
+ * Returns the sent config, with stored strings in place of masked ones. A client sends masked
+ * strings if it copies them from a response. A masked string is kept if the sent config would
+ * change how responses show the stored string: another sent key could then reveal a masked part.
  */
 function unmasked(
   { maskedKeys = [] }: ConfigForm,
@@ -227,9 +224,9 @@ function withText(config: DestinationConfig, path: string, text: string): Destin
 }
 
 /**
- * Returns an error for each string that contains a mask and is not the stored string. The server
- * cannot restore the secret behind the mask, because the string differs from the one that responses
- * show.
+ * Returns an error for each string that contains a mask and differs from the stored string.
+ * Responses do not show such a string, so the server does not know which secret the mask stands
+ * for.
  */
 function maskErrors(
   { maskedKeys = [] }: ConfigForm,

@@ -23,8 +23,8 @@ const answer = {
 };
 
 /**
- * Returns the current link of a destination to a transformation, in a list. The list is empty if
- * the destination has none.
+ * Returns a list with the current link of a destination to a transformation. The list is empty if
+ * the destination has no link.
  */
 function current({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>) {
   const { catalog } = deps;

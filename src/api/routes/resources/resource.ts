@@ -146,8 +146,8 @@ export function resource<
       body: Body;
       example: Static<Body>;
       /**
-       * Option `readsInChange` of the route: whether `create` reads the catalog only within or
-       * after the change that it makes. Default: true.
+       * Whether `create` reads the catalog only in the transaction of its change, or after it
+       * (option `readsInChange` of the route). Default: true.
        */
       readsInChange?: boolean;
       create(context: Omit<BodyContext<Body>, "params">): Promise<Stored>;

@@ -104,8 +104,9 @@ export const singleSignOnRoutes = [
 type Call = Pick<RequestContext<"GET /", unknown, unknown>, "deps" | "request" | "client">;
 
 /**
- * Runs `run`. If it rejects because the server is too busy for sign-ins, redirects the browser to
- * the console, which tells the user. An error answer would show the user JSON.
+ * Calls `run`, and returns its response. If `run` rejects because the server is too busy for
+ * sign-ins, redirects the browser to the console, which tells the user. An error response would
+ * show JSON to the user.
  */
 async function backWhenBusy(request: Request, run: () => Promise<Response>): Promise<Response> {
   try {

@@ -167,8 +167,8 @@ const shared = { needs: ["workspace:admin"], answer: Source } as const;
 const changes = { ...shared, readsInChange: true, current } as const;
 
 /**
- * Routes of sources under the path that rudder-cli uses. A response with one source has no
- * envelope. In a response with a list, the key of the list is `data`.
+ * Routes of sources under the path that rudder-cli uses. A response with one source is the source
+ * itself, without an object around it. A response with a list has the list in the field `data`.
  */
 export const eventStreamSourceRoutes = [
   route(`GET ${path}`, {
@@ -243,7 +243,7 @@ function updateSource({ deps, workspaceId, params, body }: SourceChangeCall) {
   return deps.catalog.sources.update(workspaceId, params.id, changedFields(body));
 }
 
-/** Returns the fields of a source that a request sets. A config of null becomes an empty object. */
+/** Returns the source fields that a request sets. A config of null becomes an empty object. */
 function changedFields({ name, config, ...others }: Partial<Static<typeof NewSource>>) {
   return {
     ...others,

@@ -126,8 +126,8 @@ interface SecretMember {
 }
 
 /**
- * Returns an object of the sent config. If the object's secret is missing or empty, inserts the
- * stored secret.
+ * Returns `value`, an object in the sent config. If the object's secret is missing or empty,
+ * returns a copy that contains the stored secret.
  */
 function retainInObject(
   value: unknown,
@@ -142,10 +142,10 @@ function retainInObject(
 }
 
 /**
- * Returns a list of the sent config, with stored secrets in the items that lack a secret. An item
- * gets the secret of a stored item whose other fields are equal; each stored item gives its secret
- * to only one item. If the list has more than `max` items, returns it unchanged, because validation
- * refuses it later.
+ * Returns `items`, a list in the sent config, with stored secrets for the items that lack a secret.
+ * Such an item gets the secret of a stored item whose other fields are equal. Each stored item
+ * gives its secret to at most one item. A list with more than `max` items is returned unchanged,
+ * because validation refuses it later.
  */
 function retainInList(
   items: unknown,
@@ -166,8 +166,8 @@ function retainInList(
 }
 
 /**
- * Returns a string that is equal for two items if all their fields except the secret are equal, in
- * any order.
+ * Returns a text for the comparison of items: two items have the same text exactly if all their
+ * fields other than `inner` are equal. The order of the fields does not matter.
  */
 function identity(item: DestinationConfig, inner: string): string {
   const others = Object.entries(item).filter(([key]) => key !== inner);

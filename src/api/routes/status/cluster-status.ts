@@ -8,9 +8,9 @@ type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 interface ClusterFacts {
   name: string;
   /**
-   * Nodes that are members of the cluster's Kafka consumer group. Undefined while the group's
-   * coordinator does not answer. Also undefined while nodes join the group, unless this node has
-   * read a list of the members before.
+   * Nodes in the cluster's Kafka consumer group. Undefined in two cases: the group's coordinator
+   * does not answer, or nodes are joining the group and this node has never read a list of the
+   * members.
    */
   members: readonly ClusterNode[] | undefined;
   partitions: ClusterFigures["partitions"];
@@ -18,10 +18,7 @@ interface ClusterFacts {
   health: ReadonlyMap<string, NodeHealth>;
   /** Ids of the nodes from which a message of any kind has arrived recently. */
   heard: ReadonlySet<string>;
-  /**
-   * Sentence about why the questions of this node do not reach the other nodes. Undefined while
-   * they do.
-   */
+  /** Sentence about why this node's questions do not reach other nodes. Undefined if they do. */
   unasked: string | undefined;
 }
 
@@ -102,7 +99,7 @@ function describeLate(late: readonly ClusterNode[]): string {
   return `${which} missing here: an answer over the brokers takes too long`;
 }
 
-/** Returns sentences about the partitions whose events are delivered by no node that runs now. */
+/** Returns sentences about the partitions whose events no running node delivers. */
 function partitionsWithoutNode(
   partitions: ClusterFigures["partitions"],
   members: readonly ClusterNode[],

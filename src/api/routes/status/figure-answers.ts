@@ -126,7 +126,7 @@ export function columnsOf(series: Series, points: readonly FigurePoint[]) {
   };
 }
 
-/** Returns the sums of a series over the last minute, 24 hours and 30 days. */
+/** Returns sums of an item's figures (last minute, 24 hours and 30 days) and its present lag. */
 export function totalsOf(deps: StatusDeps, series: Series, unwritten: readonly NodeRow[]) {
   const now = Date.now();
   const totals = readTotals(deps.figures.tables(), series, now, unwritten);
@@ -162,8 +162,8 @@ export async function lastReceivedTimes(
 }
 
 /**
- * Returns the sums of the series of several items. `missingNodes` lists the nodes that did not
- * answer; they may have counted more events.
+ * Returns the result of `totalsOf` for each item in `of`. `missingNodes` lists the nodes that did
+ * not answer; they may have counted more events.
  */
 export async function totalsOfAll(
   deps: StatusDeps,

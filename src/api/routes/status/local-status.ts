@@ -7,7 +7,7 @@ import type { Readiness, RevisionSuspension, RouteDeps } from "../../deps.ts";
 
 export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
   rates: Rates;
-  /** Why the node delivers nothing to the destination at present. Absent if it delivers. */
+  /** Reason why the node delivers nothing to the destination at present. Absent if it delivers. */
   blocked?: string;
   /**
    * Time, in milliseconds since the epoch, since which no event has succeeded in the destination's
@@ -85,8 +85,9 @@ export function localStatus(
 
 /**
  * Returns, by destination id, since when the destination's user code has been slow
- * (`slowCodeSince`), and why it cannot run (`blocked`). If no code of the workspace is slow and
- * code can run, returns an empty map without looking up the code of the destinations.
+ * (`slowCodeSince`), and why user code cannot run (`blocked`). Returns an empty map, without
+ * looking up the code of the destinations, if `blocked` is undefined and no code of the workspace
+ * is slow.
  */
 function codeStates(
   { catalog, slowCode }: StatusDeps,
@@ -151,8 +152,8 @@ export function sumRates(all: readonly Rates[]): Rates {
 }
 
 /**
- * Returns the rates of a lane or connection. Calls `of` with the name of each rate to get its
- * value.
+ * Returns the rates of a lane (the delivery to one destination) or of a connection. Calls `of` with
+ * the name of each rate to get its value.
  */
 export function ratesOf(of: (name: keyof Rates) => number): Rates {
   return {

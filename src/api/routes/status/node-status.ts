@@ -66,7 +66,7 @@ export async function workspaceSuspensions(deps: StatusDeps, workspaceId: string
   return { suspensions: latestSuspensions(rows), missingNodes };
 }
 
-/** Returns the figures of the given series that the nodes have counted and not stored yet. */
+/** Returns those figures of the given series that the nodes have counted but not yet stored. */
 export function unwrittenFigures(deps: StatusDeps, workspaceId: string, series: readonly Series[]) {
   return rowsOfAll<NodeRow>(deps, workspaceId, ["figures", ...series]);
 }
@@ -237,8 +237,8 @@ function mergeById<T>(
 }
 
 /**
- * Merges the states of one destination on several nodes: adds the rates, and keeps the most urgent
- * failure.
+ * Merges the states of one destination on several nodes: adds up rates and waiting events, and
+ * keeps the largest lag and the most urgent failure.
  */
 function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
   const failure = lanes.flatMap((lane) => lane.failure ?? []).sort(byUrgency)[0];

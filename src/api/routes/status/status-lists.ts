@@ -229,9 +229,9 @@ export const statusListRoutes = [
 ] as const;
 
 /**
- * Returns the states of all sources or destinations of a workspace whose requests share one
- * computed state. Undefined for other workspaces, and if the shared state lacks items because the
- * workspace has too many.
+ * Returns the states of all sources or destinations of a workspace, if the workspace's requests
+ * share one computed state. Returns undefined otherwise, and also if the shared state lacks items
+ * because the workspace has too many.
  */
 async function wholeState<Kind extends "sources" | "destinations">(
   deps: StatusDeps,

@@ -109,8 +109,8 @@ export type DestinationState = ReturnType<typeof destinationOf>;
 export type ConnectionState = WorkspaceState["connections"][number];
 
 /**
- * Returns the state of destinations and of their transformations, and troubles and warnings of
- * nodes.
+ * Returns the state of the given destinations and of the transformations that are connected to
+ * them, and the troubles (failed checks) and warnings of all nodes.
  */
 export async function measure(
   deps: StatusDeps,
@@ -187,9 +187,9 @@ function linkedTransformation(
 }
 
 /**
- * Returns the rate of received events by source id: the highest rate at which a destination of the
- * source reads the source's events. Every destination reads all of these events, but one that lags
- * may read at another rate than events arrive.
+ * Returns the rate of received events by source id. Every destination of a source reads all of the
+ * source's events, but one that lags may read at another rate than events arrive. The rate of a
+ * source is the highest rate at which one of its destinations reads.
  */
 function receivedRates(connections: readonly { sourceId: string; rates: Rates }[]) {
   const receivedBy = new Map<string, number>();

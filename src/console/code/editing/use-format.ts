@@ -18,8 +18,8 @@ export function useFormat(
 ) {
   const [formatErrors, setFormatErrors] = useState(noErrors);
   /**
-   * The current text of the user. A change is here at once, but in the parameter `text` only after
-   * the next render.
+   * The user's current text. It has each change at once, whereas the parameter `text` has it only
+   * after the next render.
    */
   const latest = useRef(text);
   latest.current = text;

@@ -25,7 +25,7 @@ interface MergedText {
 
 /**
  * Component state for merging the edited code with a revision that another user saved after the
- * edit began. Until the user has merged them, the edited code can be neither saved nor published.
+ * edit began. The edited code can be neither saved nor published before it is merged.
  */
 export function useMerge(context: CodeContext, text: MergedText) {
   const { kind, newest, newestVersionId, reload } = context;
@@ -53,9 +53,9 @@ export function useMerge(context: CodeContext, text: MergedText) {
       setRequest(undefined);
     },
     /**
-     * Calls `save`, and resolves with true if it succeeds. If the code must be merged first, opens
-     * the merge dialog instead, and resolves with false. Does the same if the server refuses `save`
-     * because another user has saved a revision.
+     * Calls `save`, and resolves with true if it succeeds. If the code must first be merged with
+     * another user's newer revision, opens the merge dialog and resolves with false. This is known
+     * before `save`, or because the server refuses `save` for this reason.
      */
     async saveOrMerge(save: () => Promise<unknown>): Promise<boolean> {
       if (isOutdated) {

@@ -178,9 +178,9 @@ export const optionsByValue = (texts: Readonly<Record<string, string>>): SelectO
   Object.entries(texts).map(([value, text]) => ({ value, text }));
 
 /**
- * Returns options of a select that include the current value. If `options` lack it, such as the id
- * of a deleted item, an option with the label `text` is added for it. An empty value needs no
- * option.
+ * Returns the options of a select, always with one for the current value. If `options` lack it, for
+ * example because it is the id of a deleted item, an option with the label `text` is added. An
+ * empty value needs no option.
  */
 export function includeCurrent(options: readonly SelectOption[], value: string, text = value) {
   if (value === "" || options.some((option) => option.value === value)) return options;
@@ -242,8 +242,8 @@ export function linesOf(text: string): string[] {
 }
 
 /**
- * Form with a submit button. If `onSubmit` rejects, the form keeps its values. A field with a
- * `path` then shows the error message for this path. Other errors are shown below the fields.
+ * Form with a submit button. If `onSubmit` rejects, the form keeps its values and shows the error:
+ * at the field whose `path` the error is about, and otherwise below the fields.
  */
 export function Form(props: {
   children: ComponentChildren;
@@ -260,11 +260,11 @@ export function Form(props: {
    */
   trial?: { action: string; run: () => Promise<unknown> };
   /**
-   * Fields that both this user and another user have changed, for the user to choose a value.
-   * Undefined if there are none.
+   * Fields that both this user and another user have changed. The form lets this user choose the
+   * value of each. Undefined if there are none.
    */
   conflict?: Parameters<typeof FieldConflicts>[0] | undefined;
-  /** Type of the item that the fields describe. When the type changes, the form drops its error. */
+  /** Type of the item that the form edits. When it changes, the form removes its error message. */
   itemType?: string;
   isNarrow?: boolean;
 }) {

@@ -13,11 +13,11 @@ export interface FieldPath {
 }
 
 interface FormErrorsOfFields {
-  /** Error of the form's last submit. Undefined if there was none. */
+  /** Error of the form's last submit or other action, such as a test; undefined if none. */
   error: unknown;
-  /** The fields that the form contains now. */
+  /** Fields that are in the form at this moment. */
   fields: Signal<readonly FieldPath[]>;
-  /** Moves the focus to the first of the fields that show an error. */
+  /** Moves the focus to the first field of the form that shows an error. */
   focusInvalid(): void;
 }
 
@@ -28,9 +28,9 @@ export const concerns = ({ path, isList }: FieldPath, pointer: string): boolean 
   pointer === path || (isList && pointer.startsWith(`${path}/`));
 
 /**
- * Returns the message of the form's error for the value at `path` or, with `isList`, for an item of
- * this list. Undefined if there is none, or if the component is not in a form. The caller must show
- * the message, because the form omits it from its own list of errors.
+ * Returns the form's error message for the value at `path` or, with `isList`, for an item of this
+ * list. Undefined if there is none, or if the component is not in a form. The caller must show the
+ * message, because the form then leaves it out below its fields.
  */
 export function useErrorAt(path: string | undefined, isList = false): string | undefined {
   const form = useContext(FormErrors);

@@ -27,19 +27,19 @@ export interface FormProps {
   stored: FormValues | undefined;
   /** Whether the form creates an item. If so, every required secret must be typed. */
   isNew: boolean;
-  /** Whether the form folds away the optional properties that lack `x-essential`. */
+  /** Whether the form folds away the optional properties whose schema lacks `x-essential`. */
   foldsAdvanced?: boolean;
   /**
-   * Additional fields in the folded part. `isSet` says whether one of them has a value. If so, the
-   * part is open at first.
+   * Additional fields for the part of the form that is folded away. `isSet` says whether one of
+   * them has a value. If so, this part is open at first.
    */
   advanced?: { fields: ComponentChildren; isSet: boolean } | undefined;
 }
 
 /**
- * Form fields for the properties of an object. A property that has no effect because of the values
- * of other properties gets no field. Neither does a property without a type, whose value is sent
- * unchanged.
+ * Form fields for the properties of an object. Properties that have no effect because of the values
+ * of other properties get no field. Properties without a type get no field either, and their values
+ * are sent unchanged.
  */
 export function SchemaForm(props: FormProps) {
   const { schema, values, stored, onChange, foldsAdvanced = false, advanced, ...more } = props;

@@ -64,9 +64,9 @@ export function holderOf(values: Values, pointer: string) {
 }
 
 /**
- * Returns, for each item of an edited list, the stored item whose secrets it keeps. This is the
- * first one in `stored` that differs from it at most in secrets, and that no earlier item has
- * taken. Undefined if there is none.
+ * Returns, for each item of an edited list, the stored item whose secrets the item keeps. This is
+ * the first item of `stored` that is equal apart from secrets, and that does not yet belong to an
+ * earlier item of the list. Undefined if there is none.
  */
 export function storedItemsOf(
   items: readonly Values[],
@@ -80,7 +80,7 @@ export function storedItemsOf(
   });
 }
 
-/** Returns a string that is equal for two items if they differ only in their secrets. */
+/** Returns a string that two items share exactly if all fields other than secrets are equal. */
 function identity(item: Values, { properties = {} }: JsonSchema): string {
   const others = Object.entries(item).filter(([key]) => !properties[key]?.writeOnly);
   return JSON.stringify(others.sort());

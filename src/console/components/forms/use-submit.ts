@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { showError } from "../toasts.ts";
 
 /**
- * Component state for submitting a form with `send`. A submit is ignored while an earlier one is
- * pending. `run` runs another action of the form, such as a test. `error` is the error of the last
- * submit or action. If the form was closed before it failed, a toast shows the error.
+ * Component state for submitting a form with `send`. While a submit is pending, further submits are
+ * ignored. `run` runs another action of the form, such as a test. `error` is the error of the last
+ * submit or action. If this fails after the form was closed, a toast shows the error.
  */
 export function useSubmit(send: () => Promise<unknown>) {
   const [error, setError] = useState<unknown>();

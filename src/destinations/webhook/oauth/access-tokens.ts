@@ -19,14 +19,12 @@ import {
 import { retryableStatuses } from "../response-status.ts";
 import type { AccessToken, KeptTokens } from "./kept-tokens.ts";
 
-/**
- * Thrown when no access token could be obtained. The message is for users and contains no secret.
- */
+/** Thrown when no access token could be obtained. Users see the message, which has no secret. */
 export class AccessTokenError extends Error {
   override readonly name = "AccessTokenError";
 
   /**
-   * `isFinal`: every further request for a token will fail, until the config is changed. `afterMs`:
+   * `isFinal`: whether every request for a token will fail until the config is changed. `afterMs`:
    * delay in milliseconds that the token server asks for. `status`: HTTP status of the token
    * server's response.
    */
@@ -41,30 +39,31 @@ export class AccessTokenError extends Error {
 }
 
 /**
- * Milliseconds before a token's expiry at which the token is replaced. A token whose lifetime is
- * less than ten times as long is replaced when a tenth of its lifetime is left.
+ * Milliseconds before a token's expiry at which the token is replaced. A token with a lifetime
+ * below ten times this number is replaced when a tenth of its lifetime is left.
  */
 const MARGIN_MS_MAX = 30_000;
 /**
- * Minimum milliseconds from one replacement of a refused token to the next. If the receiver had
- * accepted the token before it refused it, `REVOKED_MS_MIN` applies instead.
+ * Minimum milliseconds between two replacements of refused tokens. For a token that the receiver
+ * had accepted before it refused it, the minimum is `REVOKED_MS_MIN`.
  */
 const REFUSED_MS_MIN = 30_000;
 /**
  * Minimum milliseconds from the last replacement of a refused token to the replacement of a token
- * that the receiver had accepted before. This token was revoked, so the receiver is likely to
- * accept a new one.
+ * that the receiver had accepted before it refused it. Such a token was revoked, so the receiver is
+ * likely to accept a new one.
  */
 const REVOKED_MS_MIN = 1_000;
-/** Maximum number of tokens that are remembered because the receiver has accepted them. */
+/** Maximum number of tokens that are stored as accepted by the receiver. */
 const ACCEPTED_TOKENS_MAX = 8;
 /**
- * Milliseconds until the next token request after a failure that lasts until the config is changed.
+ * Milliseconds until the next token request after a failure that only a change of the config can
+ * end.
  */
 const FINAL_MS = 10_000;
 /**
- * Milliseconds until the next token request after a temporary failure, if the token server asks for
- * no other delay.
+ * Milliseconds until the next token request after a temporary failure. Another delay that the token
+ * server asks for replaces this one.
  */
 const TEMPORARY_MS = 1_000;
 
@@ -80,7 +79,7 @@ interface AccessTokensOptions {
 
 /**
  * Obtains the access tokens of one open destination with OAuth 2 client credentials (RFC 6749
- * §4.4). Requests the first token when it is needed. Only one request runs at a time, and all
+ * §4.4). Requests the first token when a caller needs it. Only one request runs at a time, and all
  * callers share its result. A token is used until shortly before it expires.
  */
 export class AccessTokens {
@@ -89,11 +88,11 @@ export class AccessTokens {
   #failure: { error: AccessTokenError; until: number } | undefined;
   /**
    * Time of `performance.now()` before which a refused token is not replaced: `REFUSED_MS_MIN`
-   * after the last replacement. For a token that the receiver had accepted before, the wait is only
-   * `REVOKED_MS_MIN`.
+   * after the last replacement. A token that the receiver had accepted before it refused it is
+   * replaced earlier, `REVOKED_MS_MIN` after the last replacement.
    */
   #heldUntil = Number.NEGATIVE_INFINITY;
-  /** Tokens with which the receiver has accepted events, at most the last `ACCEPTED_TOKENS_MAX`. */
+  /** Tokens with which the receiver has accepted events: the last `ACCEPTED_TOKENS_MAX` at most. */
   readonly #accepted = new Set<string>();
 
   constructor(private readonly parts: AccessTokensOptions) {
@@ -102,8 +101,8 @@ export class AccessTokens {
   }
 
   /**
-   * Resolves with a token that has not expired. Rejects with `AccessTokenError`, or with the reason
-   * of `signal` when it is aborted.
+   * Resolves with a token that has not expired. Rejects with `AccessTokenError` or, if `signal` is
+   * aborted, with its reason.
    */
   async acquire(signal: AbortSignal): Promise<string> {
     const token = this.#token();
@@ -115,10 +114,10 @@ export class AccessTokens {
   }
 
   /**
-   * Discards a token that the receiver refused, so that the next `acquire` requests a new one.
-   * Returns false if the token is kept, because too little time has passed since the last
-   * replacement: less than `REVOKED_MS_MIN` if the receiver had accepted this token before,
-   * otherwise less than `REFUSED_MS_MIN`.
+   * Discards a token that the receiver refused, so that the next `acquire` requests a new one. If
+   * too little time has passed since the last replacement, keeps the token and returns false. This
+   * time is `REVOKED_MS_MIN` if the receiver had accepted this token before, otherwise
+   * `REFUSED_MS_MIN`.
    */
   invalidate(text: string): boolean {
     if (this.#token()?.text !== text) return true;

@@ -10,8 +10,8 @@ export interface AccessToken {
 
 /**
  * Cache of access tokens, by a hash of the workspace and of the whole config of a destination. A
- * token stays in the cache when its destination is closed, which happens after a minute without
- * events, and is reused when the destination is opened again.
+ * destination is closed after a minute without events. Its token stays in the cache, and is reused
+ * when the destination is opened again.
  */
 export class KeptTokens {
   readonly #tokens = new Map<string, AccessToken>();

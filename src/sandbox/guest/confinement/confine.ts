@@ -123,7 +123,8 @@ const STDERR = 2;
 /**
  * Closes all open files, directories and sockets except the three standard streams, because
  * Landlock and seccomp do not prevent the use of what is already open. The runtime's own anonymous
- * descriptors (epoll, eventfd) stay open: they give access to nothing outside the process.
+ * descriptors (epoll, eventfd) stay open: through them, the process can reach nothing outside
+ * itself.
  */
 function closeInherited(kernel: Kernel, table: SyscallTable): void {
   for (const name of readdirSync("/proc/self/fd")) {

@@ -42,7 +42,7 @@ export class LoadError extends Error {
   override readonly name = "LoadFailure";
 
   readonly userError: UserError;
-  /** CPU time in ms that the code used; set only if it ran out of clock time. */
+  /** CPU time in ms that the code used; set only if it ran out of wall-clock time. */
   readonly usedMs: number | undefined;
 
   constructor(userError: UserError, usedMs?: number) {

@@ -8,7 +8,7 @@ import { type RealmRunner, type RunnerStep, runnerSource } from "./runner/runner
  */
 export interface Realm {
   runner: RealmRunner;
-  /** Compiles a module. Throws its syntax error, if any, with line and column in `code`. */
+  /** Compiles a module. If the code has a syntax error, throws it with its line and column. */
   module(code: string, file: string): vm.SourceTextModule;
   /**
    * Runs one step of the runner, and then all promises that are ready. Throws `ScriptTimeout` if

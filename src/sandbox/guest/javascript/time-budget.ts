@@ -3,7 +3,7 @@ import type { Realm } from "./realm.ts";
 import type { RunnerStep } from "./runner/runner-source.ts";
 
 /**
- * Clock time that user code may use for one request. The time in which it waits for host calls
+ * Wall-clock time that user code may use for one request. The time in which it waits for host calls
  * (calls of functions that the server executes, such as `fetch`) does not count.
  */
 export class TimeBudget {

@@ -1,7 +1,7 @@
 import { CpuClock } from "./cpu-clock.ts";
 import type { CPython, RestoredPython } from "./pyodide.ts";
 
-/** CPU time in milliseconds for requests that run no user code. */
+/** Maximum CPU time in milliseconds of a request that runs no user code. */
 const BUDGET_MS_DEFAULT = 2_000;
 
 export type Interpreter = ReturnType<typeof openInterpreter>;

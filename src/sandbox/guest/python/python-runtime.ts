@@ -47,8 +47,8 @@ function budgetMs(request: HostRequest): number | undefined {
 
 /**
  * Collects JavaScript's garbage. After the start, this frees 50 MB. Later it frees frames
- * (messages) that are no longer needed: without it, the engine lets 200 MB of frames accumulate
- * beside a heap of 40 MB.
+ * (messages) that were handled: without it, the engine lets 200 MB of frames accumulate beside a
+ * heap of 40 MB.
  */
 const collectGarbage = () => Bun.gc(true);
 
