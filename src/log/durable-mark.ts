@@ -14,8 +14,9 @@ import { PAGE_BYTES } from "./io/page.ts";
 export type DurableMark = ReturnType<typeof openMark>;
 
 /**
- * Opens the mark in a log's directory, and creates the file when it is missing. A new mark holds 0
- * until the log's writer sets it. Throws `StartError` if the file is too short for a number.
+ * Opens the mark in a log's directory: the sequence number after the log's last durable record.
+ * Creates its file when it is missing. A new mark holds 0 until the log's writer sets it. Throws
+ * `StartError` if the file is too short for a number.
  */
 export function openMark(directory: string) {
   makeDirectory(directory);

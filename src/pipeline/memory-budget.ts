@@ -195,7 +195,10 @@ export class LaneBudget {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
   }
 
-  /** Counts newly read events, and their bytes as memory that the lane holds. */
+  /**
+   * Adds newly read events to the number of events that the lane holds, and their bytes to its
+   * memory.
+   */
   take(events: readonly LaneEvent[]): void {
     if (events.length === 0) return;
     for (const event of events) this.#events.add(event);

@@ -19,8 +19,9 @@ export function planSelection(
   workspaceId: string,
   selection: CodeSelection,
   /**
-   * Returns the test events of a revision that are used if the request contains no events for it.
-   * If it returns undefined, the stored test cases are used; if there are none, the default events.
+   * Returns the events with which a revision is tested when the request contains none for it. If
+   * the function returns undefined, the revision is tested with its stored test cases or, if it has
+   * none, with the default events.
    */
   eventsOf: (revision: Revision) => TestEvent[] | undefined = () => undefined,
 ): Omit<TestRunPlan, "withImporters"> {

@@ -24,8 +24,8 @@ export interface RevisionHistory {
 }
 
 /**
- * Opens the table of facts about revisions that become known after a revision was stored. Its key
- * is the versionId.
+ * Opens the table of facts about revisions of user code that become known after a revision was
+ * stored, such as the modules that it imports. Its key is the revision's versionId.
  */
 export function revisionHistoryTable(store: CatalogStore) {
   const pasts = store.table<RevisionHistory, string>("pasts");

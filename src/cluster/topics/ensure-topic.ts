@@ -23,7 +23,10 @@ export interface TopicSettings {
   hasBrokerTimes?: boolean;
 }
 
-/** A Kafka topic of the cluster, and what a node needs to open the topic. */
+/**
+ * Name and number of replicas of a topic in Kafka, with the clients and the logger that the node
+ * uses to create the topic or to check its settings.
+ */
 export interface TopicOpening extends Pick<TopicSettings, "name" | "replicas"> {
   clients: KafkaClients;
   logger: Logger;

@@ -53,7 +53,10 @@ export interface FetcherOptions {
   pace?: Pick<FetchPace, "pauseMs">;
   /** Expected id of the topic. Reads reject with `TopicRecreated` once the topic has another id. */
   identity?: TopicIdentity;
-  /** Number to add to a broker's offsets, for each partition. Absent to add nothing. */
+  /**
+   * Number by partition that is added to the brokers' offsets, so that offsets never repeat (see
+   * `OffsetBases`). Absent to add nothing.
+   */
   offsetBases?: OffsetBases;
 }
 

@@ -14,7 +14,7 @@ import { commonTexts } from "../texts/common.ts";
 export interface FormContext<Answer> {
   /** Answer with the item that the form edits. Undefined when the form creates an item. */
   answer: Answer | undefined;
-  /** Header ETag of the item's version in `answer`. */
+  /** Value of the header `ETag` of `answer`: the version of the item that the form edits. */
   tag: string | undefined;
   close: () => void;
   reload: () => Promise<void>;

@@ -84,8 +84,8 @@ export class LetterResponses {
   }
 
   /**
-   * Adds `bytes` to the sums of a destination and of all destinations; a negative number reduces
-   * them. Returns false, and changes nothing, if an increase would exceed a limit.
+   * Adds `bytes` to the stored bytes of responses, of a destination and in all; a negative number
+   * reduces them. Returns false, and changes nothing, if an increase would exceed a limit.
    */
   #add(destinationId: string, bytes: number): boolean {
     const own = this.#sum(destinationId) + bytes;

@@ -4,8 +4,9 @@ import type { Clock } from "../clock.ts";
 import type { Retention } from "./retention.ts";
 
 /**
- * Minimum age in milliseconds of a record that is deleted. Younger records stay, because a
- * connection that is being created may begin at one of them.
+ * Age in milliseconds that a record must have before it may be deleted from the log. Younger
+ * records stay, because a connection (of a source with a destination) that is being created may
+ * begin at one of them.
  */
 export const TRIM_AGE_MS_MIN = 60_000;
 

@@ -8,8 +8,8 @@ import type { TimeOf } from "../../log/time-search.ts";
  */
 const STRIDE_BYTES = 512 << 10;
 /**
- * Maximum bytes of a stride. A stride that exceeds it because of large records is repeated over
- * fewer positions.
+ * Maximum bytes that one stride (one step of a scan) reads. If large records make a stride exceed
+ * it, the scan reads again with a shorter range of log positions.
  */
 const STRIDE_BYTES_MAX = 4 << 20;
 /** Bytes of one read from the log. A stride consists of several reads. */

@@ -24,9 +24,9 @@ const GUEST_IDLE_CPU_MS_MAX = 2_000;
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /**
- * Milliseconds between the moment at which a Python guest process is given to work that had to wait
- * for one, and the start of a new spare guest. The delay is longer than a test of user code (about
- * 35 ms), so that the start does not slow down the test.
+ * Delay in milliseconds before a new spare Python guest process starts, after a spare one was
+ * assigned to work that waited for it. The delay is longer than a test of user code (about 35 ms),
+ * so that the start does not slow down the test.
  */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */

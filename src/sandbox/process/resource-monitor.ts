@@ -18,7 +18,10 @@ const DEBT_MS_MAX = 4 * GUEST_BURST_CPU_MS_MAX;
  * because its language runtime needs some CPU time even then.
  */
 const IDLE_CPU_SHARE = 0.05;
-/** Fraction of one processor below which a guest process without work counts as idle. */
+/**
+ * CPU use, as a fraction of one processor, below which a guest process counts as idle while it has
+ * no request or waits for results of host calls.
+ */
 const AWAKE_CPU_SHARE = 0.2;
 /**
  * Factor by which the CPU time of all threads of a guest process may exceed the CPU time limit of

@@ -24,9 +24,9 @@ export class LogShortenedError extends Error {
  */
 export class OrderedLogEnd {
   /**
-   * Promise of the calls of `read` that came while a barrier (empty entry) was in flight. They wait
-   * for the next barrier, because entries that they must see may come after the one in flight.
-   * Undefined while no call waits.
+   * Promise that all calls of `read` share that came while a barrier (empty entry) was in flight.
+   * It resolves with the position of the next barrier: entries that these calls must see may come
+   * after the barrier in flight. Undefined while no call waits.
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;

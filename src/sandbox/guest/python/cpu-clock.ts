@@ -18,7 +18,10 @@ export class CpuClock {
   #lookAt = Number.POSITIVE_INFINITY;
   #endMs = 0;
 
-  /** Number of the signal that Python has to handle, or 0. CPython reads it. */
+  /**
+   * Element 0 of the interrupt buffer, which CPython reads regularly: the number of the signal that
+   * it has to handle, or 0. Each read also checks the CPU time.
+   */
   get 0(): number {
     const now = performance.now();
     if (now < this.#lookAt) return 0;
