@@ -203,8 +203,9 @@ test("connections are closed once they are not used for their time, unless a del
     const [close, ms] = timers.mock.calls.at(-1)!;
     expect(ms).toBe(DATABASE_IDLE_MS_MAX);
     const timer = timers.mock.results.at(-1)!.value;
+    cleared.mockClear();
     void connections.within(AbortSignal.abort(), () => new Promise(() => {}));
-    expect(cleared).toHaveBeenCalledWith(timer);
+    expect(cleared).toHaveBeenNthCalledWith(1, timer);
     expect(connection.isOpen).toBe(true);
     (close as () => void)();
     await Promise.resolve();
