@@ -2,15 +2,15 @@ import type { OpenDestination } from "./destination.ts";
 
 /**
  * Returns an open destination that calls `deliver` for one delivery after the other, in the order
- * in which they were requested. `deliver` must not reject. When the destination is closed, it calls
- * `close` after the last delivery.
+ * in which they were requested. When the destination is closed, it calls `close` after the last
+ * delivery.
  */
 export function inTurn(deliver: OpenDestination["deliver"], close: () => void): OpenDestination {
   let last: Promise<unknown> = Promise.resolve();
   return {
     deliver(events, signal) {
       const result = last.then(() => deliver(events, signal));
-      last = result;
+      last = result.catch(() => {});
       return result;
     },
     async close() {

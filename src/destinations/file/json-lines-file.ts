@@ -1,4 +1,5 @@
 import { type FileHandle, lstat } from "node:fs/promises";
+import { BRACE_OPEN } from "../../json/bytes.ts";
 import { parsedJson } from "../../json/parsed-json.ts";
 import { ageOf } from "../../observe/ages.ts";
 import { DELIVERY_BYTES_MAX } from "../../settings/limits.ts";
@@ -10,7 +11,6 @@ import { deleteExpiredFiles, type FileRetention, rotateFile } from "./rotated-fi
 import { openSafely } from "./safe-path.ts";
 
 const newline = 10;
-const brace = 0x7b;
 const sectorBytes = 512;
 /**
  * Number of bytes at the end of a file that are checked for zeros left by a power loss. Only the
@@ -159,7 +159,7 @@ async function repairTail(handle: FileHandle): Promise<number> {
   const size = await truncateUnwritten(handle, (await handle.stat()).size);
   const line = await lastLine(handle, size);
   if (line?.length === 0) return size;
-  if (line?.[0] === brace && parsedJson(line.toString()) === undefined) {
+  if (line?.[0] === BRACE_OPEN && parsedJson(line.toString()) === undefined) {
     const whole = size - line.length;
     await handle.truncate(whole);
     return whole;

@@ -17,8 +17,17 @@ interface Requests {
 }
 
 /** Arguments with which the client library calls the method `send` of a connection. */
-type Request = Parameters<Connection["send"]>;
-const callbackOf = ([, , , , , , done]: Request) => done;
+type Sent = Parameters<Connection["send"]>;
+
+interface Request {
+  key: Sent[0];
+  version: Sent[1];
+  make: Sent[2];
+  read: Sent[3];
+  hasTags: Sent[4];
+  answerHasTags: Sent[5];
+  done: Sent[6];
+}
 
 const VERSION_MAX = 20;
 const CLIENT_ID = "pixelmill";
@@ -36,7 +45,7 @@ export class BrokerConnection {
   expiresAt = Number.POSITIVE_INFINITY;
   /** Called once, when the connection ends. */
   onEnd: () => void = () => {};
-  readonly #waiting = new Map<number, { request: Request; timer: Timer }>();
+  readonly #waiting = new Map<number, Request & { timer: Timer }>();
   readonly #versions = new Map<string, { min: number; max: number }>();
   #lastId = 0;
   readonly #frames = new FrameReader(frameLength);
@@ -104,11 +113,12 @@ export class BrokerConnection {
   }
 
   /**
-   * Sends a request. The client library calls this method. The last element of `request` is the
-   * callback that gets the decoded answer.
+   * Sends a request. The client library calls this method. `done` is the callback that gets the
+   * decoded answer.
    */
-  send(...request: Request): void {
-    void this.#send(request).catch(callbackOf(request));
+  send(...[key, version, make, read, hasTags, answerHasTags, done]: Sent): void {
+    const request = { key, version, make, read, hasTags, answerHasTags, done };
+    void this.#send(request).catch(done);
   }
 
   /** Closes the connection at once. Requests that wait for an answer fail with `reason`. */
@@ -118,15 +128,15 @@ export class BrokerConnection {
     this.socket.destroy();
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { timer, request } of waiting) {
+    for (const { timer, done } of waiting) {
       clearTimeout(timer);
-      callbackOf(request)(reason as Error);
+      done(reason as Error);
     }
     this.onEnd();
   }
 
   async #send(request: Request): Promise<void> {
-    const [key, version, make, , hasTags] = request;
+    const { key, version, make, hasTags } = request;
     const body = await make();
     if (this.#ended !== undefined) throw this.#ended;
     this.#lastId = (this.#lastId + 1) & 0x7fffffff;
@@ -139,7 +149,7 @@ export class BrokerConnection {
     if (hasTags) writer.appendTaggedFields();
     writer.appendFrom(body).prependLength();
     const timer = setTimeout(() => this.destroy(silent(this.requestMs)), this.requestMs);
-    this.#waiting.set(id, { request, timer });
+    this.#waiting.set(id, { ...request, timer });
     this.socket.write(writer.buffer);
   }
 
@@ -158,7 +168,7 @@ export class BrokerConnection {
     this.#waiting.delete(id);
     clearTimeout(waiting.timer);
     this.#answers += 1;
-    const [key, version, , read, , answerHasTags, done] = waiting.request;
+    const { key, version, read, answerHasTags, done } = waiting;
     let answer: unknown;
     try {
       const start = LENGTH_BYTES + (answerHasTags ? 1 : 0);

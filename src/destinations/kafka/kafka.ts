@@ -95,9 +95,10 @@ async function testKafka(parts: BrokerConnectionsParts, signal: AbortSignal): Pr
   const brokers = new BrokerConnections({ ...parts, config: tried });
   try {
     return await brokers.within(signal, async (cut) => {
-      const steps = await reach(brokers, tried, cut);
-      if (steps.done.every(({ ok }) => ok))
-        await write(new EventProducer(brokers, tried), steps, cut);
+      const steps = await testConnect(brokers, tried, cut);
+      if (steps.done.every(({ ok }) => ok)) {
+        await testWrite(new EventProducer(brokers, tried), steps, cut);
+      }
       return steps.done;
     });
   } finally {
@@ -110,7 +111,7 @@ async function testKafka(parts: BrokerConnectionsParts, signal: AbortSignal): Pr
  * Returns the test steps of the first connection that succeeds. If none succeeds, returns the steps
  * of the attempt to connect to the first broker.
  */
-async function reach(brokers: BrokerConnections, { tls }: KafkaConfig, signal: AbortSignal) {
+async function testConnect(brokers: BrokerConnections, { tls }: KafkaConfig, signal: AbortSignal) {
   let first: TestSteps | undefined;
   for (const address of brokers.bootstrap) {
     const steps = new TestSteps();
@@ -129,7 +130,7 @@ async function reach(brokers: BrokerConnections, { tls }: KafkaConfig, signal: A
   return first!;
 }
 
-async function write(producer: EventProducer, steps: TestSteps, signal: AbortSignal) {
+async function testWrite(producer: EventProducer, steps: TestSteps, signal: AbortSignal) {
   try {
     const [fate] = await producer.write([testEvent()], signal);
     if (fate === true) steps.passed("write", "The record stays: none can be deleted");

@@ -1,5 +1,5 @@
 import { cutText } from "../../errors.ts";
-import type { KafkaProtocol } from "../../kafka/library.ts";
+import { type KafkaProtocol, promised } from "../../kafka/library.ts";
 import { type ScramKeys, TooManyIterations } from "../scram-keys.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
 import type { KafkaConfig } from "./config.ts";
@@ -27,8 +27,8 @@ export async function authenticate(
       connection.newestVersion<KafkaProtocol["saslAuthenticateV2"]["api"]>("saslAuthenticate");
     const over = connection.asLibraryConnection;
     const { sessionLifetimeMs } = await (mechanism === "PLAIN"
-      ? promised((done) => kafka.saslPlain.authenticate(ask, over, user, password, done))
-      : promised((done) => {
+      ? promised<Answer>((done) => kafka.saslPlain.authenticate(ask, over, user, password, done))
+      : promised<Answer>((done) => {
           const hash = mechanism.slice("SCRAM-".length) as "SHA-256";
           const { authenticate } = kafka.saslScramSha;
           authenticate(ask, over, hash, user, password, cryptoOf(kafka, scramKeys, signal), done);
@@ -58,14 +58,6 @@ function cryptoOf(kafka: KafkaProtocol, scramKeys: ScramKeys, signal: AbortSigna
 }
 
 type Answer = { sessionLifetimeMs: bigint };
-
-function promised(
-  start: (done: (error: Error | null, answer?: Answer) => void) => void,
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    start((error, answer) => (error ? reject(error) : resolve(answer!)));
-  });
-}
 
 /**
  * Converts an error of the authentication to a `KafkaFailure`. Returns any other error unchanged.

@@ -116,7 +116,7 @@ export class PostgresDatabase implements TableConnection {
 
   /** Opens the connection and signs in, unless the connection is already open. */
   async signIn(onStage: OnStage): Promise<void> {
-    this.#session ??= await this.#open(this.#deadline!, onStage).catch(rethrow);
+    this.#session ??= await this.#open(onStage).catch(rethrow);
   }
 
   close(): void {
@@ -143,17 +143,16 @@ export class PostgresDatabase implements TableConnection {
   }
 
   async #send(messages: Buffer): Promise<ResultRow[]> {
-    const deadline = this.#deadline!;
     const idle = this.#session?.isOpen ? this.#session : undefined;
-    this.#session = idle ?? (await this.#open(deadline));
+    this.#session = idle ?? (await this.#open());
     try {
       return await this.#sendOver(this.#session, messages);
     } catch (error) {
       // The server may have closed an idle connection unnoticed. Sending a statement a second time
       // is harmless for every statement here.
       if (idle === undefined || !(error instanceof SessionLost)) throw error;
-      deadline.throwIfOver();
-      this.#session = await this.#open(deadline);
+      this.#deadline!.throwIfOver();
+      this.#session = await this.#open();
       return await this.#sendOver(this.#session, messages);
     }
   }
@@ -165,7 +164,8 @@ export class PostgresDatabase implements TableConnection {
     return await session.run(messages);
   }
 
-  async #open(deadline: Deadline, onStage?: OnStage): Promise<PostgresSession> {
+  async #open(onStage?: OnStage): Promise<PostgresSession> {
+    const deadline = this.#deadline!;
     const { host, port = 5432, tls = "verify", tlsCa, tlsServerName } = this.config;
     const isSecure = tls === "verify";
     const tlsOptions = {

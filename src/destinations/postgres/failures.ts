@@ -83,8 +83,8 @@ export function failureOf(error: unknown): unknown {
     return new DatabaseFailure("later", reason);
   }
   const { code, column, constraint, message, text } = error;
-  const classes = [code, code.slice(0, 3), code.slice(0, 2)];
-  const meaning = classes.map((it) => meanings.get(it)).find(Boolean) ?? "The database refuses";
+  const keys = [code, code.slice(0, 3), code.slice(0, 2)];
+  const meaning = keys.map((key) => meanings.get(key)).find(Boolean) ?? "The database refuses";
   const where = [
     ...(column === undefined ? [] : [`column ${column}`]),
     ...(constraint === undefined ? [] : [`constraint ${constraint}`]),

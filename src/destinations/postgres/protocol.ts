@@ -145,10 +145,8 @@ function frameParts(type: string, ...parts: (string | Buffer)[]): Buffer[] {
 
 /** Encodes the length of a message. The length includes the 4 bytes of the length field. */
 function lengthOf(body: readonly Buffer[]): Buffer {
-  return integer(
-    body.reduce((sum, { length }) => sum + length, 4),
-    4,
-  );
+  const length = body.reduce((sum, part) => sum + part.length, 4);
+  return integer(length, 4);
 }
 
 /** Encodes an unsigned integer in 2 or 4 bytes. */

@@ -64,13 +64,13 @@ const fixed: FixedColumns = {
   context_request_ip: (event) => event.request_ip,
   context_passed_ip: (event) => within(event.context).ip,
 };
-const named: FixedColumns = { name: (event) => event.name ?? within(event.properties).name };
+const nameColumn: FixedColumns = { name: (event) => event.name ?? within(event.properties).name };
 
 /** Maps each type of event to the description of its rows. */
 const types = new Map([
   ["track", rowShape("tracks", "properties", { event_text: (event) => event.event })],
-  ["page", rowShape("pages", "properties", named)],
-  ["screen", rowShape("screens", "properties", named)],
+  ["page", rowShape("pages", "properties", nameColumn)],
+  ["screen", rowShape("screens", "properties", nameColumn)],
   ["identify", rowShape("identifies", "traits", {})],
   ["group", rowShape("groups", "traits", { group_id: (event) => event.groupId })],
   ["alias", rowShape("aliases", "traits", { previous_id: (event) => event.previousId })],
