@@ -146,7 +146,7 @@ export function DestinationLinks(context: CodeContext) {
 function ConnectForm({ newest, published, reload }: CodeContext) {
   const names = useNameSearch("destination");
   const [selected, setSelected] = useState("");
-  const missing = published ? codeTexts.selectDestinationFirst : codeTexts.publishFirst;
+  const unselected = selected === "" ? codeTexts.selectDestinationFirst : undefined;
 
   async function connect() {
     const key = "POST /transformations/{id}/connectToDestination";
@@ -171,7 +171,7 @@ function ConnectForm({ newest, published, reload }: CodeContext) {
         <Button
           icon="link"
           needs={missingPermission("destinations:connect") ?? "transformations:connect"}
-          disabledReason={published && selected !== "" ? undefined : missing}
+          disabledReason={published ? unselected : codeTexts.publishFirst}
           onClick={connect}
         >
           {commonTexts.connect}

@@ -70,23 +70,16 @@ export interface EmptyText {
   title: string;
   text: ComponentChildren;
   action?: ComponentChildren;
-  /** Link to the screen of the next step. It looks like a button. */
-  link?: { href: string; text: string };
 }
 
 /** Notice in place of an empty list. It says what the list is for, and offers the next step. */
-export function EmptyState({ icon, title, text, action, link }: EmptyText) {
+export function EmptyState({ icon, title, text, action }: EmptyText) {
   return (
     <div class="empty">
       <Icon name={icon} />
       <h2>{title}</h2>
       <p>{text}</p>
       {action}
-      {link && (
-        <a class="button" href={link.href}>
-          {link.text}
-        </a>
-      )}
     </div>
   );
 }

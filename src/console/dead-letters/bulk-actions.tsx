@@ -33,7 +33,7 @@ export interface BulkTarget {
   failures: readonly { destinationId: string; reason: string }[];
 }
 
-type BulkAction = "replay" | "purge";
+export type BulkAction = "replay" | "purge";
 
 /**
  * Maximum number of dead letters (events that were given up) that the server replays or purges
@@ -138,13 +138,19 @@ async function send(action: BulkAction, { selection, count }: BulkTarget): Promi
   if ("ids" in selection) {
     let done = 0;
     for (let at = 0; at < selection.ids.length; at += DEAD_LETTERS_PAGE_MAX) {
-      done += await post(action, { ids: selection.ids.slice(at, at + DEAD_LETTERS_PAGE_MAX) });
+      done += await postAction(action, {
+        ids: selection.ids.slice(at, at + DEAD_LETTERS_PAGE_MAX),
+      });
     }
     showToast(deadLetterTexts.finished[action](done));
     return false;
   }
   const isJob = count > REQUEST_LETTERS_MAX;
-  const done = await post(action, { ...selection, expected: count, ...(isJob && { all: true }) });
+  const done = await postAction(action, {
+    ...selection,
+    expected: count,
+    ...(isJob && { all: true }),
+  });
   showToast(isJob ? deadLetterTexts.started[action] : deadLetterTexts.finished[action](done));
   return isJob;
 }
@@ -155,7 +161,7 @@ type RequestBody = InputOf<"POST /v2/dead-letters/replay">[0]["body"];
  * Sends one request to replay or purge dead letters (events that were given up). Resolves with the
  * number of dead letters that were replayed or purged.
  */
-async function post(action: BulkAction, body: RequestBody): Promise<number> {
+export async function postAction(action: BulkAction, body: RequestBody): Promise<number> {
   const answer = await client.call(`POST /v2/dead-letters/${action}`, { body });
   return "replayed" in answer ? answer.replayed : answer.purged;
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { QueryOf } from "../../api/client.ts";
-import { Button } from "../components/button.tsx";
+import { Button, LinkButton } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { ItemName } from "../components/item-link.tsx";
 import { ClampedText, Panel, ScreenHeader } from "../components/layout.tsx";
@@ -119,10 +119,11 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
             icon: "check",
             title: deadLetterTexts.noDeadLetters,
             text: deadLetterTexts.noLettersHint,
-            link: {
-              href: hrefTo("dead-letters", { destinationId }),
-              text: deadLetterTexts.allReasons,
-            },
+            action: (
+              <LinkButton href={hrefTo("dead-letters", { destinationId })}>
+                {deadLetterTexts.allReasons}
+              </LinkButton>
+            ),
           }}
         />
         {letters !== undefined && letters.length > 0 && (

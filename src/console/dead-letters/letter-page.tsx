@@ -10,13 +10,13 @@ import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
 import type { DeadLetter } from "../data/model.ts";
 import { addSampleEvent } from "../data/sample-events.ts";
-import { client } from "../data/session.ts";
 import { useAnswer } from "../data/use-resource.ts";
 import { formatCount, formatDuration } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { MakeTestCase } from "../testing/make-test-case.tsx";
 import { commonTexts } from "../texts/common.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
+import { type BulkAction, postAction } from "./bulk-actions.tsx";
 import { StageBadge } from "./group-list.tsx";
 import type { LetterListQuery } from "./letter-list.tsx";
 import { ResponseDetails } from "./receiver-response.tsx";
@@ -114,8 +114,8 @@ function OpenInEditor({ letter }: { letter: DeadLetter }) {
 }
 
 function LetterActions({ letter, list }: { letter: DeadLetter; list: LetterListQuery }) {
-  async function act(action: "replay" | "purge", done: string): Promise<void> {
-    await client.call(`POST /v2/dead-letters/${action}`, { body: { ids: [letter.id] } });
+  async function act(action: BulkAction, done: string): Promise<void> {
+    await postAction(action, { ids: [letter.id] });
     showToast(done);
     navigate(hrefTo("dead-letters", list));
   }

@@ -1,3 +1,4 @@
+import { LinkButton } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { ItemLink } from "../components/item-link.tsx";
 import { Badge } from "../components/layout.tsx";
@@ -63,7 +64,7 @@ export function ConnectionTable() {
             ? {
                 icon: "link",
                 ...overviewTexts.noConnections,
-                link: { href: hrefTo("sources"), text: commonTexts.sources },
+                action: <LinkButton href={hrefTo("sources")}>{commonTexts.sources}</LinkButton>,
               }
             : { icon: "search", ...commonTexts.noNameFound(text) }
         }

@@ -80,12 +80,12 @@ function OverviewStats({ overview: { totals } }: { overview: Overview }) {
   return <StatList class="six" figures={figures} />;
 }
 
-const { source, destination, testEvent, transformation } = overviewTexts.steps;
+const stepTexts = overviewTexts.steps;
 const steps = [
-  { ...source, href: hrefTo("sources", "new") },
-  { ...destination, href: hrefTo("destinations", "new") },
-  { ...testEvent, href: hrefTo("sources") },
-  { ...transformation, href: hrefTo("transformations") },
+  { ...stepTexts.source, href: hrefTo("sources", "new") },
+  { ...stepTexts.destination, href: hrefTo("destinations", "new") },
+  { ...stepTexts.testEvent, href: hrefTo("sources") },
+  { ...stepTexts.transformation, href: hrefTo("transformations") },
 ];
 
 function FirstSteps() {

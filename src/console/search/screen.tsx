@@ -54,10 +54,11 @@ export function Screen({ query }: ScreenProps) {
         columns={columnsOf(setOpenEvent)}
         rows={events}
         keyOf={(event) => tailEventKey({ ...event, at: event.receivedAt })}
-        empty={{
-          icon: isComplete ? "search" : "clock",
-          ...searchTexts[isComplete ? "noResults" : "noResultsYet"],
-        }}
+        empty={
+          isComplete
+            ? { icon: "search", ...searchTexts.noResults }
+            : { icon: "clock", ...searchTexts.noResultsYet }
+        }
         error={error}
         retry={restart}
       >

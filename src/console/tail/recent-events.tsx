@@ -1,5 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import { Button } from "../components/button.tsx";
+import { Button, LinkButton } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { FilterSelect } from "../components/filter-select.tsx";
 import { EmptyState, Panel, Skeleton } from "../components/layout.tsx";
@@ -105,6 +105,6 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
 
 function NoRecentEvents({ isFiltered, search }: { isFiltered: boolean; search: string }) {
   if (isFiltered) return <p class="inside quiet">{tailTexts.noRecentMatches}</p>;
-  const link = { href: search, text: commonTexts.eventSearch };
-  return <EmptyState icon="tail" {...tailTexts.noRecentEvents} link={link} />;
+  const link = <LinkButton href={search}>{commonTexts.eventSearch}</LinkButton>;
+  return <EmptyState icon="tail" {...tailTexts.noRecentEvents} action={link} />;
 }

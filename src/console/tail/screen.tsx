@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { textSearch } from "../../event/text-search.ts";
-import { PauseButton } from "../components/button.tsx";
+import { LinkButton, PauseButton } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { FilterSelect } from "../components/filter-select.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
@@ -177,6 +177,6 @@ function TailStateBadge(props: {
 function NoEvents({ isFiltered, state }: { isFiltered: boolean; state: TailState["state"] }) {
   if (isFiltered) return <EmptyState icon="search" {...tailTexts.noMatches} />;
   if (state !== "open") return <EmptyState icon="tail" {...tailTexts.notOpen[state]} />;
-  const link = { href: hrefTo("sources"), text: tailTexts.sendTestEvent };
-  return <EmptyState icon="tail" {...tailTexts.noEventsYet} link={link} />;
+  const link = <LinkButton href={hrefTo("sources")}>{tailTexts.sendTestEvent}</LinkButton>;
+  return <EmptyState icon="tail" {...tailTexts.noEventsYet} action={link} />;
 }
