@@ -85,17 +85,17 @@ export class RuleEvaluator {
     );
     for (const rule of rules) {
       if (isServerAlertKind(rule.kind) && facts.server === undefined) continue;
-      const alerts = new Map(open.get(rule.id)?.map((it) => [it.subject.id, it] as const));
+      const openBySubject = new Map(open.get(rule.id)?.map((it) => [it.subject.id, it] as const));
       open.delete(rule.id);
       const { conditions, marks } = evaluateRule(rule, facts, {
         marks: this.alerts.marks(workspaceId, rule.id),
-        open: new Set(alerts.keys()),
+        open: new Set(openBySubject.keys()),
         lastCounts: this.#counts.get(workspaceId) ?? new Map(),
       });
       change.marks.push(...marks);
       for (const { subject, holds, message } of conditions) {
-        const alert = alerts.get(subject.id);
-        alerts.delete(subject.id);
+        const alert = openBySubject.get(subject.id);
+        openBySubject.delete(subject.id);
         // An open alert ends once the condition has not held for a time.
         const wanted = alert === undefined || holds === undefined ? holds : !holds;
         // Most conditions do not hold, and cost nothing. `keepOnly` forgets that they held.
@@ -109,7 +109,7 @@ export class RuleEvaluator {
         else change.begun.push({ ruleId: rule.id, subject, message });
       }
       // Complete facts that do not name an item of an alert show that the item was removed.
-      if (facts.isComplete) for (const { id } of alerts.values()) change.ended.push(id);
+      if (facts.isComplete) for (const { id } of openBySubject.values()) change.ended.push(id);
     }
     // The rules of the alerts that remain in `open` were not evaluated: they are disabled, removed,
     // or need facts of a server that gives none.

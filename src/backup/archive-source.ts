@@ -32,8 +32,9 @@ async function objectSource(config: Config, url: BackupUrl): Promise<ArchiveSour
   const isFolder = url.key === "" || url.key.endsWith("/");
   const key = isFolder ? await newestKey(bucket, url) : url.key;
   const name = urlText({ bucket: url.bucket, key });
-  const opened = stack.move();
-  return { name, read: () => readObject(bucket, key), close: () => opened.dispose() };
+  // The caller closes the bucket.
+  stack.move();
+  return { name, read: () => readObject(bucket, key), close: () => bucket.close() };
 }
 
 /**

@@ -41,7 +41,12 @@ export interface NodeRow {
  * Selects the rows of `series` whose time is `from` or later, but before `to`. They are read from
  * the tables and from `unwritten`, which may also have rows of other series.
  */
-type RowQuery = [series: Series, from: number, to: number, unwritten: readonly NodeRow[]];
+interface RowQuery {
+  series: Series;
+  from: number;
+  to: number;
+  unwritten: readonly NodeRow[];
+}
 
 /**
  * Stored figures (counts, lag and latencies). They have a store of their own, which a cluster
@@ -83,9 +88,9 @@ export class FigureTables {
    * Reads the row of each minute from `from` to before `to`; the keys are the starts of the
    * minutes. A row in `unwritten` replaces a stored row of the same recorder and minute.
    */
-  minutes(...query: RowQuery): Map<number, FigureRow> {
-    const found = this.#unpacked(...query);
-    for (const [at, row] of unpack(this.#hours, HOUR_MS, MINUTE_MS, query)) {
+  minutes(query: RowQuery): Map<number, FigureRow> {
+    const found = this.#unpacked(query);
+    for (const [at, row] of unpack(this.#hours, query, { spanMs: HOUR_MS, stepMs: MINUTE_MS })) {
       mergeInto(found, at, row, mergeNodes);
     }
     return found;
@@ -95,12 +100,12 @@ export class FigureTables {
    * Reads the row of each hour from `from` to before `to`; the keys are the starts of the hours.
    * Includes the figures of `unwritten` rows.
    */
-  hours(...query: RowQuery): Map<number, FigureRow> {
+  hours(query: RowQuery): Map<number, FigureRow> {
     const found = new Map<number, FigureRow>();
-    for (const [at, row] of this.#unpacked(...query)) {
+    for (const [at, row] of this.#unpacked(query)) {
       mergeInto(found, Math.floor(at / HOUR_MS) * HOUR_MS, row, mergeTimes);
     }
-    for (const [at, row] of unpack(this.#days, DAY_MS, HOUR_MS, query)) {
+    for (const [at, row] of unpack(this.#days, query, { spanMs: DAY_MS, stepMs: HOUR_MS })) {
       mergeInto(found, at, row, mergeTimes);
     }
     return found;
@@ -182,12 +187,14 @@ export class FigureTables {
    * Returns the rows of a series that are not packed yet, by the start of the minute: stored rows
    * and those in `unwritten`, from the time `from` to before `to`.
    */
-  #unpacked(...[series, from, to, unwritten]: RowQuery): Map<number, FigureRow> {
+  #unpacked(query: RowQuery): Map<number, FigureRow> {
+    const { series, from, to, unwritten } = query;
     const stored = this.#minutes.getRange({ start: [series, from, ""], end: [series, to, ""] });
-    const rows = [...stored].map(({ key: [, at, recorder], value: row }) => {
-      return { series, at, recorder, row };
+    const rows = [...stored].map(({ key, value }): NodeRow => {
+      const [, at, recorder] = key;
+      return { series, at, recorder, row: value };
     });
-    return rowsByMinute(series, from, to, [...rows, ...unwritten]);
+    return rowsByMinute(rows.concat(unwritten), query);
   }
 }
 
@@ -199,16 +206,19 @@ export class FigureTables {
 export function readRows(
   tables: FigureTables | undefined,
   step: "minutes" | "hours",
-  ...query: RowQuery
+  query: RowQuery,
 ): Map<number, FigureRow> {
-  return tables === undefined ? rowsByMinute(...query) : tables[step](...query);
+  return tables === undefined ? rowsByMinute(query.unwritten, query) : tables[step](query);
 }
 
 /**
  * Merges the given rows of a series by minute. If one recorder (process) has several rows of the
  * same minute, only the last of them counts.
  */
-function rowsByMinute(...[series, from, to, rows]: RowQuery): Map<number, FigureRow> {
+function rowsByMinute(
+  rows: readonly NodeRow[],
+  { series, from, to }: RowQuery,
+): Map<number, FigureRow> {
   const last = new Map<string, NodeRow>();
   for (const row of rows) {
     const { series: of, at, recorder } = row;
@@ -231,9 +241,8 @@ const after = (series: Series) => (series === "" ? "" : `${series} `);
  */
 function* unpack(
   table: PackedTable,
-  spanMs: number,
-  stepMs: number,
-  [series, from, to]: RowQuery,
+  { series, from, to }: RowQuery,
+  { spanMs, stepMs }: { spanMs: number; stepMs: number },
 ): Generator<[at: number, row: FigureRow]> {
   const first = Math.floor(from / spanMs) * spanMs;
   for (const { key, value } of table.getRange({ start: [series, first], end: [series, to] })) {

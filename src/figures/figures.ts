@@ -40,7 +40,7 @@ export function readPoints(
   unwritten: readonly NodeRow[],
 ): FigurePoint[] {
   const rowStep = stepMs % HOUR_MS === 0 ? "hours" : "minutes";
-  const read = (of: Series) => readRows(tables, rowStep, of, from, to, unwritten);
+  const read = (of: Series) => readRows(tables, rowStep, { series: of, from, to, unwritten });
   const rows = bySteps(read(series), from, stepMs);
   const recorded = bySteps(read(RECORDED), from, stepMs);
   return Array.from({ length: Math.ceil((to - from) / stepMs) }, (_, index) => {
@@ -67,8 +67,8 @@ export function readTotals(
   const minute = Math.floor(now / MINUTE_MS) * MINUTE_MS - MINUTE_MS;
   const first = hour - FIGURE_DAYS_MAX * DAY_MS;
   const to = hour + HOUR_MS;
-  const hours = readRows(tables, "hours", series, first, to, unwritten);
-  const recent = (from: number) => readRows(tables, "minutes", series, from, to, unwritten);
+  const hours = readRows(tables, "hours", { series, from: first, to, unwritten });
+  const recent = (from: number) => readRows(tables, "minutes", { series, from, to, unwritten });
   const isOfDay = ([at]: [number, FigureRow]) => at >= hour - DAY_MS;
   const lastHour = lastReceived(hours);
   const isRecent = lastHour !== undefined && lastHour >= oldestMinute(now) + HOUR_MS;

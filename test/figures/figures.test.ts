@@ -120,7 +120,12 @@ test("a repeated write of a minute counts once", async () => {
   const rows: NodeRow[] = [{ series: destination, at: start, recorder: "a", row: [5, 4] }];
   await tables.write(rows);
   await tables.write(rows);
-  const read = tables.minutes(destination, start, start + HOUR_MS, rows);
+  const read = tables.minutes({
+    series: destination,
+    from: start,
+    to: start + HOUR_MS,
+    unwritten: rows,
+  });
   expect(read).toEqual(new Map([[start, [5, 4]]]));
 });
 
@@ -134,7 +139,9 @@ test("minutes wait while the store cannot be opened, and are a gap when it takes
   expect(known.map(({ row }) => row)).toEqual([[1], [2]]);
   node.opened = tables;
   await node.minute([3]);
-  expect([...tables.minutes(destination, start, node.now, []).values()]).toEqual([[1], [2], [3]]);
+  expect([
+    ...tables.minutes({ series: destination, from: start, to: node.now, unwritten: [] }).values(),
+  ]).toEqual([[1], [2], [3]]);
   node.opened = undefined;
   for (let n = 4; n < 12; n += 1) await node.minute([n]);
   node.opened = tables;
@@ -160,8 +167,10 @@ test("hours are packed without changing an answer, and old rows go in steps", as
       await tables.write(series.map((it) => ({ series: it, at, recorder, row: rowAt(minute) })));
     }
   }
-  const minutes = () => tables.minutes(destination, start, start + 3 * HOUR_MS, []);
-  const hours = () => tables.hours(destination, start, start + 3 * HOUR_MS, []);
+  const minutes = () =>
+    tables.minutes({ series: destination, from: start, to: start + 3 * HOUR_MS, unwritten: [] });
+  const hours = () =>
+    tables.hours({ series: destination, from: start, to: start + 3 * HOUR_MS, unwritten: [] });
   const before = { minutes: minutes(), hours: hours() };
   expect(before.minutes.get(start + 9 * MINUTE_MS)).toEqual([4, 2, 0, 2, 0, 8, 1]);
   expect(before.hours.get(start)![LAG_EVENTS]).toBe(8);
@@ -325,7 +334,9 @@ test("rows of a series never mix with those of another whose id begins with the 
   }
   await tables.tidy(start + 2 * HOUR_MS);
   for (const [n, it] of series.entries()) {
-    expect([...tables.minutes(it, start, start + HOUR_MS, []).values()]).toEqual([[n + 1]]);
+    expect([
+      ...tables.minutes({ series: it, from: start, to: start + HOUR_MS, unwritten: [] }).values(),
+    ]).toEqual([[n + 1]]);
   }
 });
 
