@@ -63,8 +63,7 @@ export class RoutedResources {
    */
   async readSome(destinationIds: Iterable<string>): Promise<void> {
     await this.#readSources();
-    const ids = [...destinationIds];
-    await this.parts.slicer.each(ids, (id) => this.#readDestination(id), never);
+    await this.parts.slicer.each(destinationIds, (id) => this.#readDestination(id), never);
   }
 
   /** Reads again which published transformation is connected to each destination. */

@@ -6,6 +6,7 @@ import { FORM_TYPE } from "../request/body.ts";
 import { isForPrograms, type Route } from "../route.ts";
 import { schemaWithSecrets } from "../routes/resources/destination-config.ts";
 import { dataPlanePaths, listenerTags, transformerPaths } from "./data-plane.ts";
+import { jsonAnswer } from "./json-bodies.ts";
 import {
   isAnsweredWithTag,
   notModified,
@@ -164,13 +165,11 @@ export function errorStatuses(route: Route): number[] {
 function operation(route: Route, path: string, refer: Refer) {
   const { method, body, example, media = "application/json", needs, current, isForm } = route;
   const success = hasAnswerBody(route) ? content(media, refer(route.answer), example.answer) : {};
-  const refusals = errorStatuses(route).map((status) => [
-    status,
-    {
-      description: status === 503 ? unavailable(route) : statusDescriptions[status],
-      ...errorContentOf(route, status, refer),
-    },
-  ]);
+  const refusals = errorStatuses(route).map((status) => {
+    const description = status === 503 ? unavailable(route) : statusDescriptions[status]!;
+    const example = { message: "Transformation is not published" };
+    return [status, jsonAnswer(description, errorSchema(route, status, refer), example)];
+  });
   return {
     operationId: operationId(method, path),
     summary: route.summary,
@@ -215,11 +214,9 @@ function neededPermissions({ needs, needsOneOf = [], alsoNeeds = [] }: Route): s
   ];
 }
 
-function errorContentOf({ refusal }: Route, status: number, refer: Refer) {
+function errorSchema({ refusal }: Route, status: number, refer: Refer) {
   const error = { $ref: "#/components/schemas/Refusal" };
-  const isOther = refusal !== undefined && status === 400;
-  const schema = isOther ? { anyOf: [error, refer(refusal)] } : error;
-  return content("application/json", schema, { message: "Transformation is not published" });
+  return refusal !== undefined && status === 400 ? { anyOf: [error, refer(refusal)] } : error;
 }
 
 function content(media: string, schema: unknown, example: unknown) {

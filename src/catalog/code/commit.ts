@@ -209,7 +209,7 @@ const limitOf = (kind: CodeKind) => (kind === "library" ? "libraries" : "transfo
  * Returns the ids of all transformations and libraries, other than the given library, whose
  * published version imports it directly.
  */
-export function importersOf(tables: CodeTables, workspaceId: string, library: Revision): string[] {
+function importersOf(tables: CodeTables, workspaceId: string, library: Revision): string[] {
   const name = library.importName ?? "";
   const ids = tables.libraryNames.importers(workspaceId, familyOf(library.language), name);
   return ids.filter((id) => id !== library.id);

@@ -12,7 +12,7 @@ import { hashOf, sameHash } from "../secrets.ts";
 import { type CatalogStore, keysBelow, LAST } from "../store.ts";
 import { removedConnectionTable } from "./removed-connections.ts";
 import { topologyChanges } from "./topology-changes.ts";
-import { managedTable, type WorkspaceTable, workspaceTable } from "./workspace-table.ts";
+import { managedTable, workspaceTable } from "./workspace-table.ts";
 
 /**
  * Tables of workspaces, members, tokens, sources, destinations, connections and credentials, with
@@ -42,14 +42,14 @@ function memberTable(store: CatalogStore) {
   return {
     ...members,
     byIdentity: (workspaceId: string, identity: Identity): Member | undefined =>
-      findAll(members, [byIdentity.get([workspaceId, identityHash(identity)])])[0],
+      findAll(members.find, [byIdentity.get([workspaceId, identityHash(identity)])])[0],
     /**
      * Returns the members that are linked to an account at an OpenID provider, in the given
      * workspaces: at most one per workspace.
      */
     ofIdentity(workspaceIds: readonly string[], identity: Identity): Member[] {
       const ids = workspaceIds.map((id) => byIdentity.get([id, identityHash(identity)]));
-      return findAll(members, ids);
+      return findAll(members.find, ids);
     },
     put(member: Member): void {
       members.put(member);
@@ -92,12 +92,12 @@ function tokenTable(store: CatalogStore) {
     uses,
     sessions,
     byHash(hash: string): StoredToken | undefined {
-      const token = findAll(tokens, [byHash.getNewest(hash)])[0];
+      const token = findAll(tokens.find, [byHash.getNewest(hash)])[0];
       return token !== undefined && sameHash(token.hash, hash) ? token : undefined;
     },
     ofMember(memberId: string): StoredToken[] {
       const ids = byMember.getKeys(keysBelow(memberId)).map(([, id]) => id);
-      return findAll(tokens, ids);
+      return findAll(tokens.find, ids);
     },
     put(token: StoredToken): void {
       tokens.put(token);
@@ -137,15 +137,17 @@ function sessionTable(store: CatalogStore) {
   const byProvider = store.table<true, [providerSession: string, hash: string]>(
     "sessions-by-provider",
   );
-  const found = (hashes: readonly string[]) =>
-    hashes.map((hash) => sessions.get(hash)).filter((session) => session !== undefined);
   return {
     /**
      * Returns the sessions that began with one session at an OpenID provider. `providerSession` is
      * the hash that identifies the provider's session.
      */
     ofProviderSession(providerSession: string): StoredSession[] {
-      return found([...byProvider.getKeys(keysBelow(providerSession))].map(([, hash]) => hash));
+      const keys = byProvider.getKeys(keysBelow(providerSession));
+      return findAll(
+        sessions.get,
+        [...keys].map(([, hash]) => hash),
+      );
     },
     byHash(hash: string): StoredSession | undefined {
       const session = sessions.getNewest(hash);
@@ -157,7 +159,10 @@ function sessionTable(store: CatalogStore) {
         start: [tokenId, 0, ""],
         end: [tokenId, Number.MAX_SAFE_INTEGER, LAST],
       });
-      return found([...keys].map(([, , hash]) => hash));
+      return findAll(
+        sessions.get,
+        [...keys].map(([, , hash]) => hash),
+      );
     },
     put(session: StoredSession): void {
       sessions.put(session.hash, session);
@@ -179,7 +184,7 @@ function credentialTable(store: CatalogStore) {
   return {
     ...credentials,
     byName: (workspaceId: string, name: string): Credential | undefined =>
-      findAll(credentials, [byName.get([workspaceId, name])])[0],
+      findAll(credentials.find, [byName.get([workspaceId, name])])[0],
     /**
      * Returns the secret values of a workspace's credentials, by name. Only code that delivers or
      * tests events may call this.
@@ -213,7 +218,7 @@ function sourceTable(store: CatalogStore) {
   return {
     ...sources,
     byWriteKey: (writeKey: string): Source | undefined =>
-      findAll(sources, [byWriteKey.getNewest(writeKey)])[0],
+      findAll(sources.find, [byWriteKey.getNewest(writeKey)])[0],
     put(source: Source): void {
       sources.put(source);
       byWriteKey.put(source.writeKey, source.id);
@@ -248,8 +253,9 @@ function connectionTable(store: CatalogStore) {
     idsOfSource,
     /** Returns the ids of the connections that lead to a destination, oldest first. */
     idsOfDestination,
-    ofSource: (sourceId: string) => findAll(connections, idsOfSource(sourceId)),
-    ofDestination: (destinationId: string) => findAll(connections, idsOfDestination(destinationId)),
+    ofSource: (sourceId: string) => findAll(connections.find, idsOfSource(sourceId)),
+    ofDestination: (destinationId: string) =>
+      findAll(connections.find, idsOfDestination(destinationId)),
     put(connection: Connection): void {
       connections.put(connection);
       pairs.put([connection.sourceId, connection.destinationId], connection.id);
@@ -263,12 +269,9 @@ function connectionTable(store: CatalogStore) {
   };
 }
 
-function findAll<T extends { id: string; workspaceId: string }>(
-  items: WorkspaceTable<T>,
-  ids: Iterable<string | undefined>,
-): T[] {
+function findAll<T>(find: (id: string) => T | undefined, ids: Iterable<string | undefined>): T[] {
   // The ids are collected first: nothing else may run while a cursor is open.
   return [...ids]
-    .map((id) => (id === undefined ? undefined : items.find(id)))
+    .map((id) => (id === undefined ? undefined : find(id)))
     .filter((item) => item !== undefined);
 }

@@ -74,7 +74,7 @@ interface CodeRoutesOptions {
    * Returns an item in the form that responses have. If `hasLinks` is false, leaves out the
    * destinations that are linked to the item.
    */
-  answer(deps: CodeDeps, found: AnsweredCode, hasLinks: boolean): { code: string };
+  answer(deps: CodeDeps, found: AnsweredCode, hasLinks?: boolean): { code: string };
   versionAnswer(deps: CodeDeps, revision: Revision): { code: string };
 }
 
@@ -88,7 +88,7 @@ export function codeRoutes<const Options extends CodeRoutesOptions>(options: Opt
   const { plural, schemas, examples }: Options = options;
   const params = { id: examples.item.id };
   const current = currentCode(kind);
-  const enclose = (deps: CodeDeps, found: AnsweredCode, hasLinks = true) =>
+  const enclose = (deps: CodeDeps, found: AnsweredCode, hasLinks?: boolean) =>
     taggedCode(deps, found.resource, answer(deps, found, hasLinks) as Item<Options>);
   // TypeScript cannot relate the computed keys of the examples to the literal names.
   return {
@@ -106,7 +106,7 @@ export function codeRoutes<const Options extends CodeRoutesOptions>(options: Opt
       handle(call: RequestContext<"/", ListQuery, unknown>) {
         const { deps, workspaceId, query } = call;
         const found = listCode(deps.catalog.code, workspaceId, kind, query);
-        const answers = found.map((it) => it && listed(answer(deps, it, true), query.code ?? true));
+        const answers = found.map((it) => it && listed(answer(deps, it), query.code ?? true));
         return streamList(call, plural, answers);
       },
     },
