@@ -25,7 +25,7 @@ import {
   topicIds,
 } from "../first-start/data-directory.ts";
 import { expectSameToken } from "../first-start/first-workspace.ts";
-import { type BrokerSettings, connectClients } from "../kafka/client.ts";
+import { type BrokerSettings, connectClients, type KafkaClients } from "../kafka/client.ts";
 import { correctedClock } from "../pipeline/clock.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
@@ -42,7 +42,7 @@ import { sharedFigures } from "./shared-figures.ts";
  * Function that returns the options for opening a Kafka topic of the cluster. `name` is the part of
  * the topic's name after the prefix `cluster.name`, such as `catalog`.
  */
-type ClusterTopic = (name: string) => TopicOpening;
+type TopicOpeningOf = (name: string) => TopicOpening;
 
 /**
  * Opens the storage of a cluster node, which consists of Kafka topics. Throws `StartError` when the
@@ -80,7 +80,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   stack.defer(() => questions.close());
   const audience = createTailRelay<TailMessage>(bus);
   stack.defer(() => audience.close());
-  const watch = watchTopics(opening, topic, logs.readers.size);
+  const watch = watchTopics(opening, clients.admin(), topic, logs.readers.size);
   const standing = judgeTopics({
     clients,
     topics: () => TOPICS.map((it) => ({ ...it, ...topic(it.name) })),
@@ -190,10 +190,14 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
  * result's function `warnings` returns the risks that the last check found. `size` is the number of
  * partitions of the event log.
  */
-function watchTopics({ logger, stack }: StartContext, topic: ClusterTopic, size: number) {
+function watchTopics(
+  { logger, stack }: StartContext,
+  admin: ReturnType<KafkaClients["admin"]>,
+  topic: TopicOpeningOf,
+  size: number,
+) {
   const sizes = Object.entries({ catalog: 1, events: size, ledgers: size });
   const topics = sizes.map(([name, partitions]) => ({ ...topic(name), partitions }));
-  const admin = topic("catalog").clients.admin();
   const watch = monitorTopicSettings({ admin, logger, topics });
   stack.defer(() => watch.close());
   return watch;
@@ -242,7 +246,7 @@ const TOPICS = [
  * Opens the catalog that the nodes of the cluster share, and waits until this node has read all
  * changes made before the call.
  */
-async function openSharedCatalog(opening: StartContext, topic: ClusterTopic): Promise<Catalog> {
+async function openSharedCatalog(opening: StartContext, topic: TopicOpeningOf): Promise<Catalog> {
   const { config, requestStop } = opening;
   const ids = topicIds(config);
   // A node stores the id of the topic of ledgers when it first opens the ledgers. A node without

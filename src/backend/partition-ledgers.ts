@@ -1,7 +1,7 @@
 import { logNameOf, type PartitionLogs } from "../cluster/events/partition-logs.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
 import type { TopicOpening } from "../cluster/topics/ensure-topic.ts";
-import { nextOffsetBase, type OffsetBase, type TopicEnd } from "../cluster/topics/offset-base.ts";
+import type { OffsetBase } from "../cluster/topics/offset-base.ts";
 import { type Judgement, judgeLedgers } from "../cluster/topics/troubles.ts";
 import { clusterDirectory, topicIds } from "../first-start/data-directory.ts";
 import type { KafkaClients } from "../kafka/client.ts";
@@ -58,7 +58,7 @@ export class PartitionLedgers {
   readonly #admin: ReturnType<KafkaClients["admin"]>;
   readonly #ledgers: PartitionLedger[] = [];
   #growing: Promise<void> | undefined;
-  readonly #growth: NodeJS.Timeout;
+  readonly #growth: Timer;
 
   /**
    * Opens the ledgers (delivery progress) of all partitions. Throws `StartError` when their topic
@@ -201,18 +201,21 @@ function lowOf({ logs }: LaneRecord, log: string): number | undefined {
 
 const OFFSET_BASE_TABLE = "places";
 /** Key of the only row in the table that stores a partition's offset base. */
-export const OFFSET_BASE_KEY = "place";
+const OFFSET_BASE_KEY = "place";
 
 /**
  * Returns the table that stores a partition's offset base: a number that is added to the brokers'
  * offsets, so that stored delivery positions stay valid after the topic has lost blocks. `store` is
  * the store of the partition's ledger (delivery progress).
  */
-export const offsetBaseTable = (store: Store): Table<OffsetBase, string> =>
-  store.table(OFFSET_BASE_TABLE);
+const offsetBaseTable = (store: Store): Table<OffsetBase, string> => store.table(OFFSET_BASE_TABLE);
 
 export const storedOffsetBase = (store: Store): OffsetBase | undefined =>
   offsetBaseTable(store).get(OFFSET_BASE_KEY);
+
+export function storeOffsetBase(store: Store, base: OffsetBase): void {
+  offsetBaseTable(store).put(OFFSET_BASE_KEY, base);
+}
 
 /**
  * Makes a log use the stored offset base (number that is added to the brokers' offsets) of its
@@ -228,23 +231,4 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
   store.listen((tables) => {
     if (tables.has(OFFSET_BASE_TABLE)) sync();
   });
-}
-
-/**
- * Returns the end of a partition. `ask` returns the end that a broker reports. A broker that has
- * ceased to be the leader may report an old end, which looks like a loss of blocks and would raise
- * the offset base. A raised offset base is never lowered. If the reported end looks like a loss,
- * the function therefore asks again, and returns at least the end that the current leader confirms
- * (`prove`).
- */
-export async function reliableTopicEnd(
-  stored: OffsetBase | undefined,
-  ask: () => Promise<TopicEnd>,
-  prove: () => Promise<number>,
-): Promise<TopicEnd> {
-  const told = await ask();
-  if (nextOffsetBase(stored, told).loss === undefined) return told;
-  const proven = await prove();
-  const again = await ask();
-  return { ...again, end: Math.max(again.end, proven) };
 }

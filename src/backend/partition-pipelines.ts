@@ -3,7 +3,7 @@ import type { Live } from "../catalog/live.ts";
 import { logNameOf, type PartitionLogs } from "../cluster/events/partition-logs.ts";
 import type { ProveEnd } from "../cluster/events/proven-end.ts";
 import { PartitionRunner } from "../cluster/membership/partition-runner.ts";
-import { nextOffsetBase } from "../cluster/topics/offset-base.ts";
+import { nextOffsetBase, type OffsetBase, type TopicEnd } from "../cluster/topics/offset-base.ts";
 import type { Logger } from "../observe/log.ts";
 import { Ledger } from "../pipeline/ledger/ledger.ts";
 import type { PartitionPipeline } from "../pipeline/partition-pipeline.ts";
@@ -11,13 +11,7 @@ import type { PipelineHost } from "../pipeline/pipeline.ts";
 import { knownPositions } from "../pipeline/reading/known-positions.ts";
 import { HAND_OVER_MS_MAX } from "../settings/limits.ts";
 import { type RevocableStore, revocable } from "../store/revocable-store.ts";
-import {
-  OFFSET_BASE_KEY,
-  offsetBaseTable,
-  type PartitionLedgers,
-  reliableTopicEnd,
-  storedOffsetBase,
-} from "./partition-ledgers.ts";
+import { type PartitionLedgers, storedOffsetBase, storeOffsetBase } from "./partition-ledgers.ts";
 
 export interface PartitionPipelinesOptions {
   ledgers: PartitionLedgers;
@@ -84,7 +78,7 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
       );
       const { base, loss } = await store.change(() => {
         const next = nextOffsetBase(storedOffsetBase(store), end);
-        offsetBaseTable(store).put(OFFSET_BASE_KEY, next.base);
+        storeOffsetBase(store, next.base);
         return next;
       });
       logs.setOffsetBase(log, base, end.end, loss);
@@ -134,4 +128,23 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
       return lanes.some((lane) => lane.isWaitingForSandbox());
     },
   };
+}
+
+/**
+ * Returns the end of a partition. `ask` returns the end that a broker reports. A broker that has
+ * ceased to be the leader may report an old end, which looks like a loss of blocks and would raise
+ * the offset base. A raised offset base is never lowered. If the reported end looks like a loss,
+ * the function therefore asks again, and returns at least the end that the current leader confirms
+ * (`prove`).
+ */
+export async function reliableTopicEnd(
+  stored: OffsetBase | undefined,
+  ask: () => Promise<TopicEnd>,
+  prove: () => Promise<number>,
+): Promise<TopicEnd> {
+  const told = await ask();
+  if (nextOffsetBase(stored, told).loss === undefined) return told;
+  const proven = await prove();
+  const again = await ask();
+  return { ...again, end: Math.max(again.end, proven) };
 }

@@ -8,8 +8,11 @@ import { Permit } from "./permit.ts";
 export class ConcurrencyLimiter {
   readonly #held = new Map<string, number>();
   #heldTotal = 0;
+  readonly #max: { perOwner: number; total: number };
 
-  constructor(private readonly max: { perOwner: number; total?: number }) {}
+  constructor({ perOwner, total = Infinity }: { perOwner: number; total?: number }) {
+    this.#max = { perOwner, total };
+  }
 
   /**
    * Returns a permit for `count` units: for example, 1 for a request, or its size when bytes are
@@ -19,7 +22,7 @@ export class ConcurrencyLimiter {
   tryAcquire(owner: string, count = 1): Permit | undefined {
     const held = (this.#held.get(owner) ?? 0) + count;
     const heldTotal = this.#heldTotal + count;
-    const { perOwner, total = Infinity } = this.max;
+    const { perOwner, total } = this.#max;
     if (held > perOwner || heldTotal > total) return undefined;
     this.#count(owner, held, heldTotal);
     return new Permit(() => {
@@ -29,11 +32,11 @@ export class ConcurrencyLimiter {
 
   /** Whether the owner holds as many units as one owner may hold. */
   isOwnerFull(owner: string): boolean {
-    return (this.#held.get(owner) ?? 0) >= this.max.perOwner;
+    return (this.#held.get(owner) ?? 0) >= this.#max.perOwner;
   }
 
   #count(owner: string, held: number, heldTotal: number): void {
-    const { perOwner, total = Infinity } = this.max;
+    const { perOwner, total } = this.#max;
     assert(
       held >= 0 && held <= perOwner && held <= heldTotal && heldTotal <= total,
       "The units that owners hold are never negative and within the limiter's bounds",

@@ -39,7 +39,7 @@ const features = {
 /** Returns the handlers of all endpoints, by method and path. */
 export function transformerRoutes(parts: RouteParts): ReadonlyMap<string, Handler> {
   const { catalog } = parts;
-  const tests = new CodeTests(parts);
+  const tests = new CodeTests(catalog, parts.sandbox);
   const customTransform = createCustomTransform({ ...parts, programs: new Programs(catalog) });
   return new Map<string, Handler>([
     [`POST ${CUSTOM_TRANSFORM}`, customTransform],

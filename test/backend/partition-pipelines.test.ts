@@ -3,10 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  OFFSET_BASE_KEY,
-  offsetBaseTable,
   type PartitionLedgers,
   storedOffsetBase,
+  storeOffsetBase,
 } from "../../src/backend/partition-ledgers.ts";
 import { runPartitionPipelines } from "../../src/backend/partition-pipelines.ts";
 import type { PartitionLogs } from "../../src/cluster/events/partition-logs.ts";
@@ -127,9 +126,11 @@ test("a partition starts with its offset base, follows its log, and stops in the
 
 test("a partition whose log ends before the known position asks the leader, and stores the raised base", async () => {
   const { store, told, start } = onePartition();
-  const [bases, lanes] = [offsetBaseTable(store), store.table<LaneRecord, string>("lanes")];
+  // A table is opened before a transaction uses it.
+  expect(storedOffsetBase(store)).toBeUndefined();
+  const lanes = store.table<LaneRecord, string>("lanes");
   await store.change(() => {
-    bases.put(OFFSET_BASE_KEY, base(3));
+    storeOffsetBase(store, base(3));
     lanes.put("d", { logs: { k0: { next: 12, pending: [] } }, known: {} });
   });
   await start();

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { InvariantError } from "../../src/assert.ts";
-import { reliableTopicEnd } from "../../src/backend/partition-ledgers.ts";
+import { reliableTopicEnd } from "../../src/backend/partition-pipelines.ts";
 import { nextOffsetBase, OffsetBases } from "../../src/cluster/topics/offset-base.ts";
 
 const JUMP = 2 ** 30;

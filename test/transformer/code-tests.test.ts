@@ -46,10 +46,10 @@ function codeTests({ report, error, imports = [], wait }: Doubles) {
   };
   const everPublished = (kind: string, versionId: string) =>
     kind === "library" ? published.find((it) => it.versionId === versionId) : undefined;
-  const tests = new CodeTests({
-    catalog: { code: { everPublished } } as unknown as Catalog,
-    sandbox: sandbox as unknown as Sandbox,
-  });
+  const tests = new CodeTests(
+    { code: { everPublished } } as unknown as Catalog,
+    sandbox as unknown as Sandbox,
+  );
   return { tests, programs, batches, libraries, budgets };
 }
 

@@ -48,7 +48,8 @@ export function assignPartitions(
 ): Map<string, number[]> {
   const holderOf = holdersOf(holders, partitions);
   const released = releasedOf(holderOf);
-  const kept = new Map(sorted(holders).map(({ id }): [string, number[]] => [id, []]));
+  const members = sorted(holders);
+  const kept = new Map(members.map(({ id }): [string, number[]] => [id, []]));
   for (const [partition, id] of holderOf) {
     if (!released.has(partition)) kept.get(id)?.push(partition);
   }
@@ -112,12 +113,11 @@ export function assignPartitions(
   function withinQuotas(kept: Holdings, quotas: Counts): Map<string, number[]> {
     const room = new Map([...kept].map(([id, own]) => [id, quotas.get(id)! - own.length]));
     const left = new Map([...kept].map(([id, own]) => [id, [...own]]));
-    const takers = sorted(holders);
     for (const [id, own] of left) {
       const groups = [...Map.groupBy(own.toReversed(), brokerOf).values()];
       for (const partition of groups.sort((a, b) => a.length - b.length).flat()) {
         if (own.length <= quotas.get(id)!) break;
-        const taker = takers.find((it) => room.get(it.id)! > 0 && mayRun(it, partition));
+        const taker = members.find((it) => room.get(it.id)! > 0 && mayRun(it, partition));
         if (taker === undefined) continue;
         room.set(taker.id, room.get(taker.id)! - 1);
         own.splice(own.indexOf(partition), 1);
@@ -132,12 +132,12 @@ export function assignPartitions(
    */
   function byNeighbours(partition: number, planned: Holdings): GroupMember[] {
     const broker = brokerOf(partition);
-    if (broker === undefined) return sorted(holders);
+    if (broker === undefined) return members;
     const counts = new Map<string, number>();
     for (const [id, own] of planned) {
       counts.set(id, own.filter((it) => brokerOf(it) === broker).length);
     }
-    return sorted(holders).sort((a, b) => counts.get(b.id)! - counts.get(a.id)!);
+    return members.toSorted((a, b) => counts.get(b.id)! - counts.get(a.id)!);
   }
 }
 

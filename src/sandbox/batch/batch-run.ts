@@ -262,7 +262,7 @@ export class BatchRun {
       this.#blame(suspect, "timeout", this.#budget.isProof(usedMs));
     } else {
       this.#suspect = suspect;
-      this.#isAlone ||= suspect === undefined;
+      if (suspect === undefined) this.#isAlone = true;
     }
   }
 

@@ -24,7 +24,10 @@ const OWNER = "transformer";
 export class CodeTests {
   readonly #limiter = new ConcurrencyLimiter({ perOwner: TEST_REQUESTS_OF_WORKSPACE_MAX });
 
-  constructor(private readonly parts: { catalog: Catalog; sandbox: Sandbox }) {}
+  constructor(
+    private readonly catalog: Catalog,
+    private readonly sandbox: Sandbox,
+  ) {}
 
   /**
    * Answers `POST /transformation/test`: runs code over events, and returns the output events or
@@ -54,7 +57,7 @@ export class CodeTests {
     const language = languageOf(textOf(body.language) || "javascript");
     return await this.#tests(async (budget) => {
       const library = { importName: "library", versionId: "library", code };
-      const error = await this.parts.sandbox.checkLibrary(OWNER, language, library, [], budget);
+      const error = await this.sandbox.checkLibrary(OWNER, language, library, [], budget);
       if (error !== undefined) throw new RequestFault(error.message);
       return language === "javascript" ? true : await this.#importsOf(language, code, budget);
     });
@@ -72,7 +75,7 @@ export class CodeTests {
   }
 
   async #importsOf(language: UnstoredTest["language"], code: string, budget: TestBudget) {
-    const { imports, error } = await this.parts.sandbox.inspect(OWNER, language, code, budget);
+    const { imports, error } = await this.sandbox.inspect(OWNER, language, code, budget);
     if (error !== undefined) throw new RequestFault(error.message);
     return importedNames(language, code, imports);
   }
@@ -88,7 +91,7 @@ export class CodeTests {
     const { name, code, language, credentials, events } = input;
     const libraries = this.#librariesOf(input);
     const report = await this.#tests((budget) =>
-      this.parts.sandbox.check(
+      this.sandbox.check(
         { id: OWNER, workspaceId: OWNER, language, name, code, libraries, credentials },
         {
           events: events.map(({ message }) => Buffer.from(JSON.stringify(message))),
@@ -107,9 +110,7 @@ export class CodeTests {
   }
 
   #librariesOf({ language, libraryVersionIds }: UnstoredTest) {
-    const found = libraryVersionIds.map((id) =>
-      this.parts.catalog.code.everPublished("library", id),
-    );
+    const found = libraryVersionIds.map((id) => this.catalog.code.everPublished("library", id));
     return found
       .filter((it) => it !== undefined)
       .filter((it) => familyOf(it.language) === language)
