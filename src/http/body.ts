@@ -35,12 +35,11 @@ export class Body {
     private readonly length: number | undefined,
     private readonly bytesMax: number,
   ) {
-    this.#at = headBytes + (length ?? 0);
-    const isChunked = length === undefined;
-    this.requestBytesMax = isChunked
-      ? this.#at + bytesMax + HTTP_CHUNK_FRAMING_BYTES_MAX
-      : this.#at;
-    if (length !== undefined && length > bytesMax) this.status = 413;
+    const bodyBytes = length ?? 0;
+    this.#at = headBytes + bodyBytes;
+    this.requestBytesMax =
+      length === undefined ? headBytes + bytesMax + HTTP_CHUNK_FRAMING_BYTES_MAX : this.#at;
+    if (bodyBytes > bytesMax) this.status = 413;
   }
 
   /**

@@ -1,9 +1,14 @@
-import type { Base, BaseOptions, Broker, Connection, ConnectionPool } from "@platformatic/kafka";
+import type {
+  Base,
+  BaseOptions,
+  Broker,
+  Callback,
+  Connection,
+  ConnectionPool,
+} from "@platformatic/kafka";
 import { withTimeLimit } from "../concurrency/time-limit.ts";
 import { addressOf, ClusterView } from "./cluster-view.ts";
 import { type KafkaLibrary, type MetadataAnswer, requestMetadata } from "./library.ts";
-
-type Callback = (error: Error | null, connection?: Connection) => void;
 
 /** Pause in milliseconds after a successful probe of a broker. */
 const PROBE_MS = 1_000;
@@ -88,11 +93,11 @@ export class BrokerHealth {
   routeConnections({ connections }: Pick<Base, "connections">): void {
     const get = connections.get.bind(connections);
     const getFirst = connections.getFirstAvailable.bind(connections);
-    const reach = (broker: Broker | undefined, callback: Callback) => {
+    const reach = (broker: Broker | undefined, callback: Callback<Connection>) => {
       if (broker && this.view.isUsable(addressOf(broker))) get(broker, callback);
       else callback(this.#gone(broker));
     };
-    const reachFirst = (brokers: Broker[], callback: Callback) => {
+    const reachFirst = (brokers: Broker[], callback: Callback<Connection>) => {
       void this.#heard.promise.then(() => getFirst(this.#inOrder(brokers), callback));
     };
     Object.assign(connections, { get: reach, getFirstAvailable: reachFirst });
@@ -169,7 +174,7 @@ export class BrokerHealth {
     const asker = new this.kafka.Base({ ...this.options, bootstrapBrokers, retries: 0 });
     const { connections } = asker;
     // The client must ask this broker only, not another one that it lists.
-    const getFirstAvailable = ([own]: Broker[], callback: Callback) => {
+    const getFirstAvailable = ([own]: Broker[], callback: Callback<Connection>) => {
       connections.get(own!, callback);
     };
     Object.assign(connections, { getFirstAvailable });

@@ -65,9 +65,11 @@ export async function recover(directory: string, logger: Logger): Promise<number
  */
 async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<number> {
   const { path } = segment;
-  const { next, offset, damaged } = await lastBlockEnd(fd, segment, false, (at, damagedBytes) => {
-    const damage = { path, offset: at, damagedBytes };
-    logger.error(damage, "damage inside the event log, whole blocks follow it");
+  const { next, offset, damaged } = await lastBlockEnd(fd, segment, {
+    onDamage(at, damagedBytes) {
+      const damage = { path, offset: at, damagedBytes };
+      logger.error(damage, "damage inside the event log, whole blocks follow it");
+    },
   });
   if (damaged > 0) {
     ftruncateSync(fd, offset);
@@ -88,12 +90,17 @@ async function endOfUnreadable(
   segment: Segment,
   logger: Logger,
 ): Promise<number> {
-  const { next, offset, damaged } = await lastBlockEnd(fd, segment, true);
+  const { next, offset, damaged } = await lastBlockEnd(fd, segment, { pastErrors: true });
   const left = { path: segment.path, offset, unreadableBytes: damaged };
   logger.error(left, "disk cannot read a part of the event log");
   const to = next + Math.ceil(damaged / RECORD_HEADER_BYTES);
   if (to > next) recordRefused(directory, { from: next, to });
   return to;
+}
+
+interface BlockEndOptions {
+  pastErrors?: boolean;
+  onDamage?(offset: number, bytes: number): void;
 }
 
 /**
@@ -105,8 +112,7 @@ async function endOfUnreadable(
 async function lastBlockEnd(
   fd: number,
   segment: Segment,
-  pastErrors: boolean,
-  onDamage?: (offset: number, bytes: number) => void,
+  { pastErrors = false, onDamage }: BlockEndOptions,
 ) {
   let next = segment.first;
   let offset = 0;

@@ -22,19 +22,21 @@ const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
 /** Limits for a lane (the delivery to one destination) that does not gather large deliveries. */
-const bounds = {
+const plainBounds = {
   /** Largest number of events that were read and have no final outcome yet. */
   unsettledEvents: LANE_IN_FLIGHT_EVENTS_MAX,
   /** Largest number of events that were read and whose outcome is not on disk yet. */
   uncommittedEvents: LANE_UNCOMMITTED_EVENTS_MAX,
   bytes: LANE_IN_FLIGHT_BYTES_MAX,
 };
+type LaneBounds = typeof plainBounds;
+
 /**
  * Limits for a lane (the delivery to one destination) that gathers events into large deliveries.
  * They are higher than those of other lanes, so that it can gather the next delivery while one is
  * sent.
  */
-const gatheringBounds: typeof bounds = {
+const gatheringBounds: LaneBounds = {
   unsettledEvents: GATHERED_EVENTS_MAX * 2,
   uncommittedEvents: GATHERED_EVENTS_MAX * 3,
   bytes: GATHERED_BYTES_MAX * 2,
@@ -72,7 +74,7 @@ export class MemoryBudget {
     const empty = { id: workspaceId, bytes: 0, dispatched: 0, lanes: 0 };
     const workspace = this.#workspaces.getOrInsert(workspaceId, empty);
     workspace.lanes += 1;
-    return new LaneBudget(this, workspace, gathers ? gatheringBounds : bounds);
+    return new LaneBudget(this, workspace, gathers ? gatheringBounds : plainBounds);
   }
 
   /**
@@ -149,7 +151,7 @@ export class LaneBudget {
   constructor(
     private readonly budget: MemoryBudget,
     readonly workspace: WorkspaceUse,
-    private readonly bounds: typeof gatheringBounds,
+    private readonly bounds: LaneBounds,
   ) {}
 
   /** Number of events whose outcome is not on disk yet. */

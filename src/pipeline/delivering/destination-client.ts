@@ -58,7 +58,8 @@ export interface DestinationClientParts {
 export class DestinationClient {
   readonly #abort = new AbortController();
   readonly #closing = new Set<Promise<void>>();
-  #destination: Destination;
+  /** Replaced only when the config changes, because `deliver` compares configs by identity. */
+  #destination: Pick<Destination, "config" | "workspaceId">;
   #masking: AttemptMasking;
   #client: OpenClient | undefined;
   /** Whether the receiver has accepted an event with this config since the server was started. */

@@ -13,7 +13,7 @@ import { UserGroups } from "./user-groups.ts";
 /** Members of `BatchingQueueContext` that the lane provides. `LaneDelivery` provides the others. */
 type LaneMembers = "retryWindowMs" | "refresh" | "isRunning" | "routes" | "decide" | "fail";
 
-export interface LaneDeliveryParts
+interface LaneDeliveryParts
   extends DestinationClientParts,
     Pick<BatchingQueueContext, LaneMembers> {
   clock: Clock;

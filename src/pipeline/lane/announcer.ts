@@ -3,7 +3,7 @@ import { FAULT_PAUSE_MS } from "../limits.ts";
 import type { LaneContext } from "./lane-context.ts";
 import type { SourceLanes } from "./source-lanes.ts";
 
-export interface AnnouncerParts extends Pick<LaneContext, "logs" | "logger"> {
+interface AnnouncerParts extends Pick<LaneContext, "logs" | "logger"> {
   sources: Pick<SourceLanes, "of" | "takeEnded">;
   /** Wakes the lanes of the destinations with the given ids. Each destination has one lane. */
   wake(destinationIds: string[]): void;

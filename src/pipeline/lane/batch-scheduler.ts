@@ -21,7 +21,7 @@ const REPLAYS_FRACTION = 0.1;
  */
 const PLAIN_BATCH_EVENTS_MAX = 500;
 
-export interface BatchSchedulerParts extends Pick<LaneParts, "memory" | "work" | "pace"> {
+interface BatchSchedulerParts extends Pick<LaneParts, "memory" | "work" | "pace"> {
   destinationId: string;
   reader: Pick<LaneReader, "take" | "recovering">;
   /** Returns the user code that runs over the events, if any. */

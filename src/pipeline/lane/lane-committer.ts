@@ -50,7 +50,7 @@ interface PendingCommit {
   replayLows: ReturnType<LaneReplays["lows"]>;
 }
 
-export interface LaneCommitterParts extends LaneParts {
+interface LaneCommitterParts extends LaneParts {
   replays: LaneReplays;
 }
 

@@ -1,5 +1,6 @@
 import type { BuiltEvent } from "../../event/built-event.ts";
 import type { LogEnd } from "../../event/record.ts";
+import { isObject } from "../../is-object.ts";
 import { parseToShow } from "../../json/parse-exact.ts";
 
 export type { BuiltEvent } from "../../event/built-event.ts";
@@ -63,26 +64,21 @@ export function shownOutput(
 ): unknown {
   const event = parseJsonOrText(json);
   if (!isObject(event)) return event;
-  const { integrations } = event;
-  const holders = [event, ...Object.values(isObject(integrations) ? integrations : {})];
+  const holders: unknown[] = [event, ...Object.values(event.integrations ?? {})];
   for (const holder of holders.filter(isObject)) {
     for (const name of overrideMembers) delete holder[name];
   }
   return event;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null;
+/** Members that identify an event; see `eventKey`. */
+export type EventIdentity = Pick<InputEvent, "sourceId" | "receivedAt" | "messageId">;
 
 /**
  * Returns a key that identifies an event: its source id, time of receipt and messageId. The
  * messageId alone is not unique, because SDKs choose it: a source may send it twice, and two
  * sources may send the same one.
  */
-export function eventKey({
-  sourceId,
-  receivedAt,
-  messageId,
-}: Pick<InputEvent, "sourceId" | "receivedAt" | "messageId">): string {
+export function eventKey({ sourceId, receivedAt, messageId }: EventIdentity): string {
   return `${sourceId} ${receivedAt} ${messageId}`;
 }

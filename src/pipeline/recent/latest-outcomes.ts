@@ -12,14 +12,14 @@ import {
   RECENT_EVENTS_PER_SECOND_MAX,
 } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
-import { eventKey, type InputEvent, shownOutput } from "../model/input-event.ts";
+import { type EventIdentity, eventKey, shownOutput } from "../model/input-event.ts";
 import type { EventOutcome, Output } from "../model/lane-event.ts";
 import { SharedBytes, type Trimmable } from "./shared-bytes.ts";
 
 type FinalOutcome = Exclude<EventOutcome["kind"], "discarded">;
 
 /** The final outcome of an event at a destination, as it is kept in memory. */
-interface KeptOutcome extends Pick<InputEvent, "sourceId" | "messageId" | "receivedAt"> {
+interface KeptOutcome extends EventIdentity {
   at: number;
   /**
    * JSON of the event as user code returned it for the destination, or of the received event if no
