@@ -86,11 +86,12 @@ test("rotated files are kept up to their age", async () => {
   const now = Date.now();
   const nameAt = (ago: number) =>
     `e-${new Date(now - ago).toISOString().replace(/[-:.]/g, "")}.jsonl`;
-  const [young, old] = [nameAt(3_000_000), nameAt(4_000_000)];
+  // Other tests set the clock by an hour, which `ageOf` remembers: days are longer.
+  const [young, old] = [nameAt(300_000_000), nameAt(400_000_000)];
   put(young, old);
-  await deleteExpiredFiles(root, "e.jsonl", { keepAgeMs: 3_600_000 });
+  await deleteExpiredFiles(root, "e.jsonl", { keepAgeMs: 360_000_000 });
   expect(names()).toEqual([young]);
-  await deleteExpiredFiles(root, "e.jsonl", { keepAgeMs: 3_600_000, keepFiles: 5 });
+  await deleteExpiredFiles(root, "e.jsonl", { keepAgeMs: 360_000_000, keepFiles: 5 });
   expect(names()).toEqual([young]);
   expect([{}, { keepFiles: 1 }, { keepAgeMs: 1 }].map(deletesFiles)).toEqual([false, true, true]);
 });
