@@ -75,8 +75,8 @@ export interface App {
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
   /**
-   * Returns duplicates of the listening sockets, for a server that takes over. The caller closes
-   * them.
+   * Returns duplicates of the listening sockets, for another server that takes over from this one.
+   * The caller closes the duplicates.
    */
   sockets(): PlaneSockets;
 }

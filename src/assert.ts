@@ -6,7 +6,7 @@ export class InvariantError extends Error {
 /**
  * Throws `InvariantError` when an invariant does not hold, in production too. An invariant must
  * hold whatever the input is. The error stops the request, the process or the delivery that broke
- * the invariant, because that would otherwise continue with wrong state.
+ * the invariant, so that it does not continue with wrong state.
  *
  * @example assert(cursor <= durableEnd, "Cursor is behind the durable end of the log");
  *

@@ -1,11 +1,12 @@
 /**
  * Builds the single executable `dist/pixelmill`: `npm run build`, or `bun src/build.ts [TARGET]
- * [--entry FILE] [--outfile FILE] [--fast]`. With `--fast` it compresses files less. The executable
- * contains ES module bytecode, which halves the time of a start. The code is split into chunks,
- * because a process reads the whole of each chunk that it uses. The code is also minified.
- * Minifying keeps the names of properties in a handler's parameter, such as `({ request }) => …`.
- * The web framework Elysia reads these names from the handler's source text to find which parts of
- * the request the handler uses.
+ * [--entry FILE] [--outfile FILE] [--fast]`. With `--fast` the build compresses files less. The
+ * executable contains ES module bytecode, which halves the time of a start. The code is split into
+ * chunks, so that a process reads only the chunks that it uses, each as a whole.
+ *
+ * The code is also minified. Minifying keeps the names of properties in a handler's parameter, such
+ * as `({ request }) => …`. The web framework Elysia reads these names from the handler's source
+ * text to find which parts of the request the handler uses.
  */
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -82,9 +83,9 @@ const embedLmdb: BunPlugin = {
 };
 
 /**
- * Plugin that embeds the WebAssembly code of the Kafka library. The library would read this code
- * from a file, so the plugin replaces that module by one that contains the code as text. The
- * library's native addon does the same computations and is not embedded.
+ * Plugin that embeds the WebAssembly code of the Kafka library. By default, the library loads a
+ * module that reads this code from a file. The plugin replaces this module by one that contains the
+ * code as text. The library's native addon does the same computations and is not embedded.
  */
 const embedKafka: BunPlugin = {
   name: "embed Kafka's client",

@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from "node:util";
 
-/** Why a request is refused. For each reason, HTTP listeners respond with another status. */
+/** Why a request is refused. HTTP listeners answer each reason with a status of its own. */
 export type Refusal =
   | "invalid" // 400
   | "unauthenticated" // 401
@@ -67,9 +67,9 @@ export class StartError extends Error {
 }
 
 /**
- * Returns the result of `work`. If `work` throws an error, throws a `StartError` instead. Its
- * message begins with `failure`, such as `Cannot read FILE`, and ends with the reason in that
- * error.
+ * Returns the result of `work`. If `work` throws an error, throws a `StartError` instead. The
+ * message of the `StartError` is `failure`, such as `Cannot read FILE`, followed by the reason in
+ * the error of `work`.
  */
 export function orStartError<T>(failure: string, work: () => T): T {
   try {

@@ -23,7 +23,8 @@ export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
 
 /**
  * Returns a function that returns those functions of the C library that `symbols` lists, ready to
- * call. Its first call loads the library, so a process without such a call does not load it.
+ * call. The returned function loads the library at its first call, so that a process without such a
+ * call does not load it.
  */
 export function libcFunctions<const T extends Record<string, FFIFunction>>(symbols: T) {
   let libc: ReturnType<typeof openLibc<T>> | undefined;

@@ -48,7 +48,7 @@ export function createAlerting(parts: AlertingParts) {
   const { alerts } = catalog;
   const elapsed = parts.elapsed ?? (() => performance.now());
   /**
-   * Signals that `close` aborts to stop this service. Aborting `closing` ends the evaluation of
+   * Controllers with which `close` stops this service. Aborting `closing` ends the evaluation of
    * rules and the renewal of the lease, and prevents further attempts to send notifications.
    * Aborting `cutting` also ends the requests to receivers that are in progress.
    */

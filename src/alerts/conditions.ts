@@ -18,8 +18,8 @@ interface Condition {
 interface RuleMemory {
   /**
    * Value that the rule has stored for each item, by item id. For a destination, the value is a
-   * number of dead letters (events that were given up): only dead letters above this number count
-   * as new. For a source, the value is 1 once the source has sent events.
+   * number of dead letters (events that were given up): the destination's dead letters count as new
+   * only in excess of this number. For a source, the value is 1 once the source has sent events.
    */
   marks: ReadonlyMap<string, number>;
   /** Ids of the items for which the rule has an open alert. */
@@ -98,11 +98,12 @@ function ofDestination(
 }
 
 /**
- * Evaluates a rule about new dead letters. A destination's new dead letters are those above its
- * mark (a stored number). Without an open alert, the condition holds if at least `threshold` dead
- * letters are new, and the mark is lowered when dead letters are removed. While an alert is open,
- * the condition holds if the number of dead letters has grown since the last evaluation, and each
- * evaluation sets the mark to this number.
+ * Evaluates a rule about new dead letters. Each destination has a mark, which is a stored number of
+ * dead letters. The number of its new dead letters is its present number minus the mark. Without an
+ * open alert, the condition holds if at least `threshold` dead letters are new, and the mark is
+ * lowered to the present number when dead letters were removed. While an alert is open, the
+ * condition holds if the number of dead letters has grown since the last evaluation, and each
+ * evaluation sets the mark to the present number.
  */
 function evaluateDeadLetters(
   { ruleId, threshold }: { ruleId: string; threshold: number },

@@ -2,8 +2,8 @@ import type { Alerts } from "../catalog/alerts/alerts.ts";
 import type { LeaseRow } from "../catalog/alerts/tables.ts";
 
 /**
- * Number of consecutive checks that find the lease not renewed, after which the checking process
- * takes it from its holder.
+ * Number of consecutive checks that find the lease not renewed. After them, the process that made
+ * the checks takes the lease from the process that holds it.
  */
 const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 
@@ -15,8 +15,8 @@ const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 export class EvaluatorLease {
   readonly id = crypto.randomUUID();
   /**
-   * Lease as the last call of `renewOrTake` read it. The field after it is the number of
-   * consecutive calls that found the lease unchanged.
+   * Lease as the last call of `renewOrTake` read it. `#checksWithoutRenewal` is the number of the
+   * latest consecutive calls that found the lease unchanged.
    */
   #seen: LeaseRow | undefined;
   #checksWithoutRenewal = 0;

@@ -4,8 +4,8 @@
  */
 export interface AlertFacts {
   /**
-   * Whether all nodes of the cluster answered. If not, the facts lack the problems that only the
-   * missing nodes know, so the absence of a problem proves nothing.
+   * Whether all nodes of the cluster answered when the facts were collected. If not, the facts may
+   * lack problems that only the other nodes know, so a problem that the facts lack may still exist.
    */
   isComplete: boolean;
   destinations: readonly DestinationFacts[];
@@ -52,12 +52,12 @@ export interface ServerFacts {
   /** Messages of the failed checks of `/ready`. */
   troubles: readonly string[];
   warnings: readonly string[];
-  /** Number of nodes that answer, this node included. Absent if it cannot ask the other nodes. */
+  /** Number of nodes that answer this node, itself included. Absent if it can ask no other node. */
   nodes?: number;
   missingNodes: readonly string[];
   /**
-   * Size and free space of the disk with each node's data directory. `node` is the node's id, or an
-   * empty string on a standalone server.
+   * Disks that hold the data directories of the nodes, one per node, with size and free space.
+   * `node` is the node's id, or an empty string on a standalone server.
    */
   disks: readonly DiskFacts[];
 }

@@ -52,10 +52,10 @@ type Settled = Parameters<Alerts["settle"]>[1][number];
 
 /**
  * Sends pending notifications. Before each attempt, the sender stores a claim in the catalog, which
- * says that its process makes the attempt. If the process has lost the lease of the alert
+ * says that this process makes the attempt. If this process has lost the lease of the alert
  * evaluator, the catalog refuses the claim, and the notification is not sent. If the result of an
- * attempt cannot be stored in the catalog, it stays in memory, and this process does not repeat the
- * attempt.
+ * attempt cannot be stored in the catalog, the result stays in memory, and this process does not
+ * repeat the attempt.
  */
 export class NotificationSender {
   readonly #budget: TokenBuckets;
@@ -79,8 +79,8 @@ export class NotificationSender {
   }
 
   /**
-   * Takes one notification from a workspace's budget (maximum number per hour). Returns false if
-   * the budget is used up.
+   * Counts one notification against a workspace's budget (maximum number per hour). Returns false,
+   * and counts nothing, if the budget is used up.
    */
   takeFromBudget(workspaceId: string): boolean {
     if (this.#budget.waitSeconds(workspaceId) > 0) return false;
@@ -160,10 +160,10 @@ export class NotificationSender {
   }
 
   /**
-   * Returns the notifications to send (`due`) and the notifications to drop (`dropped`). Takes each
-   * due notification from the workspace's hourly budget. Notifications with the fewest attempts
-   * come first, so that retries to a failing receiver do not use up the budget. Among notifications
-   * with equally many attempts, those of the oldest alert come first.
+   * Returns the notifications to send (`due`) and the notifications to drop (`dropped`). Counts
+   * each notification in `due` against the workspace's hourly budget. Notifications with the fewest
+   * attempts come first, so that retries to a failing receiver do not use up the budget. Among
+   * notifications with equally many attempts, those of the oldest alert come first.
    */
   #due(workspaceId: string): { due: Due[]; dropped: Settled[] } {
     const { alerts } = this.parts;

@@ -36,7 +36,7 @@ export class Holds {
     return held.ms >= ms;
   }
 
-  /** Deletes the times measured for conditions that are not in `keys`: these hold no more. */
+  /** Deletes the times of all conditions except those in `keys`, the only ones that still hold. */
   keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
   }
@@ -50,8 +50,8 @@ const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
 
 /**
  * Evaluates the rules of workspaces. Measures in memory for how long each condition has held. The
- * measurement restarts at 0 when the server restarts, or when another process has held the lease of
- * the alert evaluator.
+ * measurement begins again at 0 when the server restarts, and when this process gets the lease of
+ * the alert evaluator back after another process has held it.
  */
 export class RuleEvaluator {
   /**
@@ -121,8 +121,8 @@ export class RuleEvaluator {
   }
 
   /**
-   * Deletes the measurements of all workspaces that are not in `workspaceIds`. Their rules are not
-   * evaluated any more.
+   * Deletes the measurements of each workspace that is not in `workspaceIds`, because the rules of
+   * this workspace are not evaluated any more.
    */
   keepOnly(workspaceIds: readonly string[]): void {
     const kept = new Set(workspaceIds);

@@ -38,8 +38,8 @@ export interface Client {
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
     /**
-     * Called once, when the server has opened the stream. Events that arrived before the call are
-     * not in the stream.
+     * Called once, when the server has opened the stream. All events that the server receives after
+     * the call are in the stream. Earlier events may be missing.
      */
     onOpen?: () => void,
   ): AsyncGenerator<FollowedMessage>;

@@ -74,8 +74,8 @@ export interface ClusterFigures {
     controlPlaneUrl: string;
     partitions: number[];
     /**
-     * Partitions that the listed node refused to run when it last joined the cluster, with the
-     * reasons.
+     * Partitions that the node of this entry refused to run when it last joined the cluster, by
+     * reason.
      */
     refused?: { reason: string; partitions: number[] }[];
   }[];
@@ -166,7 +166,7 @@ export interface ApiDeps {
    * Returns undefined after the start.
    */
   starting(): string | undefined;
-  /** Maximum milliseconds for answering a request, for tests. Default: `API_ANSWER_MS_MAX`. */
+  /** Maximum milliseconds to answer a request. Only tests set it. Default: `API_ANSWER_MS_MAX`. */
   answerMsMax?: number;
   metricsText(): Promise<string>;
   system(): Promise<SystemFigures>;

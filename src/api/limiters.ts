@@ -41,8 +41,8 @@ export class TooManyRequests extends ApiError {
 export type ApiLimiters = ReturnType<typeof createLimiters>;
 
 /**
- * Average number of failed sign-ins per second that one client address may make. Further sign-ins
- * are answered with 429.
+ * Maximum average number of failed sign-ins per second from one client address. Further failed
+ * sign-ins from this address are answered with 429.
  */
 const FAILED_SIGN_INS_PER_SECOND_MAX = 5;
 
@@ -97,10 +97,10 @@ export function createLimiters(requestsPerSecondMax: number) {
      */
     workspaceStates: new SharedResults(STATUS_SHARED_MS_MAX),
     /**
-     * Waits until the server may read the rest of a body that is longer than
-     * `BODY_BYTES_PER_REQUEST`. Only `LONG_BODIES_MAX` such bodies are read at a time. Resolves
-     * with a permit, which the caller releases after it has read the body. Rejects with
-     * `TooManyRequests` if `signal` aborts first.
+     * Waits until the server may read the part of a body that follows its first
+     * `BODY_BYTES_PER_REQUEST` bytes. At most `LONG_BODIES_MAX` bodies with such a part are read at
+     * a time. Resolves with a permit, which the caller releases after it has read the body. Rejects
+     * with `TooManyRequests` if `signal` aborts first.
      */
     async admitLongBody(workspaceId: string, signal: AbortSignal): Promise<Permit> {
       return await longBodies.acquire(workspaceId, signal).catch(() => {
@@ -111,10 +111,10 @@ export function createLimiters(requestsPerSecondMax: number) {
         );
       });
     },
-    /** Lets one large body be parsed at a time. Workspaces with waiting bodies take turns. */
+    /** Lets one body above `SMALL_BODY_BYTES_MAX` be parsed at a time. Workspaces take turns. */
     largeBodies: new FairSemaphore(1, atMost(1)),
     setRequestsPerSecondMax: (perSecond: number) => requests.setRate(apiRate(perSecond)),
-    /** Counts a request against the rate of its workspace. */
+    /** Counts a request against its workspace's maximum rate. Throws if the rate is exceeded. */
     countRequest: (workspaceId: string) =>
       takeToken(
         requests,
@@ -151,7 +151,7 @@ function requestLimiter(
 }
 
 /**
- * Takes a token from the bucket of `key` (a workspace or a client address) for one request. Throws
+ * Counts a request in the token bucket of `key` (a workspace or a client address). Throws
  * `TooManyRequests` if the bucket is empty.
  */
 function takeToken(buckets: TokenBuckets, key: string, message: string): void {

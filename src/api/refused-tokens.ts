@@ -3,7 +3,7 @@ import { AUDIT_REFUSALS_PER_MINUTE_MAX } from "../catalog/audit/limits.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Logger } from "../observe/log.ts";
 
-/** Milliseconds after which the counts of refused requests are stored in the audit log. */
+/** Milliseconds for which refused requests are counted before the audit log gets the counts. */
 const COLLECTED_MS = 60_000;
 /**
  * Maximum number of combinations of workspace, token, address and reason whose requests are counted
@@ -39,7 +39,7 @@ export class RefusedTokens {
     this.#timer.unref();
   }
 
-  /** Stores the counts. If that fails, logs a warning and drops them. */
+  /** Stores the counts of refused tokens in the audit log. If that fails, warns and drops them. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -55,10 +55,10 @@ export class RefusedTokens {
 }
 
 /**
- * Returns the audit entries for these counts. Each of the `AUDIT_REFUSALS_PER_MINUTE_MAX` highest
- * counts gets an entry of its own. The other counts are summed up in one entry per workspace.
- * `uncounted` is the number of requests that none of `counts` contains. They are added to the entry
- * for requests of unknown workspaces.
+ * Returns the audit entries for `counts`, the numbers of refused requests. Each of the
+ * `AUDIT_REFUSALS_PER_MINUTE_MAX` highest counts gets an entry of its own. The other counts are
+ * summed up in one entry per workspace. `uncounted` is the number of refused requests that are in
+ * none of `counts`. This number is added to the entry for requests of unknown workspaces.
  */
 function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);

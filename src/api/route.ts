@@ -48,10 +48,10 @@ export interface RequestContext<Key extends string, Query, Body> {
 }
 
 /**
- * Permissions that the token needs in addition if `holds` returns true for the request's query and
- * body. `when` describes this condition in the OpenAPI document. `holds` is also called before the
- * body is read, with an empty body. If it returns true for the empty body, it must therefore return
- * true for every body.
+ * Permissions that the token needs, in addition to the route's `needs`, if `holds` returns true for
+ * the request's query and body. `when` describes this condition in the OpenAPI document. `holds` is
+ * also called before the body is read, with an empty body. If it returns true for the empty body,
+ * it must therefore return true for every body.
  */
 export interface ConditionalPermission<Input> {
   when: string;

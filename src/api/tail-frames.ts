@@ -4,14 +4,15 @@ import { TAIL_BYTES_PER_SECOND_MAX } from "./limits.ts";
 import { isoTime } from "./schema/common.ts";
 
 /**
- * Encodes the messages of live tails (streams of a workspace's new events) as server-sent events,
- * once for all subscribers of the workspace. Limits the bytes per second to all of these
- * subscribers together. Messages above the limit are sent to none of them.
+ * Encodes the messages of live tails (streams of a workspace's new events) as server-sent events.
+ * Encodes each message once for all subscribers of the workspace. Limits the number of bytes per
+ * second that all subscribers of one workspace get together. No subscriber gets a message above
+ * this limit.
  */
 export class TailFrames {
   /**
-   * Encoded bytes of each message. Undefined for a message that came when the workspace had used up
-   * its bytes per second: no subscriber gets it.
+   * Encoded bytes of each message. Undefined for a message that no subscriber gets, because the
+   * workspace had used up its bytes per second when the message came.
    */
   readonly #frames = new WeakMap<TailMessage, Uint8Array | undefined>();
   readonly #bytes: TokenBuckets;

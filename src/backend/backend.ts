@@ -18,7 +18,7 @@ import type { Store } from "../store/store.ts";
  * others) when it starts.
  */
 export interface StartContext {
-  /** The settings at the start, which a reload does not change. */
+  /** Settings with which the server started. A reload does not change this object. */
   config: Config;
   /**
    * The current settings, which a reload changes. A part that can apply changed settings while it
@@ -69,9 +69,9 @@ export interface Backend {
   startPipeline(work: PipelineConfig): Pipeline;
   /**
    * Joins the cluster, which then assigns partitions of the event log to this node. Must be called
-   * after all parts of the server are open. `controlPlaneUrl` is the URL of this node's API, which
-   * the list of nodes shows. `sandboxTrouble` returns a sentence while no guest (a process that
-   * runs user code) can be started, else undefined. Does nothing on a standalone server.
+   * after all parts of the server are open. `controlPlaneUrl` is the URL of this node's API. The
+   * list of nodes shows this URL. `sandboxTrouble` returns a sentence while no guest (a process
+   * that runs user code) can be started, otherwise undefined. Does nothing on a standalone server.
    */
   join(controlPlaneUrl: string, sandboxTrouble: () => string | undefined): void;
   /**

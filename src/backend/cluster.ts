@@ -224,7 +224,7 @@ async function openClients(brokers: BrokerSettings, stack: AsyncDisposableStack)
 const RESTORE =
   "restore it, or stop all nodes, remove the directory `cluster` from the data directory of every node and start them, to begin with what the topics hold";
 
-/** Topics of a cluster. It accepts no changes or events while one with `isVital` is missing. */
+/** Topics of a cluster, which accepts no changes or events while an `isVital` topic is missing. */
 const TOPICS = [
   { name: "catalog", isVital: true, remedy: RESTORE },
   {

@@ -12,8 +12,8 @@ const RETRY_MS = 30_000;
 /**
  * Opens the store of figures in the background, because deliveries do not need it, and retries
  * until it is open. Returns a function that starts to record a pipeline's figures. The pipeline
- * must be opened after this call. A stopping server closes its parts in reverse order: first the
- * pipeline, then the recording of its figures, and then the store.
+ * must be opened after this call, because a stopping server closes its parts in reverse order:
+ * first the pipeline, then the recording of its figures, and then the store.
  */
 export function openFigures(
   { logger, stack }: Pick<StartContext, "logger" | "stack">,

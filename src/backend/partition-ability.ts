@@ -32,11 +32,12 @@ export interface AbilitySources {
 /**
  * Returns the partitions that this node can run (`canRun`), and the reasons why it cannot run
  * others (`troubles`). A reason is a fault of this node: of its disk, its connections or its guests
- * (processes for user code). A partition that no node can write is in neither list.
+ * (processes for user code). A partition that no node can write is in neither list, unless this
+ * node has a fault.
  *
- * While this node can start no guest, `canRun` is empty. A partition with events that wait for a
- * guest is then in `troubles`. A partition without such events is in neither list: it works at
- * present, but an event that needs a guest may arrive at any time.
+ * While this node can start no guest, `canRun` is empty, and a partition with events that wait for
+ * a guest is in `troubles`. A partition without such events and without another fault is in neither
+ * list: it works at present, but an event that needs a guest may arrive at any time.
  */
 export function partitionAbility(sources: AbilitySources): PartitionAbility {
   const troubles = new Map<number, string>();

@@ -22,8 +22,8 @@ export interface PartitionLedgersOptions {
   config: Config;
   logs: PartitionLogs;
   /**
-   * Called with a sentence when a ledger (delivery progress of a partition) has an entry of a newer
-   * pixelmill release, which this release cannot read.
+   * Called with a sentence when a ledger (delivery progress of a partition) has an entry that a
+   * newer pixelmill release wrote and this release cannot read.
    */
   onNewer(reason: string): void;
 }
@@ -159,9 +159,9 @@ export class PartitionLedgers {
   }
 
   /**
-   * Opens the ledgers of new partitions. If an earlier call has not finished, returns the promise
-   * of this call. Calls come every `GROWTH_MS`, but opening takes far longer while partitions have
-   * no leader.
+   * Opens the ledgers of new partitions. While an earlier call has not finished, returns the
+   * promise of the earlier call. Calls come every `GROWTH_MS`, but opening takes far longer while
+   * partitions have no leader.
    */
   #grow(): Promise<void> {
     this.#growing ??= this.#openLedgers().finally(() => {
@@ -219,8 +219,8 @@ export function storeOffsetBase(store: Store, base: OffsetBase): void {
 
 /**
  * Makes a log use the stored offset base (number that is added to the brokers' offsets) of its
- * partition: immediately, and again whenever the stored offset base changes. It is stored in
- * `store`, with the partition's delivery progress.
+ * partition: immediately, and again whenever the stored offset base changes. The offset base is
+ * stored in `store`, with the partition's delivery progress.
  */
 export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
   const sync = () => {

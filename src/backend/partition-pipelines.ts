@@ -131,11 +131,11 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
 }
 
 /**
- * Returns the end of a partition. `ask` returns the end that a broker reports. A broker that has
- * ceased to be the leader may report an old end, which looks like a loss of blocks and would raise
- * the offset base. A raised offset base is never lowered. If the reported end looks like a loss,
- * the function therefore asks again, and returns at least the end that the current leader confirms
- * (`prove`).
+ * Returns the end of a partition: the offset after its last block. `ask` returns the end that a
+ * broker reports. A broker that has ceased to be the leader may report an old end, as if blocks had
+ * been lost. The offset base would then be raised, and it is never lowered again. If the reported
+ * end looks like a loss, the function therefore asks again, and returns at least the end that the
+ * current leader confirms (`prove`).
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

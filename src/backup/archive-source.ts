@@ -37,9 +37,7 @@ async function objectSource(config: Config, url: BackupUrl): Promise<ArchiveSour
   return { name, read: () => readObject(bucket, key), close: () => bucket.close() };
 }
 
-/**
- * Returns the key of the newest backup with the prefix `url.key`. Throws `StartError` without one.
- */
+/** Returns the key of the newest backup with the prefix `url.key`. Throws `StartError` if none. */
 async function newestKey(bucket: Bucket, url: BackupUrl): Promise<string> {
   const objects = await bucket.list(`${url.key}pixelmill-`);
   const backups = objects.flatMap(({ key }) => {

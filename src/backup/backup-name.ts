@@ -12,7 +12,10 @@ export interface BackupFile {
   bytes: number;
 }
 
-/** Returns the name of a backup that begins at the time `at`, in milliseconds since the epoch. */
+/**
+ * Returns the name of a backup that begins at the time `at` (milliseconds since the epoch).
+ * `dataId` is the id of the data directory. Only the name of a backup in a bucket contains it.
+ */
 export function backupName(at: number, dataId?: string): string {
   const time = new Date(at).toISOString().slice(0, 19).replaceAll(":", "-");
   return `pixelmill-${time}Z${dataId === undefined ? "" : `-${dataId}`}.tar.zst`;

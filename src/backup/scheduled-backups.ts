@@ -98,7 +98,7 @@ class ScheduledBackups {
     return [`No backup for ${hours} h: ${cause}`];
   }
 
-  /** Kills the process of the current backup, if there is one, and makes no more backups. */
+  /** Makes no more backups. Kills the process of a current backup, and waits until it has ended. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
@@ -112,9 +112,9 @@ class ScheduledBackups {
   }
 
   /**
-   * Waits until the time `until` (milliseconds since the epoch), then makes a backup. If the clock
-   * has meanwhile been set back to before the newest backup, finds out again when the next backup
-   * is due.
+   * Makes a backup at the time `until` (milliseconds since the epoch). Does not wait for it. If the
+   * clock has meanwhile been set back to before the newest backup, finds out again when the next
+   * backup is due.
    */
   #wait(until: number): void {
     if (this.#isStopping) return;

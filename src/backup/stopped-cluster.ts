@@ -177,8 +177,8 @@ export async function openStoppedCluster(
 
 /**
  * Reads where each partition of the event log ends. Throws `StartError` if a broker reports an end
- * that is before blocks which brokers have acknowledged. A broker that has ceased to be the leader
- * does so.
+ * before blocks that brokers have acknowledged. This happens if the broker has ceased to be the
+ * partition's leader and does not know it.
  */
 async function readEnds(
   logs: PartitionLogs,

@@ -101,9 +101,9 @@ async function* eventsOf(
 /**
  * Returns the cursor (position) of a destination in a new log, which has only the copied events.
  * `keys` are the keys of the copied events, and `sequences` are their sequence numbers in the new
- * log. `owed` has the keys of the events that are not delivered to the destination. The cursor's
- * `next` is the sequence number from which all events are undelivered. Its `pending` lists the
- * undelivered events before `next`.
+ * log. `owed` has the keys of the events that are not delivered to the destination. All events with
+ * the sequence number `next` of the cursor, or a higher one, are undelivered. The cursor's
+ * `pending` lists the undelivered events before `next`.
  */
 export function cursorOf(
   keys: readonly string[],

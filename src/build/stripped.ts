@@ -1,7 +1,7 @@
-/** Byte offsets, in the header of a 64-bit ELF file, of the fields about the program headers. */
+/** Byte positions of 64-bit ELF header fields: offset, size and number of the program headers. */
 const PROGRAM_HEADERS = { offset: 32, size: 54, count: 56 };
 const SECTION_HEADERS = { offset: 40, count: 60, names: 62 };
-/** Byte offsets, in a program header, of the fields for a segment's offset and size. */
+/** Byte positions of fields in a program header: offset and size of the segment in the file. */
 const SEGMENT = { offset: 8, size: 32 };
 
 /**

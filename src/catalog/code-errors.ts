@@ -2,8 +2,8 @@ import { ApiError } from "../errors.ts";
 import type { CodeKind } from "./model.ts";
 
 /**
- * Error of a publication whose tests are outdated: after them and before the commit, libraries, or
- * code that imports them, were published. The caller then runs the tests again.
+ * Error of a publication whose tests are outdated, because a library, or code that imports a
+ * library, was published between the tests and the commit. The caller then runs the tests again.
  */
 export class PublicationConflict extends ApiError {
   readonly stale = true;

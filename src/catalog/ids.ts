@@ -26,8 +26,8 @@ export function isId(text: string): boolean {
 }
 
 /**
- * Returns the creation time in an id, in milliseconds since the Unix epoch. It is later than the
- * real time if the clock was set back shortly before the creation.
+ * Returns the creation time that an id contains, in milliseconds since the Unix epoch. It is later
+ * than the real time if the clock was set back shortly before the creation.
  */
 export function timeOf(id: string): number {
   const value = [...id].reduce((sum, digit) => sum * 62n + BigInt(BASE62.indexOf(digit)), 0n);

@@ -20,8 +20,8 @@ const WRITE_KEY_CHARS_MAX = 128;
 
 export interface LiveProgram {
   /**
-   * Id of the program. It is different after every change of the code, the libraries or the
-   * credentials.
+   * Id of the combination of transformation, libraries and credentials. It is different after every
+   * change of one of them.
    */
   id: string;
   workspaceId: string;
@@ -59,8 +59,8 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
   return {
     /**
      * Returns the largest `dedupSeconds` of all sources: the number of seconds for which a source
-     * recognizes repeated events. Returns 0 when no source does. Reads all sources only at the
-     * first call and after a change of the topology (sources, destinations and connections).
+     * recognizes repeated events. Returns 0 if no source recognizes them. Reads all sources only at
+     * the first call and after a change of the topology (sources, destinations and connections).
      */
     longestDedupSeconds,
     /** Returns the source with this write key, also if disabled. Undefined when there is none. */
@@ -156,9 +156,9 @@ function heldByEpoch<T extends object>(store: CatalogStore, epoch: Epoch, make: 
 }
 
 /**
- * Caches the published program of each transformation. Builds a program again at the first request
- * after the epoch `program` (a stored counter of changes) has increased. If the new program has the
- * same id, returns the old object, so that callers can compare programs by identity.
+ * Caches the published program of each transformation. After the epoch `program` (a stored counter
+ * of changes) has increased, builds a program again when it is next requested. If the new program
+ * has the same id, returns the old object, so that callers can compare programs by identity.
  */
 function programCache(store: CatalogStore, { credentials }: Tables, code: CodeTables) {
   const known = new Map<string, { at: number; program: LiveProgram }>();

@@ -86,7 +86,7 @@ export interface Member extends ChangeableItem {
 /** An account at an OpenID provider. */
 export interface Identity {
   issuer: string;
-  /** Id of the account at the provider, which never gives it to another account. */
+  /** Id of the account at the OpenID provider, which gives this id to no other account. */
   subject: string;
 }
 
@@ -101,8 +101,8 @@ export interface Token extends WorkspaceItem {
   /** Id of the member whose permissions a personal token has. Absent for a service token. */
   memberId?: string;
   /**
-   * Whether the token only holds the sessions of a member who signs in at an OpenID provider. The
-   * secret of such a token is discarded.
+   * Whether the token was made only to hold the sessions of a member who signs in at an OpenID
+   * provider. The secret of such a token is discarded.
    */
   carriesSessions?: true;
   expiresAt?: number;
@@ -129,8 +129,8 @@ export type Author = Pick<Principal, "tokenId" | "memberId">;
 export interface Source extends ManagedItem {
   name: string;
   /**
-   * `http`, or the name of one of RudderStack's source types, as the client spelled it. Sources of
-   * all types accept the same requests.
+   * Type of the source: `http`, or the name of one of RudderStack's source types as the client
+   * spelled it. Sources of all types accept the same requests.
    */
   type: string;
   /** Spelling of the type `http` that the client used, such as `HTTP`. Absent when it is `http`. */
@@ -279,7 +279,7 @@ export interface TestCase {
   expectedOutput?: Record<string, unknown>[];
   createdAt: number;
   updatedAt: number;
-  /** Author of the last change. Absent when the server itself made the change. */
+  /** Author of the test case's last change. Absent when the server itself made the change. */
   createdBy?: Author;
 }
 
@@ -288,7 +288,7 @@ export interface TestCase {
  */
 export interface Publication {
   versionId: string;
-  /** Names that the code imports, in code order; for Python the names of all imported modules. */
+  /** Names that the code imports, in code order. For Python, they include standard modules. */
   imports: string[];
 }
 

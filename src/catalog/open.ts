@@ -104,8 +104,8 @@ export async function openCatalog(options: CatalogOptions) {
     },
     /**
      * Waits until reads on this node see every change that any node of the cluster had confirmed
-     * before the call. Rejects with `unavailable` when the node cannot find out which changes were
-     * confirmed.
+     * when this method was called. Rejects with `unavailable` when the node cannot find out which
+     * changes were confirmed.
      */
     current: () => store.catchUp(),
     /**

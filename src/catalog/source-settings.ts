@@ -46,7 +46,7 @@ export function settingsOfSource(source: { settings?: Partial<SourceSettings> })
   return settings === undefined ? defaults : { ...defaults, ...settings };
 }
 
-/** Matches `http(s)://`, optional `*.`, a host name and optional port: up to 255 characters. */
+/** Matches at most 255 characters: `http(s)://`, optional `*.`, a host and an optional port. */
 const ORIGIN_PATTERN =
   /^(?=.{1,255}$)https?:\/\/(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 

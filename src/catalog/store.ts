@@ -27,8 +27,8 @@ export interface CatalogStore extends Environment {
    */
   recover(): Promise<void>;
   /**
-   * Increases an epoch (a stored counter of changes) and returns its new value. Only called inside
-   * a transaction.
+   * Increases an epoch (a stored counter of changes) and returns its new value. Must be called
+   * inside a transaction.
    */
   advance(name: Epoch): number;
   /**
@@ -45,7 +45,7 @@ export interface CatalogStore extends Environment {
  */
 export const LAST = "\uffff";
 
-/** Returns the range of all keys that begin with these parts and have exactly one more part. */
+/** Returns the range of all keys that begin with the parts in `parts` and have one part more. */
 export function keysBelow<const Parts extends readonly string[]>(...parts: Parts) {
   const key = (last: string): [...Parts, string] => [...parts, last];
   return { start: key(""), end: key(LAST) };
@@ -71,9 +71,9 @@ export function inTransactions<Methods extends Record<string, (...args: never[])
 }
 
 /**
- * Disk space in bytes that is reserved for the catalog. When the disk is full, it lets the server
- * store and send alerts, and lets users sign in and free space. It also lets a cluster's node store
- * other nodes' changes, which the node needs to answer requests.
+ * Disk space in bytes that is reserved for the catalog. When the disk is full, this space lets the
+ * server store and send alerts, and lets users sign in and free space. It also lets a cluster's
+ * node store other nodes' changes, which the node needs to answer requests.
  */
 const RESERVE_BYTES = 4 << 20;
 
@@ -103,9 +103,9 @@ export function openStore(
    */
   const epochsNow = new Map<Epoch, number>();
   /**
-   * Holds, for the current asynchronous call, the function that checks the conditions of its
-   * changes. It is not a parameter of the catalog's methods, so that no method can forget to pass
-   * it on.
+   * Holds, for the asynchronous call in progress, the function that checks the conditions which
+   * `conditionally` has set for its changes. The function is not a parameter of the catalog's
+   * methods, so that no method can forget to pass it on.
    */
   const conditions = new AsyncLocalStorage<() => void>();
   /**

@@ -1,8 +1,8 @@
 /** Result of one check of a machine's fitness to run a server, such as the check of its disk. */
 export interface CheckResult {
   /**
-   * `fails`: a server would not start or not work. `warns`: it would work, but with a problem that
-   * the operator should know.
+   * Outcome of the check: `fails` if a server would not start or not work, `warns` if it would work
+   * with a problem that the operator should know, and `ok` in all other cases.
    */
   state: "ok" | "warns" | "fails";
   subject: string;

@@ -48,8 +48,8 @@ export async function checkBrokers(config: Config): Promise<CheckResult> {
 }
 
 /**
- * Checks that the mail server for alerts answers and accepts the user. Checks nothing when the
- * settings name no mail server or an invalid one. Sends no mail.
+ * Checks that the mail server for alerts answers and accepts the user name and password. Checks
+ * nothing when the settings name no mail server or an invalid one. Sends no mail.
  */
 export async function* checkMailServer(config: Config): AsyncGenerator<CheckResult> {
   const server = mailServer(config);

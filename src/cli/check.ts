@@ -76,7 +76,7 @@ async function askDataPlane(config: Config): Promise<void> {
   }
 }
 
-/** Loopback address for each host with which a listener accepts connections at all addresses. */
+/** Loopback address at which a listener on all addresses can be reached, by the listener's host. */
 const loopback = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "::1"],

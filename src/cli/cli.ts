@@ -54,8 +54,8 @@ async function otherCommands(tree: () => CommandNode): Promise<Record<string, Co
 }
 
 /**
- * Runs one command line. Returns its exit code: 0 for success, 1 for failure, 2 for an invalid
- * command line.
+ * Runs one command line. Returns its exit code: 0 for success, 2 for an invalid command line, 3 if
+ * the server of a client command cannot be reached or refuses a request, and 1 for other failures.
  */
 export async function run(argv: string[]): Promise<number> {
   if (argv[0] === "--version" || argv[0] === "-v") {
@@ -100,9 +100,9 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 /**
- * Whether an error's message is printed without its stack. This applies to errors that the operator
- * can correct, and to failed system calls, such as reading a file. Other errors are bugs, whose
- * stack helps to find them.
+ * Whether an error's message is printed without the error's stack. True for errors that the
+ * operator can correct, and for failed system calls, such as reading a file. Other errors are bugs,
+ * whose stack helps to find them.
  */
 function isForOperator(error: unknown): boolean {
   if (error instanceof StartError || error instanceof ApiError) return true;
@@ -182,7 +182,7 @@ function isShownInUsage(command: CommandDef, flag: string): boolean {
 
 /**
  * Returns a sentence that says why a command line is invalid, or `undefined` when it is valid.
- * Refuses unknown flags too: most are typing errors, and the parser citty accepts them.
+ * Unknown flags are invalid too: most are typing errors, and the parser citty accepts them.
  */
 function usageError(args: ArgsDef, rest: string[]): string | undefined {
   const flags = Object.entries(args).filter(([, arg]) => arg.type !== "positional");

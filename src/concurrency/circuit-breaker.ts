@@ -4,19 +4,20 @@ export interface CircuitBreakerOptions {
   /** Tests whether the server answers calls again. Rejects if it does not. */
   probe(): Promise<unknown>;
   /**
-   * Returns whether further calls may be made. Once it returns false, probes stop, and calls stay
-   * rejected.
+   * Returns whether callers still need the server. Once it returns false, probes stop. If calls
+   * were rejected until then, they stay rejected.
    */
   isNeeded(): boolean;
 }
 
-/** Milliseconds before each probe. */
+/** Pause in milliseconds before each probe of the server. */
 const PROBE_MS = 250;
 
 /**
- * Runs calls to another server. After one call fails, all further calls are rejected at once with
- * the same reason, until a probe succeeds. So callers do not each wait for the timeout of a server
- * that is known to be unreachable.
+ * Runs calls to another server. After a call has failed, all further calls are rejected at once
+ * with the same error, until a probe succeeds. If a probe throws an `InvariantError`, they are
+ * rejected with that error instead. So callers do not each wait for the timeout of a server that is
+ * known to be unreachable.
  */
 export class CircuitBreaker {
   #refusal: { reason: unknown } | undefined;

@@ -24,9 +24,9 @@ export const atMost =
     free > 0 && held < max;
 
 /**
- * A semaphore for several owners. The rule `admits` limits the permits of each owner. Owners whose
- * callers wait form a queue. When an owner gets a permit and has more waiting callers, the owner
- * goes to the end of the queue.
+ * A semaphore for several owners. The rule `admits` limits the permits of each owner. The owners
+ * that have waiting callers are in a queue. When such an owner gets a permit and still has waiting
+ * callers, the owner is moved to the end of the queue.
  */
 export class FairSemaphore {
   #free: number;

@@ -1,8 +1,8 @@
 /** Milliseconds between two checks of how late the event loop is. */
 const LOOK_MS = 100;
 /**
- * Length of a period in milliseconds. The largest lateness of the present period and that of the
- * previous one are remembered.
+ * Length in milliseconds of one period. `LoopLateness` remembers the largest lateness in the
+ * present period and the largest in the previous one.
  */
 const REMEMBERED_MS = 5_000;
 
@@ -21,8 +21,8 @@ export class LoopLateness {
   #since = performance.now();
 
   /**
-   * Returns the largest lateness of a timer, in milliseconds, in the last `REMEMBERED_MS` or up to
-   * twice this time. Includes a timer that is late at this moment.
+   * Returns the largest lateness of a timer, in milliseconds, in the last `REMEMBERED_MS` at least,
+   * and in twice this time at most. Includes a timer that is late at this moment.
    */
   recentMs(): number {
     this.#look();

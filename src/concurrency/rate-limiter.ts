@@ -2,8 +2,8 @@ import { RATE_BURST_SECONDS } from "../settings/limits.ts";
 
 /**
  * Maximum number of keys, such as workspaces or source ids, whose tokens one limiter stores. When
- * there are more keys, the limiter forgets the least recently used one, which then has all its
- * tokens again.
+ * there are more keys, the limiter forgets the least recently used one. That key then counts as
+ * having all its tokens.
  */
 export const RATE_KEYS_MAX = 10_000;
 
@@ -57,7 +57,7 @@ export class TokenBuckets {
     return tokens < 1 ? Math.ceil((1 - tokens) / this.#perSecond) : 0;
   }
 
-  /** Returns the number of whole tokens that the key has; infinite without a limit. */
+  /** Returns the number of whole tokens that the key has, or `Infinity` if there is no limit. */
   available(key: string): number {
     if (this.#perSecond <= 0) return Infinity;
     return Math.max(0, Math.floor(this.#tokens(key, this.#now())));

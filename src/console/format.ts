@@ -34,8 +34,8 @@ export function formatDuration(seconds: number, decimals = 1): string {
 }
 
 /**
- * Formats a duration for the axis of a chart. Gives 1 to 2 minutes in seconds, and 1 to 2 hours in
- * minutes, such as `90 s` instead of `2 min`, so that neighbouring labels differ.
+ * Formats a duration for the axis of a chart. Uses seconds for 1 to 2 minutes, and minutes for 1 to
+ * 2 hours, such as `90 s` instead of `2 min`, so that neighbouring labels differ.
  */
 export function formatChartDuration(seconds: number): string {
   if (seconds === 0) return "0 s";

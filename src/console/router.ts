@@ -8,8 +8,8 @@ export interface ScreenProps {
 
 /**
  * The screen to show and its query. Both are in the fragment of the page's URL, such as
- * `#/sources/ID?tab=snippet`. They are not in its path, because routes of the API have the same
- * paths.
+ * `#/sources/ID?tab=snippet`. They are not in the path of the URL, because routes of the API have
+ * the same paths.
  */
 export const currentRoute = signal(readRoute());
 

@@ -32,7 +32,7 @@ interface ScreenEntry {
   title: string;
   icon: IconName;
   /**
-   * Permissions to open the screen. The session needs at least one of them. Absent if it needs
+   * Permissions of which the session needs at least one to open the screen. Absent if it needs
    * none.
    */
   needs?: readonly Permission[];

@@ -1,9 +1,9 @@
 import type { TSchema } from "@sinclair/typebox";
 
 /**
- * Condition under which a setting has an effect. Maps the names of other settings to values, or to
- * `any`, which stands for every value. The condition is met if at least one of these settings has
- * one of its values. A missing setting has none.
+ * Condition under which a setting has an effect. Maps the name of each setting on which the effect
+ * depends to its accepted values, or to `any`, which accepts every value. The condition is met if
+ * at least one of these settings has an accepted value. A missing setting has no value.
  */
 export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 

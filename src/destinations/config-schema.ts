@@ -2,8 +2,8 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import type { EffectCondition } from "./applies-when.ts";
 
 /**
- * Returns the schema of a setting that has an effect only if `condition` is met. Otherwise forms do
- * not show the setting, and the server refuses a config that contains it.
+ * Returns the schema of a setting that has an effect only if `condition` is met. If it is not met,
+ * forms do not show the setting, and the server refuses a config that contains it.
  */
 export function appliesWhen<T extends TSchema>(condition: EffectCondition, schema: T): T {
   return { ...schema, "x-applies-when": condition };
@@ -11,8 +11,8 @@ export function appliesWhen<T extends TSchema>(condition: EffectCondition, schem
 
 /**
  * Returns the schema of an optional setting that most users of a destination kind need. Forms show
- * the setting beside the required ones. Other optional settings are hidden until the user opens
- * them.
+ * the setting beside the required ones. They fold away the other optional settings until the user
+ * unfolds them.
  */
 export function essential<T extends TSchema>(schema: T) {
   return Object.assign(Type.Optional(schema), { "x-essential": true });

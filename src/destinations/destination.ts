@@ -91,12 +91,12 @@ export interface OutgoingEvent {
 /** Limits of a batch, for kinds of destinations that accumulate events into large deliveries. */
 export interface BatchLimits {
   /**
-   * Maximum bytes of JSON in one delivery. Only the events that user code makes from one ingested
-   * event may exceed it, because they are always in the same delivery.
+   * Maximum bytes of JSON in one delivery. The events that user code makes from one ingested event
+   * are always in the same delivery, so these events together may exceed the maximum.
    */
   bytes: number;
   /**
-   * Longest time, in milliseconds, that an event waits until further events are delivered with it.
+   * Longest time, in milliseconds, that an event waits for further events of the same delivery.
    * With 0, events do not wait, and `deliver` gets no `name`.
    */
   ageMs: number;
@@ -256,9 +256,9 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
   batchKey?(event: OutgoingEvent): string;
   /**
    * Returns the maximum size and age of one delivery. Events are collected for a delivery until it
-   * has `batchSize` events or this size or age, or until the server needs the memory of the events.
-   * A kind with this function must have a concurrency of 1. Without this function, events do not
-   * wait for further events.
+   * has `batchSize` events, this size or this age, or until the server needs the memory of these
+   * events. A kind with this function must have a concurrency of 1. Without this function, events
+   * do not wait for further events.
    */
   batchLimits?(config: Config): BatchLimits;
   open(config: Config, workspaceId: string): OpenDestination;

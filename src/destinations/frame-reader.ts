@@ -8,9 +8,9 @@ export class FrameReader {
   readonly #rest = new GrowingBuffer();
 
   /**
-   * `lengthOf` gets the received bytes from the start of a frame on, and returns the length of the
-   * whole frame. It returns undefined while the bytes do not contain the whole length, and throws
-   * if the length is not allowed.
+   * `lengthOf` gets the bytes received since the start of a frame, and returns the length of the
+   * whole frame. It returns undefined while the part of the frame that contains the length is
+   * incomplete, and throws if the length is not allowed.
    */
   constructor(private readonly lengthOf: (bytes: Buffer) => number | undefined) {}
 

@@ -2,8 +2,8 @@ import type { OpenDestination } from "./destination.ts";
 
 /**
  * Returns an open destination that calls `deliver` for one delivery after the other, in the order
- * in which they were requested. When the destination is closed, it calls `close` after the last
- * delivery.
+ * in which the deliveries were requested. Its method `close` waits for the last delivery, and then
+ * calls the function `close`.
  */
 export function inTurn(deliver: OpenDestination["deliver"], close: () => void): OpenDestination {
   let last: Promise<unknown> = Promise.resolve();

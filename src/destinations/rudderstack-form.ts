@@ -97,7 +97,7 @@ function theirNameOf({ names }: RudderstackKeys, key: string): string {
 /**
  * Makes a setting of the kind optional in configs with RudderStack's keys, and removes its
  * condition (`x-applies-when`) from the schema. The condition names other keys of the kind, so it
- * can be checked only when the config is translated.
+ * can be checked only on the config that is translated to the kind's keys.
  */
 function optional([key, schema]: [string, TSchema]): [string, TSchema] {
   const { "x-applies-when": _, ...unconditional } = schema;

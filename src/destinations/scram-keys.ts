@@ -7,7 +7,7 @@ import { SCRAM_ITERATIONS_MAX } from "./limits.ts";
 /**
  * Maximum number of SCRAM keys that are derived at the same time, for all workspaces together. Each
  * derivation occupies a thread of the pool that also reads and writes files. The pool has one
- * thread per processor. If it has more than one, at least half of them stay free.
+ * thread per processor. In a pool of several threads, at least half of the threads stay free.
  */
 export const SCRAM_DERIVATIONS_MAX = Math.max(
   1,
@@ -70,8 +70,8 @@ export class ScramDerivations {
 type Derive = (
   parameters: ScramParameters,
   /**
-   * Returns the key if another connection of the destination has derived it meanwhile. Called after
-   * the wait for other derivations, just before this one would begin.
+   * Returns the key if another connection of the destination has derived it in the meantime. Called
+   * when the wait for other derivations has ended, before the derivation of this key begins.
    */
   known: () => Buffer | undefined,
   signal: AbortSignal,

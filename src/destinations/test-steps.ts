@@ -60,8 +60,8 @@ export class TestSteps {
 /**
  * Sends the HTTP request of a connection test, and resolves with the response. Adds the steps
  * `resolve`, `connect` and `tls` to `steps` as they pass. If the request fails, adds the step that
- * failed, and resolves with undefined. Otherwise the caller adds the last step, named by `decided`,
- * because only the caller can decide whether it passed.
+ * failed, and resolves with undefined. If it succeeds, the caller must add the last step, named by
+ * `decided`, because only the caller can decide whether this step passed.
  */
 export async function requestInSteps(
   egress: Egress,

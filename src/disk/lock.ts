@@ -23,8 +23,8 @@ export function lockFile(path: string, how: keyof typeof operations): (() => voi
 
 /**
  * Makes the owner of a file's directory the owner of the file, if this process runs as root.
- * Otherwise the server, which runs as another user, could not open a lock file that a command of
- * root created.
+ * Without this change, the server, which runs as another user, could not open a lock file that a
+ * command of root created.
  */
 function giveToOwner(fd: number, directory: string): void {
   if (process.getuid?.() !== 0) return;

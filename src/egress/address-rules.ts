@@ -51,8 +51,8 @@ export function createAddressRules(
 
   return {
     /**
-     * Returns why destinations are not allowed to connect to an address, in any notation. Returns
-     * undefined if they are allowed to.
+     * Returns why destinations are not allowed to connect to an address. Returns undefined if they
+     * are allowed to. `text` is the address in any notation.
      */
     refusal(text: string) {
       const address = parse(text);
@@ -64,8 +64,8 @@ export function createAddressRules(
       return own ? "an address of this machine" : undefined;
     },
     /**
-     * Whether an address is in an allowed range, or in no forbidden range. Unlike that of
-     * `refusal`, the result for an address never changes: it does not depend on whether this
+     * Whether an address is in an allowed range, or in no forbidden range. The result for an
+     * address never changes: unlike the result of `refusal`, it does not depend on whether this
      * machine has the address at present.
      */
     allows(text: string) {

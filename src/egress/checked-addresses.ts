@@ -31,8 +31,8 @@ export class EgressRefused extends Error {
 }
 
 /**
- * Error of a DNS resolution that did not begin: while it waited for one of the permitted
- * resolutions to end, the request that started it was aborted. Other requests that share this
+ * Error of a DNS resolution that never began: the request that asked for it was aborted while the
+ * resolution waited because too many others were in progress. Other requests that share this
  * resolution begin a new one.
  */
 class PermitAbandoned extends Error {}
@@ -57,7 +57,7 @@ export function createCheckedAddresses(options: CheckedAddressesOptions) {
   const cache = new Map<string, { addresses: string[]; until: number }>();
   /**
    * DNS resolutions in progress, by workspace (`owner`) and host name. Workspaces do not share a
-   * resolution, because it may have to wait for the limit of the workspace that began it.
+   * resolution, because a resolution may have to wait while its workspace has too many in progress.
    */
   const resolving = new Map<string, Promise<string[]>>();
   const resolutions = new FairSemaphore(EGRESS_LOOKUPS_MAX, fewerThanFree);

@@ -103,9 +103,9 @@ export function connectTo(
 
 /**
  * Sends the `request` of `ConnectTls.upgrade` and reads the response. Calls `secure` if the
- * response is exactly `accept`, otherwise `fail`. It also fails if further bytes follow `accept`: a
- * man in the middle may have injected them, and TLS would treat them as encrypted data
- * (CVE-2021-23222).
+ * response is exactly `accept`, and `fail` for any other response. If further bytes follow
+ * `accept`, it also calls `fail`: a man in the middle may have injected them, and TLS would treat
+ * them as encrypted data (CVE-2021-23222).
  */
 function requestTls(
   socket: Socket,

@@ -44,16 +44,16 @@ export class Deadline {
   }
 
   /**
-   * Sets the function to call when the time limit has passed or the caller aborts. It replaces the
-   * function that was set before. It gets the timeout error or the caller's abort reason. It is
-   * called at once if the limit has passed or the caller has aborted already.
+   * Sets the function to call when the time limit has passed or the caller aborts, in place of the
+   * function that was set before. The function gets the timeout error or the caller's abort reason.
+   * It is called at once if the limit has passed or the caller has aborted already.
    */
   onEnd(end: (reason: unknown) => void): void {
     if (this.#isOver) end(this.#reason);
     else this.#end = end;
   }
 
-  /** Returns a signal that is aborted when the time is over or the caller aborts. */
+  /** Returns a signal that is aborted when the time limit has passed or the caller aborts. */
   signal(): AbortSignal {
     const cut = new AbortController();
     this.onEnd((reason) => cut.abort(reason));

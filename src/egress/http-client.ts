@@ -18,8 +18,8 @@ export interface EgressResponse {
 }
 
 /**
- * The members of a request that callers of `Egress` set. The URL and the settings of the connection
- * are not among them.
+ * The members of a request that callers of `Egress` set, except the URL and the settings of the
+ * connection.
  */
 export interface HttpRequest {
   /**
@@ -42,9 +42,9 @@ export interface HttpRequest {
    */
   answerBytesMax: number;
   /**
-   * Whether the receiver may get the request twice. Such a request is sent again on a new
-   * connection if it was sent on an idle connection that the receiver had closed. The receiver may
-   * nevertheless have read it the first time.
+   * Whether the receiver may get the request twice. If true, the request is sent again on a new
+   * connection when it was sent on an idle connection that the receiver had closed. The receiver
+   * may nevertheless have read it the first time.
    */
   isRepeatable: boolean;
 }
@@ -61,7 +61,7 @@ const closed = new Set(["ECONNRESET", "EPIPE"]);
 /**
  * HTTP methods for which every receiver reads the request body. For other methods, some receivers
  * leave the body unread, and then parse it as the next request. The client therefore closes the
- * connection after a request with another method that has a body.
+ * connection after a request that has a body and one of the other methods.
  */
 const withBody = new Set(["POST", "PUT", "PATCH"]);
 

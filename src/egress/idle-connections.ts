@@ -5,7 +5,7 @@ import type { ReceiverConnection } from "./receiver-connection.ts";
 const EGRESS_IDLE_MS_MAX = 60_000;
 /**
  * Largest number of idle connections that destinations keep. User code may keep the same number in
- * addition. Above it, the connection that has been idle longest is closed.
+ * addition. When there would be more, the connection that has been idle longest is closed.
  */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 
@@ -32,8 +32,9 @@ export class IdleConnections {
 
   /**
    * Removes and returns an idle connection with the given `key` (workspace and endpoint) and
-   * certificate authorities `ca`. It must not have been idle for longer than `keep` allowed. If
-   * there are several, takes the one that was used last. Returns undefined if there is none.
+   * certificate authorities `ca`. Ignores connections that have been idle for longer than `keep`
+   * allowed. If there are several others, takes the one that was used last. Returns undefined if
+   * there is none.
    */
   take(key: string, ca: string | undefined): ReceiverConnection | undefined {
     const connection = this.#byKey

@@ -20,11 +20,11 @@ interface PendingRequest {
  * receiver dropped packets, the socket would stay open for two minutes.
  */
 export class ReceiverConnection {
-  /** Whether the connection has completed a request. The receiver may close such a connection. */
+  /** Whether a request was completed, so that the receiver may have closed the idle connection. */
   isUsed = false;
   /** Whether the connection can carry another request. */
   isOpen = true;
-  /** Key of workspace (tenant) and endpoint, which all requests of the connection share. */
+  /** Key of the workspace (tenant) and endpoint. All requests of the connection have this key. */
   readonly key: string;
   /** Certificate authorities (PEM) that the connection trusts; undefined for the default ones. */
   readonly ca: string | undefined;
@@ -98,8 +98,8 @@ export class ReceiverConnection {
   }
 
   /**
-   * Called when the receiver closes the connection. Completes the request in progress if its
-   * response ends with the connection. Otherwise the request rejects.
+   * Called when the receiver closes the connection. If the response in progress is one that ends
+   * with the connection, completes its request. If it is not, the request rejects.
    */
   #end(): void {
     const pending = this.#pending;

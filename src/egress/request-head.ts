@@ -42,8 +42,8 @@ interface RequestHead {
 
 /**
  * Returns the head of an HTTP/1.1 request as a string with one character per byte. Throws
- * `EgressRefused` if the method, or the name or value of a header, is invalid. A line break in it,
- * for example, could begin another header.
+ * `EgressRefused` if the method, or the name or value of a header, is invalid. A line break in a
+ * header's value, for example, could begin another header.
  */
 export function requestHead({ method, target, headers, bodyBytes }: RequestHead): string {
   if (!token.test(method) || refusedMethods.has(method))

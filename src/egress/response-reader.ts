@@ -13,8 +13,8 @@ const notHttp = () => new Error("Expected a response of HTTP/1.1 or 1.0");
 
 /**
  * The head (status line and headers) that was parsed last. It is used again if the next response
- * has a head with the same text, which is frequent: a receiver often sends the same head for a
- * second.
+ * has a head with the same text. This is frequent: the heads of a receiver often differ only in the
+ * header `Date`, which changes once a second.
  */
 let latest: ReturnType<typeof parseHead> | undefined;
 

@@ -56,9 +56,9 @@ export function openSocket(
 }
 
 /**
- * Returns the true cause of `error`, an error of a socket from `openSocket`: if this process has
- * reached its limit of open files, Bun reports that the peer refused the connection. Returns a
- * clearer error in this case, otherwise `error`.
+ * Returns the true cause of `error`, an error of a socket from `openSocket`. If this process has
+ * reached its limit of open files, Bun reports that the peer refused the connection. The result is
+ * then a clearer error. In any other case, it is `error`.
  */
 export function trueErrorOf(error: Error): Error {
   if (codeOf(error) !== "ECONNREFUSED") return error;

@@ -21,7 +21,8 @@ export interface BuiltEvent {
   name?: string | undefined;
   /**
    * Identifies the event: the messageId that the SDK sent or, if it sent none, the one that the
-   * server made. Undefined for an event of a pixel, because the event's record has the messageId.
+   * server made. Undefined for an event of the Pixel API, because its record in the event log has
+   * the messageId.
    */
   messageId?: string | undefined;
   /** Members of the event that exclude some destinations; undefined when they exclude none. */

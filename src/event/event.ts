@@ -192,8 +192,8 @@ function isGiven(node: number): boolean {
 }
 
 /**
- * Whether a string field of the event is absent or contains only white space. `node` is the number
- * of the field's node in the tree of the event's fields.
+ * Whether a string field of the event is absent or contains only white space. `node` is the offset
+ * of the field's node in `nodes`, the tree of the event's fields.
  */
 function isBlank(node: number): boolean {
   const first = bytes[nodes[node + FIRST]!]!;
@@ -202,7 +202,7 @@ function isBlank(node: number): boolean {
   return nodeText(node).trim() === "";
 }
 
-/** Returns the string value of the event's field with this node; empty if the field is absent. */
+/** Returns the string value of the event's field whose node is `node`; empty if it is absent. */
 function nodeText(node: number): string {
   return isGiven(node) ? textOf(nodes[node + FIRST]!, nodes[node + LAST]!) : "";
 }

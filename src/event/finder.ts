@@ -31,9 +31,9 @@ export interface EventQuery extends ContentFilter {
 /**
  * Returns a function that checks whether an encoded record meets the query and has a source for
  * which `isSource` returns true. For speed, the function first searches the bytes that the client
- * sent (a decoded query string, or JSON) for the strings of the query. Only if all of them may be
- * there, it builds the event with `eventOf` and checks it. A record that cannot be read does not
- * meet the query.
+ * sent (a decoded query string, or JSON) for the strings of the query. It builds the event with
+ * `eventOf` and checks it only if these bytes may contain all of the strings. A record that cannot
+ * be read does not meet the query.
  */
 export function createFinder(
   query: EventQuery,
@@ -93,8 +93,8 @@ export function createFinder(
 }
 
 /**
- * Character that replaces invalid UTF-8 when an event is built. The bytes that the client sent may
- * contain invalid UTF-8 in its place, so they are not searched for it.
+ * Character that replaces invalid UTF-8 when an event is built. A string with this character is not
+ * searched for in the bytes that the client sent: they may have invalid UTF-8 in its place.
  */
 const REPLACEMENT = "\uFFFD";
 

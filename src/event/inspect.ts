@@ -39,8 +39,8 @@ const EVENT = encoder.encode("event");
 
 /**
  * Checks a query string against the rules of the Pixel API, and extracts its write key. Reads the
- * query once without building the event. Only if its arrays may have too many gaps, also builds the
- * event to count them (see `gapsOf`). The query must have at most 32,768 characters, all below
+ * query once without building the event. If the query's arrays may have too many gaps, also builds
+ * the event to count them (see `gapsOf`). The query must have at most 32,768 characters, all below
  * U+0100.
  */
 export function inspectQuery(
@@ -98,8 +98,8 @@ function refusal(problem: string): QueryInspection {
 }
 
 /**
- * Returns the maximum number of gaps (array elements that no parameter sets) that one parameter can
- * add: the one that `readPair` has read last. Each index in its name may begin a new array, and
+ * Returns the maximum number of gaps (array elements that no parameter sets) that can be added by
+ * the parameter that `readPair` has read last. Each index in its name may begin a new array, and
  * index n leaves at most n gaps before it.
  */
 function gapsMax(): number {
@@ -113,15 +113,15 @@ function gapsMax(): number {
 /**
  * Counts the gaps in the arrays of a query: elements that no parameter sets, such as element 0 when
  * only `a.1` is set. Builds the event to count them, because a parameter may fill a gap that an
- * earlier one has left. That is slow, so it is called only when the sum of `gapsMax` exceeds the
- * limit.
+ * earlier one has left. Building is slow, so this function is called only when the sum of `gapsMax`
+ * over all parameters exceeds the limit.
  */
 function gapsOf(query: string, type: "page" | "track"): number {
   readQuery(query, type);
   return arrayGaps();
 }
 
-/** Whether `name` is the first component of a parameter's name: the one `readPair` read last. */
+/** Whether `name` is the first component of the name of the parameter that `readPair` read last. */
 function isFirstComponent(name: Uint8Array): boolean {
   const start = starts[0]!;
   if (ends[0]! - start !== name.length) return false;

@@ -52,8 +52,8 @@ export type QueryText = string | { bytes: Uint8Array; start: number; end: number
 const { copy } = Buffer.prototype;
 
 /**
- * Copies a query string into the scratch buffer (preallocated working memory), and returns the
- * offset after it. The caller makes sure that the query has at most 32,768 characters, all below
+ * Copies a query string into the scratch buffer (preallocated working memory). Returns the offset
+ * after the copy. The caller makes sure that the query has at most 32,768 characters, all below
  * U+0100.
  */
 export function loadQuery(query: QueryText): number {

@@ -37,8 +37,8 @@ export const eventRecordCodec: RecordCodec<EventRecord> = {
 };
 
 /**
- * Thrown when a record has a newer version than this executable can read. Any other error from a
- * read of a record means that the record is damaged.
+ * Thrown for a record whose format version is newer than this executable can read. Any other error
+ * of a function that decodes a record means that the record is damaged.
  */
 export class NewerRecordError extends RangeError {
   override readonly name = "NewerRecordError";
@@ -53,7 +53,7 @@ export const isNewerRecord = (bytes: Uint8Array): boolean => bytes[0]! > JSON_RE
 
 /**
  * Decodes a record that `eventRecordCodec` encoded. The result shares no memory with `bytes`.
- * Throws `NewerRecordError` for a record of a newer version, and `RangeError` for a damaged one.
+ * Throws `NewerRecordError` if the format version is too new, `RangeError` for a damaged record.
  */
 export function decodeRecord(bytes: Uint8Array): EventRecord {
   return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? decodePixelRecord(known(bytes));
@@ -81,7 +81,7 @@ export function recordBytes(record: EventRecord): number {
 
 export const isJson = (bytes: Uint8Array): boolean => jsonReaderOf(bytes) !== undefined;
 
-/** Returns the source id of an encoded record; undefined for a record of a newer version. */
+/** Returns the source id of an encoded record; undefined if its format version is too new. */
 export function sourceOfRecord(bytes: Uint8Array): string | undefined {
   if (isNewerRecord(bytes)) return undefined;
   const buffer = asBuffer(bytes);
@@ -89,8 +89,8 @@ export function sourceOfRecord(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Returns the time of receipt in an encoded record, in milliseconds since the epoch; NaN when there
- * are too few bytes for a record. Also works for records of newer versions.
+ * Returns the time of receipt in an encoded record, in milliseconds since the epoch; NaN when
+ * `bytes` is too short for a record. Also works for format versions that are too new to decode.
  */
 export function timeOfRecord(bytes: Uint8Array): number {
   const isPixel = !isJson(bytes) && !isNewerRecord(bytes);

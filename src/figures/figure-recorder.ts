@@ -31,14 +31,14 @@ interface FigureRecorderParts {
   /** Returns rows with the current lag of this node's deliveries to destinations, by series. */
   collectLag(): Promise<ReadonlyMap<Series, FigureRow>>;
   /**
-   * Returns the share (0 to 1) of all partitions that this node owns. A node delivers the events of
-   * the partitions that it owns.
+   * Returns this node's share (0 to 1) of all partitions. A node delivers the events of the
+   * partitions that it owns.
    */
   share(): number;
   now(): number;
   /**
-   * Returns the earliest time that it can be at present: the clock may have been set ahead of the
-   * true time. Stored figures are deleted only if they are too old even at this time.
+   * Returns the earliest time that may be the true time, because this node's clock may be ahead.
+   * Stored figures are deleted only if they are too old even at this earliest time.
    */
   earliestNow(): number;
   logger: Logger;
@@ -75,8 +75,8 @@ export class FigureRecorder {
   }
 
   /**
-   * Calls `step` for the first time after `FIRST_STEP_MS`, to read the lag in the current minute.
-   * Then calls it after the end of each minute, until `close`.
+   * Calls `step` after `FIRST_STEP_MS`, so that the figures of the current minute already have a
+   * lag. Then calls it after the end of each minute, until `close`.
    */
   start(): void {
     this.#stepAfter(FIRST_STEP_MS);
@@ -138,7 +138,7 @@ export class FigureRecorder {
     return rows.filter((row) => wanted.has(row.series));
   }
 
-  /** Stores everything counted so far, and ends the recording. If the store fails, it is lost. */
+  /** Stores the figures so far, and stops recording. Drops figures that cannot be stored. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -154,7 +154,7 @@ export class FigureRecorder {
     });
   }
 
-  /** Moves counts of minutes that began before `until`, and were not yet moved, to `#waiting`. */
+  /** Moves to `#waiting` the counts of minutes before `until` that were not moved there yet. */
   #collectUntil(until: number, now: number): void {
     // The counters do not go back further. Anything counted before is lost, and is a gap.
     this.#next = Math.max(this.#next, minuteOf(now) - (COUNTED_MINUTES - 1) * MINUTE_MS);

@@ -9,8 +9,8 @@ export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
 /**
- * Milliseconds from the end of an hour until the rows of its minutes are packed. By then, no node
- * writes rows of these minutes.
+ * Milliseconds from the end of an hour until the rows of its minutes are packed into one row. By
+ * then, no node writes rows of these minutes.
  */
 const PACK_AFTER_MS = 600_000;
 /** Maximum number of rows that one transaction writes. */
@@ -21,8 +21,8 @@ const SERIES_AT_ONCE = 25;
 const TIDY_SERIES_MAX = 1_000;
 
 /**
- * Figures of one minute or hour. `number` is the number of the minute in its hour, or of the hour
- * in its day.
+ * Entry in a packed row: the figures of one minute or hour. `number` is the number of the minute in
+ * its hour, or of the hour in its day.
  */
 type PackedRow = readonly [number: number, ...FigureRow];
 type PackedTable = Table<PackedRow[], [Series, number]>;
@@ -134,9 +134,9 @@ export class FigureTables {
   }
 
   /**
-   * Examines up to `TIDY_SERIES_MAX` series of one table, and calls `change` in a transaction for
-   * each series that has a row before the time `until`. Each call continues after the last series
-   * of the previous call for this table.
+   * Examines up to `TIDY_SERIES_MAX` series of one table. Calls `change` for each of them that has
+   * a row before the time `until`, for at most `SERIES_AT_ONCE` series in one transaction. The next
+   * call for this table continues after the last examined series.
    */
   async #tidy(
     name: "minutes" | "hours" | "days",
@@ -213,7 +213,7 @@ export function readRows(
 
 /**
  * Merges the given rows of a series by minute. If one recorder (process) has several rows of the
- * same minute, only the last of them counts.
+ * same minute, uses only the last of them.
  */
 function rowsByMinute(
   rows: readonly NodeRow[],

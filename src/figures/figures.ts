@@ -8,7 +8,7 @@ import { RECORDED, type Series } from "./series.ts";
 export interface FigurePoint {
   /** Start of the step, in milliseconds since the epoch. */
   at: number;
-  /** Seconds of the step in which figures were recorded; 0 for a gap. */
+  /** Number of the step's seconds for which figures were recorded; 0 for a gap. */
   recordedSeconds: number;
   row: FigureRow;
 }
@@ -19,8 +19,8 @@ export interface FigureRange {
   /** End of the last step, in milliseconds since the epoch. */
   to: number;
   /**
-   * Length of a step in milliseconds: a multiple of a minute. It must be a multiple of an hour if
-   * the range begins before `oldestMinute`, because the minutes there are deleted.
+   * Length of a step in milliseconds: a multiple of a minute, or of an hour if the range begins
+   * before `oldestMinute`, because the figures of earlier minutes are stored only by hour.
    */
   stepMs: number;
 }

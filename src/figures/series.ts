@@ -24,7 +24,7 @@ export const connectionSeries = (ends: { sourceId: string; destinationId: string
 /**
  * Series of the time for which figures were recorded. It distinguishes a minute without events from
  * a minute that was not recorded. Its rows have one count: the recorded seconds. Each node
- * multiplies its seconds by the share of all partitions that it owns, so that they add up to 60 for
- * a minute that all nodes recorded.
+ * multiplies its seconds by its share of all partitions. The counts of all nodes therefore add up
+ * to 60 for a minute that all nodes recorded.
  */
 export const RECORDED: Series = "r";

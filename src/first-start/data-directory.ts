@@ -103,9 +103,9 @@ const dataLock = (config: Config) => inData(config, "lock");
 export const takeOverSocket = (config: Config) => inData(config, "take-over");
 
 /**
- * Locks the data directory for one server, and returns a function that unlocks it. If another
- * server holds the lock, waits for it to stop. Throws `StartError` if that takes too long, because
- * two servers would deliver the same events twice.
+ * Locks the data directory for one server, and returns a function that unlocks it. While another
+ * server holds the lock, waits for up to `LOG_LOCK_MS_MAX`. Then throws `StartError`: two servers
+ * with the same data would deliver the same events twice.
  */
 export async function acquireDataLock(config: Config): Promise<() => void> {
   const unlock = await waitForFile(dataLock(config), "exclusive", LOG_LOCK_MS_MAX);
@@ -249,8 +249,8 @@ export function prepareDataDirectory(config: Config): void {
 }
 
 /**
- * Throws when `directory` is the path of a file. Otherwise the error of `mkdir` would only say that
- * the path exists.
+ * Throws when `directory` is the path of a file. Without this check, `mkdir` would fail with an
+ * error that only says that the path exists.
  */
 function expectNoFile(directory: string): void {
   const found = statSync(directory, { throwIfNoEntry: false });

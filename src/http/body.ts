@@ -16,8 +16,8 @@ export class Body {
   /** HTTP status with which the body is refused: 400 or 413; 0 while it is not refused. */
   status = 0;
   /**
-   * Maximum number of bytes of the request, including its head and the framing of chunks. When the
-   * body is not chunked, this is the exact size of the request.
+   * Upper bound of the size of the request in bytes, with its head and the framing of chunks. When
+   * the body is not chunked, this is the exact size of the request.
    */
   readonly requestBytesMax: number;
   /** Offset up to which `find` has searched the request. The next call continues there. */

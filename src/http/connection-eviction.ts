@@ -28,15 +28,15 @@ export interface OpenConnectionsOptions {
 }
 
 /**
- * Number of connections by which `connectionsMax` may be exceeded for a short time. A connection
- * that is chosen for eviction may receive a request at that moment. It then stays open, and the new
- * connection is admitted nevertheless.
+ * Number of connections by which `connectionsMax` may be exceeded for a short time. The connection
+ * that `hasRoom` found for eviction may receive a request before `tryAdd` is called. It then stays
+ * open, and the new connection is admitted nevertheless.
  */
 const CONNECTIONS_BEYOND_MAX = 16;
 
 /**
- * The open connections of a server. When a new connection exceeds a maximum, one of them is evicted
- * (closed). A connection with a request that was not responded to is never evicted.
+ * The open connections of a server. When a new connection exceeds a maximum, one of the open ones
+ * is evicted (closed). A connection with a request that was not responded to is never evicted.
  *
  * At the maximum for one network, a connection of that network is evicted. At the maximum for all
  * connections, any connection may be evicted; those of trusted proxies are evicted last. If most of
@@ -44,8 +44,7 @@ const CONNECTIONS_BEYOND_MAX = 16;
  * because attackers open many of them. Otherwise the connection with the oldest last request is
  * evicted, so that new clients have time for their first request.
  *
- * The time for the choice does not depend on the number of connections: a connection is examined
- * again only after it has sent a request.
+ * The time for the choice does not depend on the number of connections.
  */
 export class OpenConnections<T extends EvictableConnection> {
   readonly #max: number;
@@ -77,8 +76,8 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   /**
-   * Whether another connection may be accepted, if necessary in place of an evicted one. First
-   * evicts connections while the maximum is exceeded by `CONNECTIONS_BEYOND_MAX` or more.
+   * Evicts connections while the maximum is exceeded by `CONNECTIONS_BEYOND_MAX` or more. Then
+   * returns whether another connection may be accepted, if necessary in place of an open one.
    */
   hasRoom(): boolean {
     if (this.size < this.#max) return true;

@@ -17,8 +17,8 @@ const METHOD_GET = Buffer.from("GET ").readUInt32LE();
  * - reading: the connection waits for a complete request.
  * - handling: a complete request was received, and its response was not sent yet.
  * - sending: part of a response waits until the client reads more.
- * - closing: the server sends nothing more, and drops the bytes that it receives. If it closed the
- *   socket at once, the client could lose the last response.
+ * - closing: the server sends nothing more, and drops the bytes that it receives. If the server
+ *   closed the socket at once, the client could lose the last response.
  */
 type State = "reading" | "handling" | "sending" | "closing" | "closed";
 
@@ -33,8 +33,8 @@ export class HttpConnection implements HttpExchange {
   /** Number of complete requests that were received so far. */
   requests = 0;
   /**
-   * Network of the client, for which this connection's buffered bytes count; undefined for a
-   * trusted proxy.
+   * Network of the client. The bytes that this connection buffers are counted for the network.
+   * Undefined for a trusted proxy.
    */
   readonly network: string | undefined;
   #state: State = "reading";
@@ -118,11 +118,10 @@ export class HttpConnection implements HttpExchange {
   }
 
   /**
-   * Closes the connection if it has waited for its client for more than `seconds`. Returns whether
-   * it did. A request body may take longer while its bytes arrive at a rate of at least
-   * `HTTP_BODY_BYTES_PER_SECOND_MIN`. So may the rest of a refused body: many clients read the
-   * response only after they have sent the whole body, and closing earlier would reset the
-   * connection.
+   * Closes the connection if it has waited for its client for more than `seconds`, and returns
+   * whether it did. The wait may be longer while the bytes of a request body arrive at a rate of at
+   * least `HTTP_BODY_BYTES_PER_SECOND_MIN`. This also holds for the rest of a refused body, because
+   * many clients read the response only after they have sent the whole body.
    */
   expire(seconds: number): boolean {
     if (this.#state === "handling") return false;
@@ -222,8 +221,8 @@ export class HttpConnection implements HttpExchange {
   /**
    * Counts the bytes that this connection buffers. Pauses reading from the socket while the input
    * has more bytes than one request may have, so that the rest waits in the buffers of the
-   * operating system. Refuses the request when all connections together, or those of its network,
-   * buffer too many bytes.
+   * operating system. Calls `#refuseForRoom` when all connections together, or those of this
+   * connection's network, buffer too many bytes.
    */
   #countBuffer(): void {
     const { input } = this.#reader;

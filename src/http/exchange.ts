@@ -1,8 +1,8 @@
 import type { HttpResponse } from "./response.ts";
 
 /**
- * Head of a request that is refused before its body is received. A function that gets this object
- * must read its properties before it returns; later they are not valid.
+ * Head of a request that is refused before its body is received. Its properties are valid only
+ * until the function that gets this object returns.
  */
 export type RefusedRequest = Pick<HttpExchange, "path" | "header">;
 
@@ -18,7 +18,7 @@ export interface HttpExchange {
    * The query string of the request target without `?`, not decoded, with one character per byte.
    */
   readonly query: string;
-  /** Length in bytes of the path and the query string together. */
+  /** Length in bytes of the path and the query string together, with the `?` between them. */
   readonly targetBytes: number;
   /**
    * IP address of the connection's other end, which may be a proxy. Empty when the other end had

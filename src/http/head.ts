@@ -75,8 +75,8 @@ const CLOSE = ascii("close");
 const CHUNKED = ascii("chunked");
 
 /**
- * Whether a line in these bytes of an incomplete head ends with LF without CR. The head can then be
- * refused before it is complete.
+ * Whether a line between `from` and `end`, in an incomplete head, ends with LF without CR. The
+ * server can then refuse the head before it is complete.
  */
 export function hasBareFeed(bytes: Buffer, from: number, end: number): boolean {
   let at = bytes.indexOf(LF, from);

@@ -9,8 +9,8 @@ export class InputBuffer {
   at = 0;
   end = 0;
   /**
-   * Offset in `bytes` at which the next search for the end of a request head starts. No such end
-   * begins before it.
+   * Offset in `bytes` at which the next search for the end of a request head starts. Earlier
+   * searches have shown that no such end begins before this offset.
    */
   searched = 0;
 
@@ -22,8 +22,8 @@ export class InputBuffer {
   /**
    * Adds received bytes. If the buffer is empty, `chunk` becomes the buffer without a copy, so the
    * caller must not use `chunk` afterwards. Otherwise copies `chunk` to the buffer. A buffer that
-   * is too small doubles its size, but grows beyond `expected`, the size of the whole request, only
-   * if necessary.
+   * is too small doubles, but to at most `expected` bytes (the size of the whole request), unless
+   * the received bytes need more.
    */
   append(chunk: Buffer, expected = Number.POSITIVE_INFINITY): void {
     const { length } = this;

@@ -137,8 +137,8 @@ export function serveHttp(options: HttpServerOptions) {
  * Other connections wait in the kernel's queue.
  *
  * Without these limits, Bun accepts connections as long as they arrive, and many clients that
- * reconnect at once would stop all other work. Bun can stop accepting only by closing its file
- * descriptor. It therefore gets a duplicate, so that the socket with its queue stays open.
+ * reconnect at once would stop all other work. Bun can stop accepting only by closing the file
+ * descriptor. Bun therefore gets a duplicate of it, so that the socket and its queue stay open.
  */
 function createAcceptor(
   options: HttpServerOptions,

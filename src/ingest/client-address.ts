@@ -29,10 +29,10 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
   return {
     /**
      * Returns the IP address of a request's client. If the connection's peer is not a trusted
-     * proxy, this is the peer's address. Otherwise it is the last entry in `X-Forwarded-For` that
-     * is not the address of a trusted proxy. Each proxy appends the address that it sees, so
-     * entries that a client forged come earlier. The search ends at an entry that is not an
-     * address: earlier entries are ignored.
+     * proxy, this is the peer's address. Otherwise reads `X-Forwarded-For` from its last entry
+     * backwards, because each proxy appends the address that it sees, after entries that a client
+     * forged. Returns the first address that is not a trusted proxy. If there is none before an
+     * entry that is no address, or before the end, returns the trusted address that was read last.
      */
     of(request: Pick<HttpExchange, "peer" | "header">) {
       const peer = peerOf(request.peer);

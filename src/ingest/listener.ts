@@ -45,7 +45,7 @@ export interface IngestListenerOptions
   log: PixelEndpointOptions["log"] & SdkEndpointOptions["log"];
   logger: Logger;
   metrics: Metrics;
-  /** Numbers of events that the log stored, and failed to store. The listener increases both. */
+  /** Numbers of events that the log stored and that it refused. The listener increases both. */
   outcomes: PixelOutcomes;
   /** Number of stored events that will be delivered, by source id. The listener increases it. */
   received: Map<string, number>;
@@ -153,8 +153,8 @@ export function createIngestListener(options: IngestListenerOptions) {
   }
 
   /**
-   * Returns the function that makes error responses to a request, and counts them. They count for
-   * pixels or for SDKs, depending on the request's path; without a readable head, for neither.
+   * Returns the function that makes error responses to a request and counts them, as responses to
+   * pixels or to SDKs, depending on the path. It does not count if `request` is undefined.
    */
   function refuseAs(request: RefusedRequest | undefined): Refuse {
     if (request === undefined) return errorResponse;

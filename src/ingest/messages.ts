@@ -66,9 +66,9 @@ export interface FileLogSettings extends SegmentBounds {
 }
 
 /**
- * Functions with which the server manages the event logs of the ingest processes. They supply the
- * settings of each log, and are called when a log changes. `index` is the number of an ingest
- * process, counted from 0.
+ * Functions with which the server manages the event logs of the ingest processes: `settings`
+ * supplies the settings of a log, and the others are called when a log changes. `index` is the
+ * number of an ingest process, counted from 0.
  */
 export interface IngestLogs {
   /** Returns the log settings for an ingest process that is about to start. */
@@ -79,9 +79,9 @@ export interface IngestLogs {
    */
   opened?(index: number, durable: number): void;
   /**
-   * Called when all records with sequence numbers below `end` are durable. `sources` lists the
-   * source ids of the records that became durable since the last call. If it is undefined, these
-   * records may be of any source.
+   * Called when all records with sequence numbers below `end` are durable. `sources` has the source
+   * ids of all records that became durable since the last call, and may have others. If `sources`
+   * is undefined, these records may be of any source.
    */
   written?(index: number, end: number, sources: readonly string[] | undefined): void;
   /**

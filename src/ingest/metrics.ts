@@ -89,8 +89,8 @@ export function createSdkEventCounter(metrics: Metrics): (good: number, refused:
 }
 
 /**
- * Milliseconds between two log lines about evicted (closed) connections. With a line for each
- * connection, an attacker could fill the log.
+ * Milliseconds between two log lines about evicted (closed) connections. With one line for each
+ * connection, an attacker could flood the server's log output.
  */
 const EVICTION_LINE_MS = 60_000;
 

@@ -19,8 +19,8 @@ const SHARED = {
 };
 
 /**
- * Header that lets scripts of pages read `Retry-After`. A response with status 429 or 503 states in
- * it the number of seconds after which to try again.
+ * Header that lets the scripts of web pages read the header `Retry-After`. Responses with status
+ * 429 or 503 have it, with the number of seconds after which to try again.
  */
 const EXPOSED = { "Access-Control-Expose-Headers": "Retry-After" };
 
@@ -45,8 +45,8 @@ export function errorResponse(
 
 /**
  * Returns the JSON body of an error response. RudderStack's SDK for Python reads `message` and
- * `code` of every error. If `code` is missing, it assumes a network failure and sends its events
- * again.
+ * `code` of every error. If `code` is missing, the SDK assumes a network failure and sends its
+ * events again.
  */
 export function errorBody(status: number, message: string): string {
   return JSON.stringify({ message, code: status });

@@ -87,8 +87,8 @@ const isEscape = new Uint8Array(256);
 for (const letter of '"\\/bfnrt') isEscape[letter.charCodeAt(0)] = 1;
 
 /**
- * Stack of `skipValue` with an entry for each open object or array. The entry is 1 if the container
- * is itself directly in an object, and 0 if it is in an array or not in a container.
+ * Stack of `skipValue` with an entry for each open object or array: 1 if it is the value of a
+ * member of an object, 0 if it is an element of an array or the outermost value.
  */
 let isObject = new Uint8Array(64);
 

@@ -50,7 +50,7 @@ function isAt(name: Buffer, bytes: Buffer, start: number, length: number): boole
   return true;
 }
 
-/** Offset in `starts` of `memberSpans` for a member that the object does not have. */
+/** Value in the array `starts` of `memberSpans` for a member that the object does not have. */
 export const ABSENT = -1;
 
 /** Finds members of JSON objects by their names, without allocating memory. */

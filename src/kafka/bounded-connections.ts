@@ -87,9 +87,9 @@ interface Members {
 }
 
 /**
- * Throws if the response to a request about a consumer group contains data of a group member that
- * cannot be decoded. The Kafka library would decode this data only later, in a callback. If that
- * failed, the request would never get a result.
+ * Throws if a response about a consumer group contains undecodable data of a group member. The
+ * Kafka library would decode this data only later, in a callback. If the decoding failed there, the
+ * request would never get a result.
  */
 function expectMembers(kafka: Decoding, key: number, answer: unknown): void {
   if (key !== JOIN_GROUP && key !== SYNC_GROUP && key !== DESCRIBE_GROUPS) return;
@@ -137,7 +137,7 @@ function boundSocket({ socket }: Pick<Kafka.Connection, "socket">): void {
   Object.assign(socket, { emit: emitBounded });
 }
 
-/** Whether bytes from a broker are a TLS alert: a TLS broker sends it to a client without TLS. */
+/** Whether a broker's bytes are a TLS alert, which it sends if it expects TLS and gets none. */
 function isTlsAlert(piece: Buffer): boolean {
   return piece[0] === 0x15 && piece[1] === 0x03;
 }
@@ -150,8 +150,8 @@ export class AnswerLengths {
   /** Number of bytes of the current response that have not arrived yet. */
   #left = 0;
   /**
-   * Number of bytes of the next response's length that have arrived. `#length` is the number that
-   * these bytes form.
+   * Number of bytes of the next response's length field that have arrived. `#length` is the number
+   * that these bytes form.
    */
   #lengthBytes = 0;
   #length = 0;

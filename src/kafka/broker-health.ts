@@ -35,7 +35,7 @@ const PROBED_MAX = 5;
 interface ProbedBroker {
   address: string;
   asker: Base;
-  /** Start of the probe that waits for an answer, by `performance.now()`; undefined without one. */
+  /** Start time of the current probe, by `performance.now()`; undefined between two probes. */
   since?: number | undefined;
   /**
    * Time, by `performance.now()`, since which the broker has not answered: the start of the first
@@ -46,8 +46,8 @@ interface ProbedBroker {
   answered: boolean;
   error?: unknown;
   /**
-   * Promise for calls of `refresh`. It resolves when the next probe is answered, and rejects when
-   * that probe fails. Undefined while no call waits.
+   * Promise for which calls of `refresh` wait. It resolves when the next probe is answered, and
+   * rejects when that probe fails. Undefined while no call waits.
    */
   next?: PromiseWithResolvers<void> | undefined;
   /** Ends the pause before the next probe. */
@@ -57,12 +57,12 @@ interface ProbedBroker {
 /**
  * Monitors up to `PROBED_MAX` brokers with probes. A probe requests the list of brokers, and the
  * partition leaders of the topics in use. All clients take their metadata from the merged answers.
- * If any broker can answer a request, they send it to a broker that responds. A broker whose
+ * They send each request that every broker can answer to a broker that responds. A broker whose
  * process hangs accepts requests but never answers. Without probes, each client would wait for its
  * timeout and then ask the same broker again.
  *
- * When the merged list lacks a broker that it had before, the broker's connections are closed and
- * no new ones are made, because the cluster has moved its partitions to other brokers.
+ * When the merged list lacks a broker that it had before, the cluster has moved the broker's
+ * partitions to other brokers. Connections to the broker are then closed, and no new ones are made.
  */
 export class BrokerHealth {
   readonly #asked = new Map<string, ProbedBroker>();
@@ -86,9 +86,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Changes a client's connection pool in two ways. Requests that every broker can answer go to a
-   * broker that responds and is not cut off from the others. If a broker has left the cluster or
-   * belongs to another one, connections to it are closed, and new connections to it fail at once.
+   * Changes a client's connection pool in two ways. For a request that every broker can answer, it
+   * prefers brokers that respond and are not outdated. If a broker has left the cluster or belongs
+   * to another one, connections to it are closed, and new connections to it fail at once.
    */
   routeConnections({ connections }: Pick<Base, "connections">): void {
     const get = connections.get.bind(connections);
@@ -185,7 +185,7 @@ export class BrokerHealth {
 
   /**
    * Whether one more broker may be probed. A broker that has left the cluster and does not answer
-   * is not counted. Unless such a broker is in the settings, this function ends its probes.
+   * does not count towards `PROBED_MAX`; its probes end here unless the settings name it.
    */
   #hasRoom(): boolean {
     const named = new Set((this.options.bootstrapBrokers as string[]).map(addressOf));
@@ -231,7 +231,7 @@ export class BrokerHealth {
     asked.next = undefined;
   }
 
-  /** Waits until the next probe is due, or until a call of `refresh` needs it earlier. */
+  /** Waits until the next probe is due, or until a call of `refresh` asks for it earlier. */
   async #pause(asked: ProbedBroker): Promise<void> {
     const endedAt = performance.now();
     const woken = Promise.withResolvers<void>();

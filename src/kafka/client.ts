@@ -32,7 +32,7 @@ const RETRY_MS = 250;
 /** Creator of Kafka clients that share the broker settings and one monitor of the brokers. */
 export type KafkaClients = Awaited<ReturnType<typeof connectClients>>;
 
-/** View of the cluster, merged from the answers of the brokers. */
+/** View of the cluster, merged from the metadata answers of the brokers. */
 type SharedView = Pick<
   ClusterView,
   "nameOf" | "wasListed" | "addressOfBroker" | "topic" | "brokers" | "isEmpty" | "clusterId"
@@ -182,7 +182,7 @@ type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer[
 
 /**
  * Makes a client accept a metadata answer about all topics even if a partition has no leader or
- * lacks a replica. Without this, the Kafka library fails the whole request.
+ * lacks a replica. Without this function, the Kafka library fails the whole request.
  */
 export function acceptLeaderlessPartitions(
   kafka: Pick<KafkaLibrary, "kGetApi">,

@@ -12,10 +12,10 @@ import type { MetadataAnswer } from "./library.ts";
 type TopicAnswer = MetadataAnswer["topics"][number];
 export type ListedBroker = MetadataAnswer["brokers"][number];
 
-/** Maximum number of broker addresses that are remembered from the answers. */
+/** Maximum number of broker addresses that are remembered from metadata answers. */
 const NAMED_MAX = 1_000;
 
-/** Brokers, partition leaders and controller of a cluster, merged from several answers. */
+/** Brokers, partition leaders and controller of a cluster, merged from several metadata answers. */
 interface MergedView {
   topics: ReadonlyMap<string, ClusterTopicMetadata | TopicAnswer>;
   brokers: ReadonlyMap<number, ListedBroker>;
@@ -34,9 +34,9 @@ const EMPTY: MergedView = {
 /**
  * Merges the last metadata answer of each broker into one view of the cluster. The leader of a
  * partition is the one with the highest leader epoch. A broker belongs to the cluster when at least
- * half of the answers list it; answers that name a former leader are not counted for this. A broker
- * that is cut off from the others therefore decides nothing, whatever the order of the answers. The
- * first answer determines the Kafka cluster; answers of other clusters are ignored.
+ * half of the answers list it, without the answers that name a former leader. A broker that is cut
+ * off from the others therefore does not influence the view. The first answer determines which
+ * Kafka cluster the view shows; answers of other clusters are ignored.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();
@@ -78,8 +78,8 @@ export class ClusterView {
   }
 
   /**
-   * Returns a topic's partitions. If the brokers report an error for it, returns one broker's
-   * answer with the error code. Undefined when no stored answer mentions the topic.
+   * Returns a topic's partitions. If the brokers report an error for the topic, returns one
+   * broker's entry with the error code. Undefined when no broker's last answer has the topic.
    */
   topic(name: string): ClusterTopicMetadata | TopicAnswer | undefined {
     return this.#merged.topics.get(name);
@@ -125,14 +125,14 @@ export class ClusterView {
     return this.#foreign.has(address);
   }
 
-  /** Whether an answer listed the broker before, but it is not in the cluster at present. */
+  /** Whether the broker is not in the cluster at present, although an earlier answer listed it. */
   hasLeft(address: string): boolean {
     return this.#named.has(address) && !this.#merged.listed.has(address);
   }
 
   /**
-   * Whether any answer so far has listed a broker at this address. An address in the settings may
-   * differ from the address that the brokers list.
+   * Whether any answer so far has listed a broker at this address. The brokers may list a broker at
+   * another address than the settings do.
    */
   wasListed(address: string): boolean {
     return this.#named.has(address);
@@ -145,8 +145,8 @@ export class ClusterView {
   }
 
   /**
-   * Returns the address of the broker with this id, even if only earlier answers listed the broker.
-   * Returns undefined if no answer has listed it.
+   * Returns the address of the broker with this id from the last answers of all brokers, or else
+   * from earlier answers. Returns undefined if no answer has listed the broker.
    */
   addressOfBroker(id: number): string | undefined {
     return this.#listed().get(id) ?? [...this.#named].findLast(([, of]) => of === id)?.[0];
@@ -203,7 +203,7 @@ export class ClusterView {
     }
   }
 
-  /** Returns the addresses that the stored answers list, by broker id. */
+  /** Returns the broker addresses in the last answers of all brokers, by broker id. */
   #listed(): Map<number, string> {
     const brokers = [...this.#answers.values()].flatMap((answer) => answer.brokers);
     return new Map(brokers.map((broker) => [broker.nodeId, addressOf(broker)]));
@@ -225,7 +225,7 @@ type AddressedAnswer = [address: string, answer: MetadataAnswer];
 /** Metadata of a topic in one broker's answer; `id` is the broker's id, if the answer has it. */
 type TopicStatement = { address: string; id: number | undefined; topic: TopicAnswer };
 
-/** Groups the topics of all answers by name. An answer's last entry with a name counts. */
+/** Groups all answers' topics by name; in one answer, the last topic with the same name counts. */
 function statementsByTopic(answers: readonly AddressedAnswer[]): Map<string, TopicStatement[]> {
   const all = answers.flatMap(([address, { topics, brokers }]) => {
     const id = brokers.find((it) => addressOf(it) === address)?.nodeId;
@@ -272,11 +272,11 @@ const NO_LEADER = { leader: -1, leaderEpoch: -1, replicas: [], isr: [], offlineR
 /** Result of `identityOf` for a topic for which a broker reports no partitions. */
 const MISSING = "";
 
-/** Returns a topic's id, or its name if the broker sends no ids, as before Kafka 2.8. */
+/** Returns a topic's id; its name if the broker sends no ids (before Kafka 2.8); or `MISSING`. */
 const identityOf = ({ topicId, name, partitions }: TopicAnswer) =>
   partitions.length === 0 ? MISSING : (topicId ?? name!);
 
-/** Returns the brokers that at least half of the answers list, by broker id. */
+/** Returns the brokers that at least half of `answers` list, by broker id. */
 function mergedBrokers(answers: readonly MetadataAnswer[]): Map<number, ListedBroker> {
   const all = Map.groupBy(
     answers.flatMap(({ brokers }) => brokers),

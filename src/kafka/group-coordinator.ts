@@ -18,9 +18,9 @@ interface CoordinatorAnswer {
 }
 
 /**
- * Chooses a consumer group's coordinator from the answers of several brokers. Only the answers with
- * the largest `epochs` count; if they name different coordinators, the most frequent one is chosen.
- * Returns undefined if there are no answers.
+ * Chooses a consumer group's coordinator from the answers of several brokers. Considers only the
+ * answers with the largest `epochs`. If these name different coordinators, chooses the most
+ * frequent one. Returns undefined if there are no answers.
  */
 export function coordinatorInOffice(
   answers: readonly CoordinatorAnswer[],
@@ -51,10 +51,10 @@ const GROUP_KEY_TYPE = 0;
 const GROUP_REQUESTS = new Set(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"]);
 
 /**
- * Makes a client ask all responding brokers which broker coordinates a group. If their answers
- * differ, the answers of the brokers that know the newest leaders count. Without this function, the
- * Kafka library asks only one broker. If that broker is a former coordinator that is cut off from
- * the other brokers, it names itself.
+ * Makes a client ask all responding brokers which broker coordinates a group. If the answers
+ * differ, uses those of the brokers that know the newest partition leaders. Without this function,
+ * the Kafka library asks only one broker. If that broker is a former coordinator that is cut off
+ * from the other brokers, it names itself.
  */
 export function askAllForCoordinator(
   kafka: KafkaLibrary,
@@ -154,7 +154,7 @@ interface Found extends Error {
   findBy(property: string, value: unknown): unknown;
 }
 
-/** Asks one broker for the group's coordinator. Returns its id, host and port, and nothing else. */
+/** Asks one broker for the group's coordinator. Returns the coordinator's id, host and port. */
 async function coordinatorAt(
   kafka: KafkaLibrary,
   broker: Base,

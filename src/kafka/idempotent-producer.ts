@@ -20,9 +20,9 @@ export interface WriteRefusal {
   leader: string | undefined;
   /**
    * Address of the broker to which the batch was sent in the last failed attempt; `error` is about
-   * this broker. If no attempt has failed, the broker of the present attempt. Undefined if the
-   * batch was sent to no broker. The broker led the partition then; another one may lead it at
-   * present.
+   * this broker. If no attempt has failed, the address for the present attempt. Undefined if the
+   * batch was sent to no broker. This broker led the partition at the time of the attempt; another
+   * one may lead it at present.
    */
   broker: string | undefined;
   /** Error of the last attempt to send the batch; undefined while no attempt has failed. */
@@ -40,18 +40,18 @@ const RETRY_MS = 250;
  * Milliseconds between a leader's response and the next request to this leader. Clients send their
  * next events after an acknowledgement. All events that arrive during the pause are sent with one
  * request. With 48 client connections, a pause of 1 ms saves at least an eighth of the requests
- * (measured). A pause as long as the response took saves a quarter with 256 connections. With 16
- * connections, however, such a pause lowers the rate of events by a quarter, and costs more CPU
+ * (measured). A longer pause, of the time that the response took, saves a quarter with 256
+ * connections. With 16 connections, it lowers the rate of events by a quarter, and costs more CPU
  * time in code and deliveries than it saves.
  */
 const PAUSE_MS = 1;
-/** Size in bytes above which a batch gets no further value. The last value may exceed this size. */
+/** Size in bytes above which no further value is added to a batch. A batch may thus be larger. */
 const BATCH_BYTES = 512 << 10;
 
 /**
  * Writes values to the partitions of a topic, in order and without duplicates. At most one request
- * to each leader is in flight. It contains all values that wait for this leader, so requests are as
- * full as possible. A failed leader delays only its own partitions.
+ * to each leader is in flight. A request has values for all partitions of its leader, so that
+ * requests are as full as possible. A failed leader delays only its own partitions.
  */
 export class IdempotentProducer {
   readonly #partitions: PartitionState[] = [];
@@ -63,9 +63,9 @@ export class IdempotentProducer {
    */
   readonly #busy = new Set<number>();
   /**
-   * Producer id for new batches. It is undefined until one is requested: at the start, after a
-   * batch was abandoned, and after a broker has rejected the id. The id with which a batch was
-   * abandoned is never used again.
+   * Producer id for new batches. It is undefined while a new id must be requested: at the start,
+   * after a batch was abandoned, and after a broker has rejected the id. The id with which a batch
+   * was abandoned is never used again.
    */
   #producerId: ProducerId | undefined;
   /**

@@ -77,7 +77,7 @@ export interface OutdatedBroker {
   forMs: number;
   /** Whether the other brokers list this broker as a member of the cluster. */
   isListed: boolean;
-  /** Partitions for which other brokers name a leader with a higher epoch. */
+  /** Partitions for which other brokers name a leader with a higher epoch than this broker does. */
   partitions: OutdatedLeader[];
 }
 

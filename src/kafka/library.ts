@@ -27,9 +27,8 @@ export const loadKafkaProtocol = recentResult(Number.POSITIVE_INFINITY, async ()
 });
 
 /**
- * Imports the protocol files of the Kafka library without its clients. Importing the clients
- * compiles the schemas of their options, which takes four fifths of the 0.4 s of CPU time for the
- * whole library.
+ * Imports the protocol files of the Kafka library without its clients. Importing the whole library
+ * takes 0.4 s of CPU time, four fifths of it to compile the schemas of the clients' options.
  */
 async function importProtocol() {
   const [wire, apis, errors, groups] = await Promise.all([
@@ -42,8 +41,8 @@ async function importProtocol() {
 }
 
 /**
- * Loads the whole Kafka library. Limits its decoding (see `loadKafkaProtocol`), and checks
- * responses on its connections (see `boundConnections`).
+ * Loads the whole Kafka library. Limits what it decodes (see `loadKafkaProtocol`), and makes its
+ * connections check responses (see `boundConnections`).
  */
 export const loadKafkaLibrary = recentResult(Number.POSITIVE_INFINITY, async () => {
   await loadKafkaProtocol();
@@ -58,8 +57,8 @@ type Api = API<unknown[], unknown>;
 /**
  * Makes a client of the Kafka library call `send` instead of sending a request itself. This applies
  * to the requests whose names are in `names`. `send` gets the function `api` with which the library
- * would have sent the request, the request's arguments, and the callback `answer`. It must call
- * `answer` once, with the response or the error.
+ * would have sent the request, the request's arguments, and the callback `answer`. `send` must call
+ * `answer` exactly once, with the response or the error.
  */
 export function interceptRequests(
   kafka: Pick<KafkaLibrary, "kGetApi">,
@@ -88,8 +87,8 @@ export function interceptRequests(
 type GetApi = (name: string, callback: Callback<Api>) => void;
 
 /**
- * Calls `start` with a callback `done`. Resolves with the result, or rejects with the error, that
- * `done` is called with.
+ * Calls `start` with a callback `done`. Returns a promise that settles with the result or the error
+ * with which `done` is called.
  */
 export function promised<T>(start: (done: Callback<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -11,8 +11,8 @@ export interface ProducerBatch<R> {
   records: readonly R[];
   producerId: ProducerId;
   /**
-   * Sequence number of the first record. Each producer id numbers the records of each partition
-   * separately.
+   * Sequence number of the batch's first record. Records are numbered separately for each producer
+   * id and each partition.
    */
   sequence: number;
 }
@@ -54,14 +54,14 @@ export class PartitionQueue<R> {
     for (const record of records) this.#waiting.push(record);
   }
 
-  /** Removes all records from the queue and returns them. The batch in flight stays. */
+  /** Removes all waiting records and returns them. The batch in flight and its records stay. */
   takeWaiting(): R[] {
     return this.#waiting.splice(0);
   }
 
   /**
-   * Returns the batch in flight. If there is none, makes one from the first records of the queue.
-   * `count` gets the queued records, and returns how many of them go into the batch.
+   * Returns the batch in flight. If there is none, makes one from the first of the waiting records.
+   * `count` gets the waiting records, and returns how many of them go into the batch.
    */
   fill(producerId: ProducerId, count: (waiting: readonly R[]) => number): ProducerBatch<R> {
     if (this.#batch !== undefined) return this.#batch;
@@ -103,16 +103,16 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Removes the batch in flight and its records from the queue, and returns the records. Call this
-   * only if the broker has certainly not written the batch.
+   * Removes the batch in flight, and returns its records. Call this only if the broker has
+   * certainly not written the batch.
    */
   discard(): readonly R[] {
     return this.#batch === undefined ? [] : this.#end().records;
   }
 
   /**
-   * Removes the batch in flight and its records from the queue, and returns the records. Call this
-   * if the broker may have written the batch: its producer id is then not used again.
+   * Removes the batch in flight, and returns its records. Call this if the broker may have written
+   * the batch: its producer id is then not used again.
    */
   abandon(): readonly R[] {
     if (this.#batch === undefined) return [];

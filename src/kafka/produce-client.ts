@@ -19,8 +19,9 @@ const FRESH_MS = 60_000;
 /**
  * Compares the wall clock of this process with that of a broker. If a topic uses `LogAppendTime`,
  * the broker's response to a write contains the time at which it appended the records. If the
- * clocks agree, this append time is between the time of the request and that of the response. If it
- * is before the request or after the response, the clocks differ by at least the time in between.
+ * clocks agree, this append time is neither before the request nor after the response. Otherwise,
+ * the clocks differ at least by the time from the append to the request, or from the response to
+ * the append.
  */
 export class BrokerClock {
   #errorMs = 0;
@@ -67,9 +68,9 @@ export type ProduceClient = ReturnType<typeof createProduceClient>;
 
 /**
  * Creates a `ProduceClient` that sends over the connections of the Kafka library's `producer`, and
- * finds brokers and leaders in `view`, the shared copy of the cluster's metadata. The client
- * compresses batches until a broker refuses the compression. It gives records the time of this
- * process until a broker refuses that time as too far from the broker's clock.
+ * finds brokers and leaders in `view`, the shared copy of the cluster's metadata. Once a broker has
+ * refused the compression, the client sends batches uncompressed. Once a broker has refused a
+ * record's time as too far from the broker's clock, the client sends records without a time.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,
@@ -100,9 +101,9 @@ export function createProduceClient(
     /** Requests a new producer id. For this id, sequence numbers begin at 0 in each partition. */
     initProducerId: (): Promise<ProducerId> => producer.initIdempotentProducer({}),
     /**
-     * Sends a request with one or more batches to the broker with the id `leader`. Resolves with
-     * the broker's response for each batch. The broker responds once all in-sync replicas have
-     * stored the batch. If it has refused the batch, its response has an error code.
+     * Sends one request with all `batches` to the broker with the id `leader`. Resolves with the
+     * broker's response for each batch, once all in-sync replicas have stored the batches. The
+     * response for a batch that the broker refused has an error code.
      */
     async produce(leader: number, producerId: ProducerId, batches: readonly PartitionMessages[]) {
       // If the broker is unknown, the connection pool gets undefined and reports an error.

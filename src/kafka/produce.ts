@@ -7,8 +7,8 @@ export interface PartitionMessages {
   topic: string;
   partition: number;
   /**
-   * Sequence number of the first message. The idempotent producer numbers the messages of each
-   * partition separately.
+   * Sequence number of the batch's first message. The idempotent producer numbers the messages of
+   * each partition separately.
    */
   sequence: number;
   messages: readonly BatchRecord[];
@@ -51,10 +51,10 @@ type ProduceResponse = Exclude<Awaited<ReturnType<ProduceApi["async"]>>, boolean
 const COMPACT_VERSION = 9;
 
 /**
- * Sends batches with one producer id over `connection` to the broker that leads their partitions.
- * `api` is the function for the version of the produce request that the Kafka library chose.
- * Resolves with the leader's response for each batch. The leader responds once all in-sync replicas
- * have stored the batch. If it has refused the batch, the response has an error code.
+ * Sends batches with one producer id in one request over `connection` to the broker that leads
+ * their partitions. `api` is the function for the version of the produce request that the Kafka
+ * library chose. Resolves with the broker's response for each batch, once all in-sync replicas have
+ * stored the batches. The response for a batch that the broker refused has an error code.
  */
 export async function produce(
   kafka: KafkaProtocol,

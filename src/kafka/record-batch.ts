@@ -12,20 +12,21 @@ export interface BatchRecord {
   headers?: readonly string[];
   /**
    * Time of the record in milliseconds since the epoch. If absent, the record gets the `timestamp`
-   * of the batch's first record, or, if that has none, the `timestamp` given for the whole batch.
+   * of the batch's first record. If the first record has none, it gets the `timestamp` given for
+   * the whole batch.
    */
   timestamp?: number;
 }
 
 export interface RecordBatchOptions {
   producerId: ProducerId;
-  /** Sequence number of the first record. */
+  /** Sequence number of the batch's first record. */
   sequence: number;
   compression: Compression;
   /**
    * Time in milliseconds since the epoch for records without a `timestamp` of their own; undefined
-   * for no time. If the first record of the batch has a `timestamp`, such records get that one
-   * instead.
+   * for no time. If the batch's first record has a `timestamp`, the records without one get that of
+   * the first record instead.
    *
    * Records should have the present time, because a broker forgets the sequence numbers of a
    * producer whose last batch is old or has no time. If that batch is then sent again, the broker
@@ -42,7 +43,7 @@ export type Compression = "none" | "gzip" | "zstd";
 
 const VERSION = 2;
 const NO_TIMESTAMP = -1;
-/** Numbers of the compression algorithms in the attributes of a batch. */
+/** Number that stands for each compression algorithm in the attributes of a batch. */
 const ALGORITHMS = { none: 0, gzip: 1, zstd: 4 };
 const ZSTD_LEVEL = 1;
 /**
@@ -51,9 +52,9 @@ const ZSTD_LEVEL = 1;
  */
 const ZSTD_BYTES_MIN = 4_096;
 /**
- * Maximum ratio of uncompressed to compressed size of a batch. If zstd would exceed it, the batch
- * is sent uncompressed. It is half of the ratio that readers accept (`OUTPUT_RATIO_MAX` in
- * `bounded-decompression.ts`).
+ * Maximum ratio of uncompressed to compressed size of a batch. A batch for which zstd would exceed
+ * this ratio is sent uncompressed. The maximum is half of the ratio that readers accept
+ * (`OUTPUT_RATIO_MAX` in `bounded-decompression.ts`).
  */
 const ZSTD_RATIO_MAX = 100;
 /** Size in bytes of a batch's header, which precedes its records. */

@@ -45,8 +45,8 @@ export interface LogWriter<T> {
  */
 export interface LogHealth {
   /**
-   * `writable` is the number of partitions whose last write succeeded, `failing` the number of
-   * those whose last write failed. A partition that was never written is counted in neither.
+   * `failing` is the number of partitions whose last write failed, `writable` the number of those
+   * whose last write succeeded. A partition that was never written is counted in neither.
    */
   failing: number;
   writable: number;
@@ -128,7 +128,7 @@ export interface DurableRange {
   log: string;
   /** Sequence number after the last durable record. */
   end: number;
-  /** Ids of the sources of the new records. The list may also have sources without a new record. */
+  /** Ids of the sources of the events in the new records. There may be ids of other sources too. */
   sources: readonly string[];
 }
 

@@ -21,8 +21,8 @@ export interface OpenBlock {
 }
 
 /**
- * Blocks that one flush (a write to disk) stores. `promise` settles, for all records in the blocks,
- * when the flush has succeeded or failed.
+ * Blocks that one flush (a write to disk) stores. All records in the blocks share `promise`, which
+ * settles when the flush has succeeded or failed.
  */
 export class FlushBatch {
   readonly blocks: OpenBlock[] = [];
@@ -103,14 +103,14 @@ const PADDING_SHARE_MAX = 1 / 4;
 
 /**
  * Maximum number of buffers of written blocks that are kept for reuse. One flush needs this many
- * when 64 connections send batches. A new buffer is slower, because each of its pages causes a page
- * fault.
+ * when 64 connections send batches. A reused buffer is faster than a new one, each of whose pages
+ * causes a page fault.
  */
 const SPARE_BUFFERS = 8;
 
 /**
- * Encodes records into the blocks of the waiting batch. A flush takes this batch, and the next
- * record then starts a new one.
+ * Encodes records into the blocks of the waiting batch. When a flush takes this batch, a new and
+ * empty batch becomes the waiting one.
  */
 export class Batcher<T> {
   #waiting = new FlushBatch();

@@ -5,9 +5,8 @@ import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
 
 /**
  * Locks a log directory for this process, so that no other process writes it. Returns the function
- * that unlocks it. If another process holds the lock, waits for it up to `waitMs` milliseconds, and
- * throws `StartError` if it then still holds the lock. The kernel releases the lock of a process
- * that dies.
+ * that unlocks it. If another process holds the lock, waits up to `waitMs` milliseconds for it, and
+ * then throws `StartError`. The kernel releases the lock of a process that dies.
  */
 export async function lockDirectory(
   directory: string,
@@ -29,8 +28,8 @@ export const tryTrimming = (directory: string) => lockFile(trimming(directory), 
 
 /**
  * Prevents all processes from deleting segments of a log directory. Returns the function that
- * allows it again. If a deletion is in progress, waits for its end up to `waitMs` milliseconds, and
- * throws `StartError` if it then still runs.
+ * allows deletions again. If a deletion is in progress, waits up to `waitMs` milliseconds for its
+ * end, and throws `StartError` if the deletion has not ended by then.
  */
 export async function withoutTrimming(directory: string, waitMs: number): Promise<() => void> {
   const unlock = await waitForFile(trimming(directory), "shared", waitMs);

@@ -53,7 +53,7 @@ export class LossReport {
   /**
    * Reports that `records` records are missing between the sequence numbers `from` and `to` of the
    * log in `directory`. If a gap with the same end was reported before, counts only the records
-   * that are missing in addition.
+   * that were not reported then.
    */
   missing(directory: string, { from, to }: Gap, records: number): void {
     const lost = this.#of(directory);

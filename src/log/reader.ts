@@ -232,7 +232,7 @@ class SegmentLogReader implements LogReader {
 
   /**
    * Reads consecutive blocks and skips bytes that the disk cannot read. Throws unless the disk can
-   * read bytes after the skipped ones, in this segment or at the start of the next.
+   * read bytes after the skipped ones, in this segment or at the start of the next segment.
    */
   async #readPast(segment: KnownSegment, fd: number, range: BlockRunRange): Promise<BlockRun> {
     const run = await readBlockRun(fd, { ...range, pastErrors: true });

@@ -11,15 +11,15 @@ import { closeSegment, createSegment } from "./segment/segment-file.ts";
 import { listSegments, type Segment } from "./segment/segments.ts";
 
 /**
- * Number of bytes that one read requests while recovery scans a segment. It is larger than in a log
- * reader, so that recovery scans a full segment in a fraction of a second.
+ * Number of bytes that one read requests while recovery scans a segment. A log reader requests
+ * fewer. Recovery requests more, to scan a full segment in a fraction of a second.
  */
 const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
 /**
  * Recovers a log that will not be written again, and returns the sequence number after its last
- * record. Adds an empty segment: `trim` never deletes the newest segment, but can then delete all
- * segments that have records.
+ * record. Adds an empty segment. `trim` never deletes the newest segment; with the empty one as the
+ * newest, it can delete all segments that have records.
  */
 export async function sealLog(options: { directory: string; logger: Logger }): Promise<number> {
   const { directory, logger } = options;

@@ -12,8 +12,8 @@ import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
 
 /**
- * Maximum number of lines of the file `refused` that readers use: the last ones. Each line is a
- * range of sequence numbers whose records the log's writer refused to store.
+ * Maximum number of lines that readers use of the file `refused`. If it has more, they use the last
+ * ones. Each line is a range of sequence numbers whose records the log's writer refused to store.
  */
 const LINES_MAX = 10_000;
 

@@ -13,8 +13,8 @@ import type { LogReader } from "./event-log.ts";
 export type TimeOf = (record: Uint8Array) => number;
 
 /**
- * Returns the time of the first record with a time, at or after `position`; undefined if none has
- * one.
+ * Returns the time of the first record, at or after `position`, that has a time. Returns undefined
+ * if no such record has one.
  */
 export async function firstTime(
   reader: LogReader,
@@ -29,8 +29,8 @@ export async function firstTime(
  * end if all records are older. Uses a binary search, so it reads only a few blocks.
  *
  * If the clock was set back by `d`, the times are not all in ascending order, and the search may
- * find a later record. Even then, all records before the result are older than `time + d`, and all
- * records from it on have a time of at least `time - d`.
+ * return the number of a later record. Even then, all records before that one are older than `time
+ * + d`, and it and all later records have a time of at least `time - d`.
  */
 export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf): Promise<number> {
   const end = reader.end();
@@ -79,8 +79,9 @@ async function search(
 }
 
 /**
- * Searches for the first block at or after `position` that has records with a time. Returns these
- * records and their times. Returns an empty list if no block has any.
+ * Searches for the first block with a record that has a time, at or after `position`. Returns the
+ * sequence numbers and times of the block's records that have a time. Returns an empty list if
+ * there is no such block.
  */
 async function timesFrom(reader: LogReader, position: number, timeOf: TimeOf) {
   for (let at = position; at < reader.end(); ) {

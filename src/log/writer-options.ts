@@ -22,9 +22,9 @@ export interface SegmentBounds {
   segmentBytesMax?: number | undefined;
   /**
    * Largest age of a segment in milliseconds, counted from its first block; unlimited when absent.
-   * At that age the next segment starts even when no record arrives. Without this, a segment that
-   * never fills would keep its records beyond the retention time, because only whole segments are
-   * deleted.
+   * At that age the next segment starts even when no record arrives. Without this limit, a segment
+   * that never fills would keep its records beyond the retention time, because only whole segments
+   * are deleted.
    */
   segmentMsMax?: number | undefined;
 }
@@ -47,8 +47,8 @@ export interface LogWriterOptions<T> extends SegmentBounds {
    */
   onMissing?(gap: Gap): void;
   /**
-   * Called when `durable`, `healthy` or `failure` has changed. If a write of records has changed
-   * them, the promises of these records settle only after this call.
+   * Called when the result of `durable`, `healthy` or `failure` has changed. If the cause is a
+   * write of records, the promises of these records settle only after this call.
    */
   onChange?(): void;
 }

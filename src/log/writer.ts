@@ -47,8 +47,8 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
 
 /**
  * Writes records to segment files in batches (group commit). While a batch is written, appended
- * records go into the next batch. The next batch is written when the previous write has ended and
- * no more records arrive.
+ * records go into the next batch. That batch is written after the previous write has ended, and
+ * after a short wait for more records (see `#gather`).
  *
  * If a write fails, its batch is rejected and never retried. Its sequence numbers are not reused,
  * because the disk may contain part of the batch, which must not be mistaken for other records. The
@@ -60,7 +60,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #unlock: () => void;
   readonly #metrics: WriterMetrics | undefined;
   readonly #batcher: Batcher<T>;
-  /** Segment that is being written. Undefined after a failed write, until the next one starts. */
+  /** Segment that is being written. Undefined from a failed write until another segment starts. */
   #segment: SegmentFile | undefined;
   /** Newest segment while it has no block. Its file is removed once another segment replaces it. */
   #emptySegment: Segment | undefined;

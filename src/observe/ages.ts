@@ -1,8 +1,8 @@
 /** Interval in milliseconds at which `createAges` checks whether the wall clock was set. */
 const STEP_CHECK_MS = 1_000;
 /**
- * Minimum change in milliseconds by which the wall clock counts as set. Smaller changes are gradual
- * corrections, such as those by NTP.
+ * Smallest change of the wall clock, in milliseconds, that counts as setting it. Smaller changes
+ * are gradual corrections, such as those by NTP.
  */
 export const STEP_MS_MIN = 2_000;
 /** Largest number of remembered differences between the wall clock and the monotonic clock. */
@@ -15,10 +15,11 @@ const STEPS_MAX = 16;
 const SET_CLOCK_MS_MIN = Date.UTC(2026, 0);
 
 /**
- * Creates the function that computes ages. Each time the wall clock is set, its difference to the
- * monotonic clock `elapsed` changes. The function remembers these differences. It cannot know
- * whether a time was read before or after the clock was set. It therefore computes the age with
- * each difference and returns the smallest age, so that new data never looks old.
+ * Creates a function that computes the age of a time of the wall clock. It remembers each
+ * difference between the wall clock and the monotonic clock `elapsed`: whenever the wall clock is
+ * set, a new difference begins. It cannot know which difference applied when a time was read. It
+ * therefore computes the age with each of them and returns the smallest, so that new data never
+ * looks old.
  */
 export function createAges(wall: () => number, elapsed: () => number) {
   let distances = [wall() - elapsed()];
@@ -48,10 +49,10 @@ export function createAges(wall: () => number, elapsed: () => number) {
   }
 
   /**
-   * Returns the earliest time that the present time can be, in milliseconds since the epoch. The
-   * wall clock may have been set wrongly, so each remembered difference to the monotonic clock
-   * gives a possible time. Times before `SET_CLOCK_MS_MIN` are ignored if there is a later one.
-   * Otherwise a machine whose clock started in 1970 would never delete old data.
+   * Returns the earliest possible present time, in milliseconds since the epoch. The wall clock may
+   * have been set wrongly, so each remembered difference to the monotonic clock gives a possible
+   * time. Times before `SET_CLOCK_MS_MIN` are ignored if another one is not: otherwise a machine
+   * whose clock started in 1970 would never delete old data.
    */
   function earliestNow(): number {
     const all = times();
@@ -63,8 +64,8 @@ export function createAges(wall: () => number, elapsed: () => number) {
 }
 
 /**
- * Computes ages by the clock of this machine. Code that deletes data by age uses this function. It
- * then deletes nothing too early if the wall clock was ahead for a time.
+ * Computes ages by the clock of this machine. Code that deletes data by age uses this function, so
+ * that it deletes nothing too early, even if the wall clock was ahead for some time.
  */
 export const ageOf = createAges(
   () => Date.now(),

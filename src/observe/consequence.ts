@@ -5,8 +5,8 @@
 export const CONSEQUENCE = "; ";
 
 /**
- * Joins messages about one problem into one message. The result is `cause`, followed by each
- * consequence in the messages once.
+ * Joins messages about one problem into one message: `cause`, followed by all consequences that the
+ * messages name. A consequence that several messages name is added only once.
  */
 export function joinConsequences(cause: string, sentences: readonly string[]): string {
   const consequences = sentences.flatMap((it) => it.split(CONSEQUENCE).slice(1));

@@ -1,6 +1,6 @@
 import type { Logger } from "./log.ts";
 
-/** Interval in milliseconds at which a step that still runs is logged. */
+/** Interval in milliseconds at which a step of the server's start is logged while it runs. */
 const SLOW_MS = 5_000;
 
 /**
@@ -22,7 +22,7 @@ export class StartSteps {
     private readonly slowMs = SLOW_MS,
   ) {}
 
-  /** Runs a step. `step` says what it does, such as `read the catalog`. */
+  /** Runs a step of the server's start. `step` says what it does, such as `read the catalog`. */
   async run<T>(step: string, work: () => T | Promise<T>): Promise<T> {
     const startedAt = performance.now();
     const elapsedMs = () => Math.round(performance.now() - startedAt);

@@ -1,4 +1,4 @@
-/** The files in packages besides the executable. */
+/** Files that the packages of pixelmill contain besides the executable. */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { printedBlocks } from "../cli/print/printed-blocks.ts";
@@ -59,8 +59,8 @@ export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
 type Manual = "man" | "completion bash" | "completion zsh" | "completion fish";
 
 /**
- * Returns the output of a command of pixelmill. `words` is the command without `pixelmill`, such as
- * `completion bash`. Each command runs only once.
+ * Returns the output of a command of pixelmill, and remembers it, so that each command runs only
+ * once. `words` is the command without `pixelmill`, such as `completion bash`.
  */
 const manual = remembered(4, (words: string) =>
   output([process.execPath, join(ROOT, "src/main.ts"), ...words.split(" ")]),

@@ -120,7 +120,7 @@ function put(stage: string, { path, mode, content }: PackedFile): void {
   chmodSync(file, mode);
 }
 
-/** Sets the mode of all directories, whatever the umask is, and the time of all files. */
+/** Sets the mode of all directories in `stage`, whatever the umask is, and all files' times. */
 function setTimes(stage: string, time: number): void {
   const paths = [".", ...new Bun.Glob("**").scanSync({ cwd: stage, onlyFiles: false, dot: true })];
   for (const path of paths) {

@@ -12,7 +12,7 @@ export const ROOT = join(import.meta.dir, "../..");
 export interface Product {
   version: string;
   architecture: Architecture;
-  /** Time of the commit in seconds since the epoch. Every file in a package has it. */
+  /** Time that every file in a package gets, in seconds since the epoch; see `packageTime`. */
   time: number;
   executable: Uint8Array<ArrayBuffer>;
 }
@@ -24,7 +24,7 @@ export interface PackedFile {
   content: Uint8Array<ArrayBuffer> | string;
 }
 
-/** Returns a file that everybody may read. */
+/** Returns a file for a package that every user may read (mode 644). */
 export const textFile = (path: string, content: PackedFile["content"]): PackedFile => ({
   path,
   mode: 0o644,

@@ -18,8 +18,8 @@ import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 export interface LaneRegistryParts extends Omit<LaneContext, "refresh">, LaneRemovalsParts {
   kinds: ReadonlyMap<string, DestinationKind>;
   /**
-   * Starts many lanes in short slices, so that other work runs in between. Shared by all
-   * partitions.
+   * Starts many lanes in short slices of time, so that other work runs in between. All partitions
+   * share this object.
    */
   laneSlices: TimeSlicer;
   /**
@@ -123,8 +123,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Wakes the lanes that must read the records in `range`; if it is absent, new ones in any log.
-   * Applies changes of the catalog first: a lane that starts later must read many records again.
+   * Wakes the lanes that must read the new records in `range`. Without `range`, wakes the lanes
+   * that must read new records in any log. Applies changes of the catalog first.
    */
   wake(range?: DurableRange): void {
     this.refresh();
@@ -156,9 +156,9 @@ export class LaneRegistry {
 
   /**
    * Writes the read positions of the next `CHECKS_AT_ONCE_MAX` lanes, so that a restart repeats few
-   * events. `trimEnds` maps a log to the sequence number below which it could be trimmed if no lane
-   * needed the records. The calls of `continueCheckpoint` that follow write the positions of lanes
-   * whose stored position is below this number.
+   * events. `trimEnds` maps each log to the sequence number below which it could be trimmed if no
+   * lane needed the records. Until the next call, `continueCheckpoint` writes the positions of
+   * lanes whose stored position in a log is below the log's number.
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;

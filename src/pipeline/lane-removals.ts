@@ -19,7 +19,7 @@ const RETRY_MS = 5_000;
  * old copy may lack a destination that still needs its progress.
  */
 export class LaneRemovals {
-  /** Destination id → promise that settles when its removal has ended. */
+  /** Destination id → promise that settles when the removal of its stored progress has ended. */
   readonly #running = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
 
@@ -41,8 +41,9 @@ export class LaneRemovals {
   }
 
   /**
-   * Begins to delete the stored progress of a destination's lane. `discarded` resolves once the
-   * lane has stopped, with the number of events that it discarded.
+   * Begins to delete the stored progress of a destination's lane, and returns at once. The deletion
+   * waits for `discarded`. This promise of the lane resolves once the lane has stopped, with the
+   * number of events that the lane discarded.
    */
   begin(destinationId: string, discarded: Promise<number>): void {
     const removal = this.#run(destinationId, discarded).finally(() => {

@@ -10,8 +10,8 @@ export const LANE_HELD_BYTES_MIN = 256 << 10;
  */
 export const LANE_REPLAYS_EVENTS_MAX = 256;
 /**
- * Number of events in a batch for user code that is new or slow, or makes large events. Batches for
- * other code have up to `TRANSFORM_BATCH_EVENTS_MAX` events.
+ * Number of events in a batch for user code that is new or slow, makes large events, or names
+ * `fetch` or `geolocation`. Batches for other code have up to `TRANSFORM_BATCH_EVENTS_MAX` events.
  */
 export const TRANSFORM_BATCH_EVENTS = 100;
 /**

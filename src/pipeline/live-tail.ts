@@ -47,9 +47,9 @@ export interface RemoteTail {
 }
 
 /**
- * Sends messages about a workspace's events to its viewers: when an event is received, and when an
- * output of user code gets its final outcome. Without a viewer, builds no messages. To find
- * received events, reads the records that are added to the logs while any node has a viewer.
+ * Sends messages to the viewers of a workspace: one when an event is received, and one when an
+ * output of user code gets its final outcome. Without a viewer, builds no messages. While any node
+ * has a viewer, reads the new records of the logs to find received events.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();
@@ -136,7 +136,7 @@ export class LiveTail implements TailSubscriptions {
     }
   }
 
-  /** If there are subscribers, reads the records that became durable since the last read. */
+  /** If any node has a subscriber, reads the records that became durable since the last read. */
   async advance(): Promise<void> {
     this.#isFollowing &&= this.#isWanted;
     if (!this.#isFollowing) return;

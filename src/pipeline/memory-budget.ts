@@ -97,9 +97,9 @@ export class MemoryBudget {
   }
 
   /**
-   * Notifies `notifier` once the lane `waiting` is allowed to process events again. To free memory,
-   * makes other lanes that hold much deliver what they have gathered: all such lanes if the total
-   * limit is reached, otherwise those of the same workspace. Called only by `LaneBudget`.
+   * Notifies `notifier` as soon as the lane `waiting` is allowed to process events again. To free
+   * memory, makes other lanes that hold much deliver what they have gathered: all such lanes if the
+   * total limit is reached, otherwise those of the same workspace. Called only by `LaneBudget`.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);
@@ -181,8 +181,8 @@ export class LaneBudget {
   }
 
   /**
-   * Whether the lane may pass any event to delivery at present: it has free memory, or its
-   * workspace has no event in delivery whose final outcome would free some.
+   * Whether the lane may pass any event to delivery at present. True if the lane has free memory,
+   * and also if its workspace has no event in delivery: no final outcome could then free memory.
    */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.
@@ -244,7 +244,7 @@ export class LaneBudget {
     this.#add(-bytes);
   }
 
-  /** Notifies `notifier` once, as soon as this lane is allowed to process events again. */
+  /** Notifies `notifier` a single time, as soon as this lane may process events again. */
   wait(notifier: Notifier): void {
     this.budget.wait(this, notifier);
   }
@@ -257,7 +257,7 @@ export class LaneBudget {
     this.budget.onPressure(this, flush);
   }
 
-  /** Frees all memory of this lane. Later calls do not change the totals of all lanes. */
+  /** Frees all memory of this lane. Its methods then do not change the totals of all lanes. */
   close(): void {
     if (this.#isClosed) return;
     this.workspace.dispatched -= this.#dispatched;

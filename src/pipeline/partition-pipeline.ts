@@ -15,16 +15,16 @@ import { createTrimmer } from "./retention/trimmer.ts";
 import { SharedPoll } from "./shared-poll.ts";
 
 /**
- * Interval in milliseconds at which lanes (deliveries to destinations) check for changes of the
- * catalog when nothing else wakes them.
+ * Interval in milliseconds at which lanes (deliveries to destinations) check whether sources,
+ * destinations or connections have changed, when nothing else wakes the lanes.
  */
 export const TOPOLOGY_POLL_MS = 100;
 /**
- * Timer that runs the checks every `TOPOLOGY_POLL_MS` for all partitions. One timer is shared,
- * because each timer wakes the process.
+ * Timer that does the regular work of all partitions every `TOPOLOGY_POLL_MS`, such as the check
+ * for changes. One timer is shared, because each timer wakes the process.
  */
 const topologyPoll = new SharedPoll(TOPOLOGY_POLL_MS);
-/** Interval in milliseconds at which the event logs are trimmed. */
+/** Interval in milliseconds at which the oldest records of the event logs are deleted (trimmed). */
 const TRIM_INTERVAL_MS = 10_000;
 
 /**
@@ -41,7 +41,7 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   ledgers(): readonly Ledger[];
   retention: Retention;
   repetitions: Repetitions;
-  /** Where in the partition's logs records of a newer pixelmill version are. Readers stop there. */
+  /** Positions of the logs' records that a newer pixelmill wrote. Readers stop at such records. */
   held: HeldRecords;
 }
 
@@ -96,13 +96,13 @@ export function openPartition(parts: PartitionPipelineParts) {
     /** Names of the logs in which a delivery waits at a record that a newer pixelmill wrote. */
     heldLogs: () => held.logsAbove((log) => lanes.durableLow(log)),
     /**
-     * Current figures of the delivery to a destination; undefined when nothing is delivered to it.
+     * Current state of the delivery to a destination; undefined when nothing is delivered to it.
      */
     gaugesOf: (destinationId: string) => lanes.gaugesOf(destinationId),
     /**
      * Stops the partition. Waits up to `drainMs` milliseconds for running deliveries, and aborts
-     * those that then still run. The ledger (store of delivery progress) gets the progress for a
-     * last commit. The caller closes the ledger.
+     * those that then still run. The lanes schedule a last write of their progress in the ledger
+     * (store of delivery progress). The caller must then close the ledger, which does this write.
      */
     async close(drainMs: number = DRAIN_MS_MAX) {
       stopPolling();

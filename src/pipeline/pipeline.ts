@@ -46,8 +46,8 @@ export interface PipelineHostParts
   extends Omit<SharedReaderParts, "metrics">,
     Pick<LaneRegistryParts, "live" | "sandbox" | "kinds" | "isOnHold" | "catalogCurrent"> {
   /**
-   * Returns the ledgers (the stores of delivery progress) of all partitions, including those that
-   * run on other nodes. The pipeline does not close them.
+   * Returns the ledgers (the stores of delivery progress) of all partitions, including partitions
+   * that run on other nodes. The pipeline does not close these ledgers.
    */
   ledgers(): readonly Ledger[];
   /**
@@ -72,13 +72,13 @@ export interface PipelineHostParts
    */
   logEnds?(): Promise<Positions>;
   /**
-   * Limits on the age and the size of delivered events that the logs keep. Absent: delivered events
-   * are not kept.
+   * Limits on the age and the total size of the delivered events that the logs keep. Absent: the
+   * logs keep no delivered events.
    */
   retentionBounds?: RetentionBounds;
   /** Reads the time of receipt from an encoded record. Absent: `timeOfRecord` is used. */
   timeOf?: TimeOf;
-  /** The disk that holds the event logs. Absent when other machines hold them. */
+  /** Reads the space of the disk with the event logs. Absent when other machines hold the logs. */
   disk?(): Disk;
   /** Counts of stored and repeated events by source. Absent: they are not counted. */
   received?: MinuteCounters;
@@ -202,7 +202,7 @@ export function createPipelineHost(parts: PipelineHostParts) {
     /** Resolves with each event's outcomes at the destinations connected to its source. */
     outcomes: (workspaceId: string, events: readonly FoundEvent[]) =>
       eventOutcomes({ live, ledgers }, workspaceId, events),
-    /** Returns this node's latest `log(...)` lines of published code that match, newest first. */
+    /** Returns this node's latest `log(...)` lines of published code; see `CodeLogs.list`. */
     codeLogs: (workspaceId: string, filter: CodeLogFilter, limit: number) =>
       codeLogs.list(workspaceId, filter, limit),
     /** Status of the delivery to a destination; undefined when nothing is delivered to it. */

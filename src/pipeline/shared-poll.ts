@@ -1,6 +1,6 @@
 /**
  * Calls several functions at the same interval. They share one timer, because each timer wakes the
- * process; this costs more CPU time than calling a function that has nothing to do.
+ * process. A wake costs more CPU time than the call of a function that has nothing to do.
  */
 export class SharedPoll {
   readonly #polled = new Set<() => void>();

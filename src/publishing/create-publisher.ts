@@ -55,7 +55,7 @@ export type Publisher = ReturnType<typeof createPublisher>;
 interface PublisherParts {
   catalog: Catalog;
   sandbox: Sandbox;
-  /** Value that tests use instead of `COMMIT_MS_MAX`. */
+  /** Value that pixelmill's own tests use instead of `COMMIT_MS_MAX`. */
   commitMsMax?: number;
 }
 

@@ -137,10 +137,10 @@ export function createCodeChecks(
   }
 
   /**
-   * Calls `request`, which sends a request, with a guest process that the method `how` of the pool
-   * provides. Resolves with the reply. If the process ends before it replies, calls `failed` and
-   * resolves with its result. The argument of `failed` is the error of the budget if this has
-   * ended, otherwise an error that blames the checked code.
+   * Calls `request`, which sends a request to a guest process. The method `how` of the pool
+   * provides this process. Resolves with the reply. If the process ends before it replies, calls
+   * `failed` and resolves with the result of `failed`. The argument of `failed` is the error of
+   * `budget` if the budget has ended, otherwise an error that blames the checked code.
    */
   function ask<T>(
     how: "useThrowAway" | "parseInThrowAway",
@@ -164,9 +164,9 @@ export function createCodeChecks(
 }
 
 /**
- * Runs `work` and resolves with its result. Once the CPU time for the tests of the request is used
- * up, `work` gets no guest process and rejects. In this case, calls `failed` with the error of
- * `budget` and resolves with its result.
+ * Runs `work` and resolves with its result. `work` rejects if it gets no guest process because the
+ * tests of the request have used up their CPU time. In this case, calls `failed` with the error of
+ * `budget` and resolves with the result of `failed`.
  */
 async function failIfSpent<T>(
   budget: TestBudget,

@@ -7,7 +7,8 @@ export function createSandboxMetrics(registry = new Registry()) {
   const registers = [registry];
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
   /**
-   * Returns a function that takes a function `count`, and defines a gauge with the value `count()`.
+   * Returns a function that defines a gauge. Its caller passes the function `count`, whose result
+   * is the value of the gauge.
    */
   const counted = (name: string, help: string) => (count: () => number) => {
     new Gauge({
@@ -51,14 +52,14 @@ export function createSandboxMetrics(registry = new Registry()) {
       labelNames: ["cause"],
       registers,
     }),
-    /** Defines the gauge of the pairs of workspace and language that wait for a guest process. */
+    /** Defines the gauge of how many pairs of workspace and language wait for a guest process. */
     countWaiting: counted(
       "pixelmill_guests_awaited",
       "Workspaces that wait for a guest because the limit of guests or of their memory is reached",
     ),
     /**
-     * Defines the gauge of the pairs of workspace and language whose next guest process is delayed,
-     * because their code has ended several guests.
+     * Defines the gauge of how many pairs of workspace and language have a delay before their next
+     * guest process starts, because their code has ended several guests.
      */
     countBackingOff: counted(
       "pixelmill_workspaces_paused",

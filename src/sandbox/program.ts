@@ -66,8 +66,8 @@ export interface ProgramBatch {
   costlyUntil?: number;
   /**
    * Returns whether the caller still waits for the outcomes. Once it has returned false, it must
-   * never return true again, and the events that are not in a guest process yet fail without a run.
-   * If absent, the caller waits.
+   * never return true again. Events that were not sent to a guest process by then fail without a
+   * run. If absent, the caller waits.
    */
   isAwaited?: () => boolean;
 }

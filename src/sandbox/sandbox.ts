@@ -21,8 +21,8 @@ export interface ImportInspection {
 }
 
 /**
- * Error that is thrown when no process that runs user code could be started. The events have no
- * outcome and can be run again.
+ * Error that is thrown when no process that runs user code could be started. No event of the failed
+ * run has an outcome, and the run can be repeated.
  */
 export class SandboxUnavailable extends Error {
   override readonly name = "SandboxUnavailable";

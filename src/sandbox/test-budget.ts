@@ -52,8 +52,8 @@ export class TestBudget implements Disposable {
   }
 
   /**
-   * Whether the budget has ended because the tests have used all their CPU time. If not, the code
-   * is not to blame for the end.
+   * Whether the budget has ended because the tests have used all their CPU time. If it has ended
+   * for another reason, the code is not to blame.
    */
   get cpuSpent(): boolean {
     return this.#over === "cpu";
@@ -77,7 +77,7 @@ export class TestBudget implements Disposable {
     this.#clock.refresh();
   }
 
-  /** Counts CPU time of a guest process of the request. Ends the budget if none is left. */
+  /** Counts CPU time of a guest of the request. Ends the budget if no CPU time is left. */
   charge(cpuMs: number): void {
     this.#cpuMs += cpuMs;
     if (this.#cpuMs >= this.limits.cpuMs) this.#stop("cpu");

@@ -102,16 +102,16 @@ export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
  */
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
- * Maximum total size of the incomplete requests on all connections of one ingest process. Above
- * this size, an incomplete request is answered with 503. If the response to an earlier request is
- * being sent on its connection, the connection is closed instead.
+ * Maximum total size of the incomplete requests on all connections of one ingest process. A request
+ * whose bytes exceed it is answered with 503. If the response to an earlier request is being sent
+ * on the same connection, the connection is closed instead.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /**
  * Maximum total size of the incomplete requests of one client network on one ingest process. A
- * network is an IPv4 address, or the first 64 bits of an IPv6 address. Above this size, an
- * incomplete request is answered with 503. If the response to an earlier request is being sent on
- * its connection, the connection is closed instead. The limit does not apply to trusted proxies.
+ * network is an IPv4 address, or the first 64 bits of an IPv6 address. A request whose bytes exceed
+ * it is answered with 503. If the response to an earlier request is being sent on the same
+ * connection, the connection is closed instead. The limit does not apply to trusted proxies.
  */
 export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
 /**
@@ -120,8 +120,8 @@ export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
  */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 /**
- * Maximum number of entries of `X-Forwarded-For` that the server reads to find the client. It
- * begins with the last entry, and the first one that is not a trusted proxy is the client. If all
+ * Maximum number of entries of `X-Forwarded-For` that the server reads to find the client, from the
+ * last entry backwards. The first entry read that is not a trusted proxy is the client. If all
  * entries that were read are trusted proxies, the leftmost of them counts as the client.
  */
 export const FORWARDED_HOPS_MAX = 32;
@@ -307,7 +307,7 @@ export const STATUS_SHARED_ITEMS_MIN = 1_000;
 export const STATUS_SHARED_MS_MAX = 3_000;
 /**
  * Maximum number of destinations in one message with which a node asks the other nodes of a cluster
- * for their state.
+ * for the state of these destinations.
  */
 export const STATUS_DESTINATIONS_ASKED_MAX = 500;
 /** Maximum number of rows on one page of a list that shows the state of its items. */
@@ -335,8 +335,8 @@ export const TAILS_OF_WORKSPACE_MAX = 10;
  */
 export const TAILS_MAX = 100;
 /**
- * Maximum number of unsent bytes of one live tail (stream of new events). Above it, messages to
- * this client are left out, because the client reads too slowly.
+ * Maximum number of unsent bytes of one live tail (stream of new events). While this number is
+ * reached, further events are left out of the live tail, because its client reads too slowly.
  */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 /**
@@ -386,8 +386,8 @@ export const RECENT_REQUESTS_OF_WORKSPACE_MAX = 8;
  */
 export const SEARCH_EVENTS_MAX = 100;
 /**
- * Size of the found events, as JSON, above which a search stops. Even if the first event found is
- * larger, the response contains it.
+ * Maximum size of the events in the response to one search, as JSON. A search stops before the
+ * event that would exceed it. The first event found is in the response whatever its size.
  */
 export const SEARCH_ANSWER_BYTES_MAX = 4 << 20;
 /**
@@ -406,9 +406,9 @@ export const SEARCH_MS_MAX = 5_000;
  */
 export const SEARCH_CURSOR_CHARS_MAX = 8_192;
 /**
- * Number of events after which one export of a search ends. Events are exported in parts of up to
- * `SEARCH_EVENTS_MAX`, so the last part may exceed this number. The last line of the export has a
- * cursor to continue the search.
+ * Number of events after which one export of a search ends. The export adds up to
+ * `SEARCH_EVENTS_MAX` events at a time, so it may end with more events than this number. The last
+ * line of the export has a cursor to continue the search.
  */
 export const SEARCH_EXPORT_EVENTS_MAX = 10_000;
 /** Maximum length of each string in the filter of a search. */
@@ -440,13 +440,13 @@ export const TEST_EVENTS_MAX = 500;
  */
 export const TEST_EVENTS_KEPT_BYTES_MAX = 65_536;
 /**
- * Maximum number of requests to test code of one workspace that are running or waiting. Further
- * requests are answered with 503.
+ * Maximum number of one workspace's requests to test code that run or wait at the same time.
+ * Further requests are answered with 503.
  */
 export const TEST_REQUESTS_OF_WORKSPACE_MAX = 32;
 /**
- * Maximum number of requests to test code of all workspaces that are running or waiting. Further
- * requests are answered with 503.
+ * Maximum number of all workspaces' requests to test code that run or wait at the same time.
+ * Further requests are answered with 503.
  */
 export const TEST_REQUESTS_MAX = 256;
 /**
@@ -538,8 +538,8 @@ export const GUEST_CULPRITS_MAX = 4;
  */
 export const CULPRIT_FORGOTTEN_MS = 60_000;
 /**
- * Maximum CPU time of an event of a program (user code) of which `GUEST_CULPRITS_MAX` other events
- * have each used the whole CPU time of a batch.
+ * Maximum CPU time of one event of a program (user code), after `GUEST_CULPRITS_MAX` other events
+ * of the program have each used the whole CPU time of a batch.
  */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /**
@@ -568,7 +568,7 @@ export const GUEST_OUTPUTS_MAX = 1_000;
  * guest process returns in one message.
  */
 export const GUEST_OUTPUT_CHARS_MAX = 1 << 20;
-/** Maximum nesting depth of an event that user code returns, or that rudder-server sends to it. */
+/** Maximum nesting depth of an event that user code returns or that rudder-server sends. */
 export const GUEST_OUTPUT_LEVELS_MAX = 1_000;
 /** Maximum number of modules that user code may import. */
 export const GUEST_IMPORTS_MAX = 1_000;
@@ -876,8 +876,8 @@ export const BACKUP_LIST_PAGES_MAX = 100;
  */
 export const SECRET_FILE_BYTES_MAX = 16_384;
 /**
- * Maximum time for which a starting server waits until another process unlocks the data directory,
- * or a log writer until another process unlocks the directory of the log.
+ * Maximum time for which a starting server waits until another process unlocks the data directory.
+ * A log writer waits up to the same time for the directory of its log.
  */
 export const LOG_LOCK_MS_MAX = 10_000;
 /**
@@ -892,7 +892,8 @@ export const DRAIN_MS_MAX = 4_000;
 export const WAITING_CONNECTIONS_MAX = 4_096;
 /**
  * Time for which a server that has handed its sockets over keeps idle connections open. A
- * connection that is used in this time ends with its response. The others are closed afterwards.
+ * connection that is used in this time is closed after its response. The others are closed at the
+ * end of this time.
  */
 export const KEPT_CONNECTIONS_MS = 1_000;
 /**

@@ -48,8 +48,8 @@ export class LiveSettings {
   }
 
   /**
-   * Removes all parts. Called when the server has closed them. If the server opens again, it adds
-   * its new parts with `add`.
+   * Removes all parts that were added. Called when the server has closed these parts. A server that
+   * opens again adds its new parts with `add`.
    */
   removeParts(): void {
     this.#parts.length = 0;
@@ -63,8 +63,8 @@ export class LiveSettings {
   }
 
   /**
-   * Reads the settings again and applies those that need no restart. If one of them cannot be used,
-   * throws `StartError` and changes nothing.
+   * Reads the settings again and applies the new values that need no restart. If a setting cannot
+   * be used, throws `StartError` and changes nothing.
    */
   reload(): ReloadResult {
     const { config, origins } = this.read();

@@ -163,8 +163,8 @@ function list(value: unknown): unknown {
 }
 
 /**
- * Checks that a regular expression in a schema cannot express. The key is the `title` of the
- * string's schema or, for a list of strings, of the schema of its items.
+ * Functions that check what a regular expression in a schema cannot check. The key is the `title`
+ * of the string's schema or, for a list of strings, of the schema of its items.
  */
 const checks: Record<string, (text: string) => boolean> = {
   "CIDR ranges": isValidCIDR,
@@ -210,8 +210,9 @@ function parseToml(text: string): object {
 }
 
 /**
- * Returns the line number of the syntax error in a TOML text, which Bun does not report. The error
- * is in the line after the longest run of lines, from the first line on, that is valid TOML.
+ * Returns the line number of the syntax error in a TOML text, which Bun does not report. The
+ * longest beginning of the text that consists of whole lines and is valid TOML ends before this
+ * line.
  */
 function lineOfFault(text: string): number {
   const lines = text.split("\n");

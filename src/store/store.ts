@@ -29,8 +29,8 @@ export interface Store {
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
-   * Waits until this node can read every write acknowledged before the call on any node of the
-   * cluster. A standalone store resolves at once.
+   * Waits until this node can read every write that any node of the cluster acknowledged before
+   * this call. A standalone store resolves at once.
    */
   catchUp(): Promise<void>;
   /**
@@ -69,8 +69,9 @@ export interface LocalStore extends Store {
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
    * Writes an encoded row. Throws outside a transaction. In a dry run (a transaction that is rolled
-   * back), the write is only recorded, so later reads do not see it. The value must therefore be
-   * the one that the row already has: a compaction writes it to append the row to the log again.
+   * back), the write is only recorded, so later reads do not see it. A dry run must therefore write
+   * only the value that the row already has, as a compaction does to append the row to the log
+   * again.
    */
   write(write: RowWrite): void;
   /**

@@ -30,14 +30,14 @@ export interface Address {
 }
 
 /**
- * A listening socket that the running server hands over. Its file descriptor is sent with the
- * message.
+ * A listening socket that the running server hands over. Its file descriptor is sent together with
+ * the message `sockets` that lists it.
  */
 export interface HandedSocket {
   plane: Plane;
   /**
-   * Address of the plane in the settings of the running server. If its port is 0, `port` is the
-   * port that the system has chosen.
+   * Address of the plane in the settings of the running server. If the port in this address is 0,
+   * the member `port` has the port that the system has chosen.
    */
   setting: Address;
   port: number;
@@ -56,7 +56,7 @@ export type RunningMessage =
   /** The running server has closed its stores. */
   | { type: "released" };
 
-/** Maximum size of a message in bytes. A longer message ends the connection as an error. */
+/** Maximum size of a message in bytes. A longer message is an error and ends the connection. */
 export const TAKE_OVER_MESSAGE_BYTES_MAX = 4_096;
 
 export const lineOf = (message: SuccessorMessage | RunningMessage): Buffer =>

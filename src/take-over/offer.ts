@@ -15,7 +15,7 @@ import type { TakeOverOptions } from "./take-over.ts";
 import { peerUser, sendOn } from "./unix-socket.ts";
 
 export interface OfferOptions extends Pick<TakeOverOptions, "path" | "version" | "settings"> {
-  /** The listening sockets of this server. They stay open until the offer has ended. */
+  /** The listening sockets of this server. The caller keeps them open until the offer has ended. */
   sockets: PlaneSockets;
   /** Sentence that says why this server keeps its sockets; undefined when it hands them over. */
   refusal?: string | undefined;

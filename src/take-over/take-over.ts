@@ -61,8 +61,8 @@ export async function takeOver(options: TakeOverOptions) {
     if (answer.type !== "sockets") throw new Error(`Expected sockets, got ${answer.type}`);
     return {
       /**
-       * Received sockets by plane. Contains only those whose address is the same in the settings of
-       * both servers.
+       * Received sockets by plane. Contains a socket only if its address is the same in the
+       * settings of this server and of the running server.
        */
       sockets: socketsOf(answer, channel.descriptors, options.settings),
       /** Version of pixelmill that the running server has. */

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { HttpExchange } from "../http/exchange.ts";
 
 /**
- * Returns a function that checks whether a request has the shared secret, as a Bearer token or as
+ * Returns a function that checks whether a request has the secret `secret`, as a Bearer token or as
  * the name or password of Basic authorization. If `secret` is undefined, every request passes.
  */
 export function secretCheck(secret: string | undefined): (exchange: HttpExchange) => boolean {

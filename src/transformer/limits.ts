@@ -12,13 +12,13 @@ export const TRANSFORMER_BODY_BYTES_MAX = 32 << 20;
 export const TRANSFORMER_EVENTS_MAX = 10_000;
 /**
  * Maximum total size in bytes of the request bodies that are being transformed for all workspaces;
- * each body counts at least 64 KiB. Above this size, a further request is answered with 503, and
+ * each body counts at least 64 KiB. A request whose body would exceed it is answered with 503, and
  * rudder-server sends the request again.
  */
 export const TRANSFORMER_BYTES_MAX = 256 << 20;
 /**
  * Maximum total size in bytes of the request bodies that are being transformed for one workspace;
- * each body counts at least 64 KiB. Above this size, a further request is answered with 503, and
+ * each body counts at least 64 KiB. A request whose body would exceed it is answered with 503, and
  * rudder-server sends the request again.
  */
 export const TRANSFORMER_BYTES_OF_WORKSPACE_MAX = 128 << 20;
@@ -30,9 +30,9 @@ export const TRANSFORMER_BYTES_OF_WORKSPACE_MAX = 128 << 20;
 export const TRANSFORMER_REQUEST_MS_MAX = 300_000;
 /**
  * Time in milliseconds after which a costly request to `/customTransform` runs no further event. A
- * request is costly when its code was stopped for `GUEST_CULPRITS_MAX` events. Its remaining events
- * fail with 400, as all events of such a request do in rudder-transformer. With the status 503,
- * rudder-server would repeat the same request forever.
+ * request is costly when `GUEST_CULPRITS_MAX` of its events have used up their time or ended their
+ * guest process. Its remaining events fail with 400, as all events of such a request do in
+ * rudder-transformer. After a 503, rudder-server would repeat the same request forever.
  */
 export const TRANSFORMER_COSTLY_MS_MAX = 60_000;
 /**

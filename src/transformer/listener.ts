@@ -47,8 +47,8 @@ interface TransformerParts extends Pick<RouteParts, "catalog" | "sandbox"> {
    */
   sockets: { transformer?: ListeningSocket | undefined };
   /**
-   * The listener's certificate and private key. `onChange` registers a function that is called
-   * whenever these files have changed.
+   * The listener's certificate and private key. `onChange` registers a function that gets the new
+   * ones whenever their files have changed.
    */
   certificates: {
     transformer: { keys(): TlsKeys | undefined; onChange(use: (keys: TlsKeys) => void): void };

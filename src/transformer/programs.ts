@@ -20,14 +20,15 @@ export interface ProgramRequest {
    */
   libraryVersionIds: readonly string[];
   /**
-   * Credentials that the program gets in addition to those of the workspace. If both have the same
-   * name, the one of the request is used.
+   * Credentials that the program gets in addition to those of the workspace. If a name occurs in
+   * both, the credential of the request is used.
    */
   credentials: Readonly<Record<string, string>>;
 }
 
 /**
- * Maximum number of versions in the cache. Beyond it, the version that was added first is removed.
+ * Maximum number of versions of code in the cache of `Programs`. Beyond it, the version that was
+ * added first is removed.
  */
 const REVISIONS_KEPT_MAX = 1_024;
 
@@ -46,8 +47,8 @@ export class Programs {
 
   /**
    * Returns the requested program; undefined when its version was never published in the workspace.
-   * Rejects with `unavailable` when this node cannot find out whether another node has published
-   * that version.
+   * Rejects with an `unavailable` error when this node cannot find out whether another node has
+   * published that version.
    */
   async find(request: ProgramRequest): Promise<Program | undefined> {
     const { workspaceId, versionId } = request;

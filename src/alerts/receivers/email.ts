@@ -24,8 +24,8 @@ export interface MailServer {
 }
 
 /**
- * Sends a notification by email through the operator's mail server. Never rejects. If the server
- * refuses some addresses, the result names the addresses that it accepted.
+ * Sends a notification by email through the operator's mail server. Never rejects. If the mail
+ * server refuses some addresses, the result names the addresses that the mail server accepted.
  */
 export async function sendByEmail(
   egress: Egress,
@@ -131,8 +131,8 @@ async function withTransport(
 
 /**
  * Returns a sentence that says why a mail could not be sent. If `late` is aborted, the reason is a
- * timeout. The sentence contains neither the mail server's own text nor its address, because
- * members of every workspace with an email receiver can read it.
+ * timeout. Members of every workspace with an email receiver can read the sentence. Therefore, it
+ * contains neither the mail server's own text nor the mail server's address.
  */
 function mailReason(error: unknown, late: AbortSignal): string {
   const { code, originalCode, command, response, responseCode, message } = error as MailError;

@@ -71,7 +71,7 @@ function slackText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** Maximum number of characters in a summary that PagerDuty accepts. */
+/** Maximum number of characters that PagerDuty accepts in a summary. */
 const PAGERDUTY_SUMMARY_CHARS_MAX = 1_024;
 
 function pagerDutyBody(receiver: AlertReceiver, message: AlertMessage) {

@@ -154,7 +154,7 @@ export class WorkspaceConfig {
 }
 
 const compress = promisify(gzip);
-/** Number of requests for one body at which the server starts to compress it for later requests. */
+/** Number of requests for one body after which the server compresses it for later requests. */
 const REQUESTS_BEFORE_COMPRESSION = 2;
 
 /** Body of an answer to rudder-server: the configuration of one or several workspaces. */

@@ -1,6 +1,7 @@
 /**
- * The Markdown files of docs/ in the order of the navigation. The key is the path below
- * `/docs/guide`; the value loads the text, which the executable contains.
+ * Markdown files of the repository's folder `docs/`, in the order of the guide's navigation. The
+ * key is the page's URL path below `/docs/guide`. The value loads the text of the file, which the
+ * executable contains.
  */
 export const guidePages: ReadonlyMap<string, () => Promise<{ default: string }>> = new Map(
   Object.entries({

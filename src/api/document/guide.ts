@@ -18,7 +18,7 @@ const page = {
 } as const;
 const example = { answer: "<!doctype html>" };
 
-/** Routes that serve the guide: the pages of docs/ as HTML. */
+/** Routes that serve the guide: the Markdown files of the folder `docs/`, as HTML pages. */
 export const guideRoutes = [
   route("GET /docs/guide", { ...page, example, handle: () => guideResponse("") }),
 

@@ -244,7 +244,7 @@ function queryParameters(route: Route, refer: Refer) {
   }));
 }
 
-/** Function that replaces the named schemas in a value by references, like `toReference`. */
+/** Function that, like `toReference`, replaces each named schema in a value by a reference. */
 type Refer = (value: unknown) => unknown;
 
 /**

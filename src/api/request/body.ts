@@ -22,8 +22,9 @@ interface BodyOptions {
   onRead?(bytes: number): void;
   /**
    * Called once if the body is longer than `BODY_BYTES_PER_REQUEST`. The server reads the rest of
-   * the body after the promise has resolved, within another `secondsMax`. If the promise is still
-   * pending when the first `secondsMax` have passed, `signal` aborts.
+   * the body only after the promise has resolved, within `secondsMax` seconds from then. If the
+   * promise is still pending `secondsMax` seconds after the server began to read the body, `signal`
+   * aborts.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }
@@ -118,8 +119,8 @@ export function parseForm(bytes: Uint8Array): Record<string, string> {
 
 /**
  * Parses the bytes of a body as JSON. An empty body counts as `{}`. If `keepsDigits` is true, large
- * integers keep all their digits when they are written as JSON again (see `parseToShow`). If it is
- * false, throws if the body has an integer that a number would round.
+ * integers keep all their digits when they are written as JSON again (see `parseToShow`). If
+ * `keepsDigits` is false, throws if the body has an integer that a JavaScript number would round.
  */
 export function parseJson(bytes: Buffer, keepsDigits = false): unknown {
   if (bytes.length === 0) return {};

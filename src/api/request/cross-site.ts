@@ -5,8 +5,9 @@ import { isForPrograms, type Route } from "../route.ts";
 import { hasSessionCookie } from "./session-cookie.ts";
 
 /**
- * Returns the hosts of the control plane in lower case: `admin.host` with `admin.port`,
- * `admin.hosts`, and the host of `admin.url` (with a port unless it is the default one).
+ * Returns the hosts of the control plane in lower case, from the settings: `admin.host` with
+ * `admin.port`, `admin.hosts`, and the host of `admin.url` (with a port unless it is the default
+ * one).
  */
 export function controlPlaneHosts(config: Config): string[] {
   const url = config["admin.url"];
@@ -19,8 +20,8 @@ export function controlPlaneHosts(config: Config): string[] {
 
 /**
  * Throws for a request that a page of another origin makes the browser send with the user's
- * credentials (CSRF). Browsers add cookies and Basic credentials even to requests of such pages.
- * They never add a Bearer token: only the console's own page knows the token and sends it.
+ * credentials (CSRF). Browsers add cookies and Basic credentials by themselves, even to requests of
+ * such a page. They never add a Bearer token: only code that knows the token can send it.
  */
 export function refuseCrossSite(
   { method, key, needs }: Pick<Route, "method" | "key" | "needs">,

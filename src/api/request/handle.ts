@@ -188,9 +188,10 @@ async function handlePreconditioned(
 
 /**
  * Reads, parses and validates a request's body. Throws if the body exceeds the maximum size of the
- * route. Each `BODY_BYTES_PER_REQUEST` of the body counts as a request against the workspace's
- * rate. A body longer than that is read only when the server admits it. A body above
- * `SMALL_BODY_BYTES_MAX` is also parsed only when the server admits it.
+ * route. Each full `BODY_BYTES_PER_REQUEST` of the body counts as one request against the
+ * workspace's rate. If the body is longer than `BODY_BYTES_PER_REQUEST`, waits until the server may
+ * read the rest. If the body is longer than `SMALL_BODY_BYTES_MAX`, also waits until the server may
+ * parse it.
  */
 async function readValidBody(
   route: Route,

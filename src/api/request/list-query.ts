@@ -112,7 +112,7 @@ export function searched<Item extends SearchedItem & { externalId?: string }>(
   return text === undefined ? items : filtered(items.each, matching(text), slicing);
 }
 
-/** Functions that return the value by which a row is sorted, by the name of the sort key. */
+/** For each sort key, such as `name`: the function that returns a row's value for sorting. */
 export type SortKeys<Row> = Record<string, (row: Row) => string | number>;
 
 /**

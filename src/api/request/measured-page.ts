@@ -14,8 +14,9 @@ interface StatePage<State> {
   total: number;
   /**
    * States of the items that match the search text, before the request's filter and order were
-   * applied. At most the first `STATUS_ITEMS_MAX` matches have a state here if the workspace has no
-   * shared states. Undefined for a list by name, for which only the states of `rows` are requested.
+   * applied. If the workspace has no shared states, at most the first `STATUS_ITEMS_MAX` matching
+   * items have a state here. Undefined for a list that is sorted by name and has no state filter:
+   * for this list, only the states of `rows` are requested.
    */
   measured?: readonly State[];
   /**

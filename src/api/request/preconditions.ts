@@ -53,7 +53,7 @@ export function expectPreconditions(
   }
 }
 
-/** Whether a GET is answered 304, because the client has the current state already. */
+/** Whether to answer a GET with 304. True if the client already has the current state (`now`). */
 export function isNotModified({ ifNoneMatch }: Preconditions, now: Tagged<unknown>): boolean {
   return ifNoneMatch !== undefined && !fulfilsIfNoneMatch(ifNoneMatch, now);
 }

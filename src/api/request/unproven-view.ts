@@ -22,9 +22,10 @@ interface Judges {
 
 /**
  * Whether a request's token is checked again in the transaction of the request's change. If so,
- * this node need not read the catalog's newest changes before it runs the handler. False if the
- * token is not valid in the state that this node has read, because a change that this node has not
- * read may have made the token valid.
+ * this node need not read the catalog's newest changes before it runs the handler. False for a
+ * route that needs no token or lacks `readsInChange`. Also false if the token is not valid in the
+ * state that this node has read, because a change that this node has not read may have made the
+ * token valid.
  */
 export function isJudgedInChange(
   { needs, readsInChange = false }: Route,
@@ -43,19 +44,19 @@ export function isJudgedInChange(
 /**
  * Says during one request whether this node has certainly read all changes of the catalog, those of
  * other nodes included. To fetch missing changes from the brokers takes time. A request that makes
- * a change does not need them, because a change succeeds only on the newest state.
+ * a change need not wait for this, because its change takes effect only on the newest state.
  */
 export class UnprovenView {
   #isProven = false;
 
   constructor(private readonly catalog: Pick<Catalog, "current" | "conditionally">) {}
 
-  /** Whether the state is known to have every change that was confirmed before the request. */
+  /** Whether this node has surely read every catalog change confirmed before the request. */
   get isProven(): boolean {
     return this.#isProven;
   }
 
-  /** Waits until the state has every change that was confirmed before the request. */
+  /** Waits until this node has read every catalog change that was confirmed before the request. */
   async catchUp(): Promise<void> {
     if (!this.#isProven) await this.catalog.current();
     this.#isProven = true;

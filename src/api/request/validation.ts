@@ -80,8 +80,9 @@ function kindOf(value: unknown): "array" | "object" | undefined {
 const detailStart = /, (?:got|did you mean|expected one of) |$/;
 
 /**
- * Returns the error for a request with these faults. Its message is that of the first fault, with
- * the path of the invalid value inserted, such as `Expected a name … at /name, got nothing`.
+ * Returns the error for a request that has the faults `details`. Its message is that of the first
+ * fault, with the path of the invalid value inserted, such as `Expected a name … at /name, got
+ * nothing`.
  */
 function validationError(details: readonly [Detail, ...Detail[]]): ApiError {
   const [{ path, message }] = details;

@@ -24,11 +24,11 @@ export class PreconditionFailed extends ApiError {
   constructor(
     message: string,
     /**
-     * Fields of the response besides the message. `current` is the current state. `base` is the
-     * earlier state whose tag the request sent in If-Match.
+     * Fields of the error response besides the message. `current` is the resource's current state.
+     * `base` is the earlier state whose tag the request sent in If-Match.
      */
     readonly states: { current?: unknown; base?: unknown },
-    /** The current state with its entity tag. Undefined when the resource does not exist. */
+    /** The resource's current state and its entity tag. Undefined when no resource exists. */
     readonly now?: Tagged<unknown>,
   ) {
     super("changed", message);

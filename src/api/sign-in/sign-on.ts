@@ -50,7 +50,7 @@ export function openSignOn(config: Config) {
     name: config["oidc.name"],
     /** Id of the workspace that accounts join as members. Undefined means the oldest workspace. */
     workspaceId: config["oidc.workspace"],
-    /** Time in seconds after which a user must sign in again. */
+    /** Time in seconds from a sign-in until the session ends and the user must sign in again. */
     sessionSeconds: config["oidc.session"],
   };
 }

@@ -32,8 +32,9 @@ export class TlsListener {
 
   /**
    * Returns the address of the client that sent a request. Returns undefined if the control plane
-   * uses TLS but the request did not come through the relay: another process of this machine sent
-   * it to the HTTP server directly. The caller must refuse such a request.
+   * uses TLS but the request did not come through the TLS relay, which decrypts the clients'
+   * connections. In this case, another process of this machine sent the request to the HTTP server
+   * directly, and the caller must refuse the request.
    */
   peerOf(request: Request, server: Server<unknown> | null): string | undefined {
     const peer = server?.requestIP(request);

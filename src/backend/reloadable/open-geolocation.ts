@@ -15,7 +15,7 @@ export type GeolocationDatabase = ReturnType<typeof openGeolocationDatabase>;
 /**
  * Opens the database file that the setting `geolocation.database` names, and opens it again at each
  * reload of the settings. Throws `StartError` if the file cannot be read. Logs only the first
- * damaged record after each opening, because every event could meet the damage.
+ * damaged record after each opening, because otherwise every event could cause a line in the log.
  */
 export function openGeolocationDatabase({ config, settings, logger }: GeolocationContext) {
   let open = openDatabase(config, logger);

@@ -18,7 +18,7 @@ const nothing = new Uint8Array();
  */
 export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
   purpose: string;
-  /** Permission in Amazon S3 that the request needs. The error names it if the store refuses. */
+  /** Permission in Amazon S3 that the request needs. The error for a refused request names it. */
   permission: string;
   body?: Uint8Array;
 }

@@ -53,7 +53,7 @@ export function textOf(xml: string, name: string): string | undefined {
   return content ? unescaped(content) : undefined;
 }
 
-/** Returns the contents of the elements with this name, at most of the first `most`. */
+/** Returns the contents of at most the first `most` elements with this name. */
 function elements(xml: string, name: string, most = Number.POSITIVE_INFINITY): string[] {
   const found: string[] = [];
   const [begin, end] = [`<${name}>`, `</${name}>`];

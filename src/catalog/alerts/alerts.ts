@@ -139,7 +139,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
           }
           return receiver;
         },
-        /** Calls `change` with the stored receiver, and stores the result in its place. */
+        /** Replaces a receiver with what the parameter `change` returns for the stored receiver. */
         update: updater(receivers),
         remove(workspaceId: string, id: string) {
           receivers.remove(receivers.get(workspaceId, id));
@@ -153,14 +153,14 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
             rules.put({ ...rule, receiverIds, ...(isLast && { enabled: false }) });
           }
         },
-        /** Stores the result of a test notification as the receiver's latest result. */
+        /** Updates the state of a receiver with the outcome of a test notification to it. */
         note: noteState,
       }),
       get: receivers.get,
       list: receivers.list,
       state: (id: string): ReceiverState => receiverStates.get(id) ?? {},
     },
-    /** Lists a page of alerts: first open ones, then ended ones, both with the newest first. */
+    /** Returns a page of a workspace's alerts: first open ones, then ended ones, newest first. */
     list(workspaceId: string, page: number, state?: "open" | "ended") {
       const { open = [], ended = [] } = Object.groupBy(tables.all(workspaceId), ({ endedAt }) =>
         endedAt === undefined ? "open" : "ended",
@@ -170,7 +170,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
       return { items: all.slice(start, start + PAGE_ITEMS_MAX), total: all.length };
     },
     open: tables.open,
-    /** Returns the alerts with notifications that wait to be sent, oldest first. */
+    /** Returns a workspace's alerts that have notifications to send, oldest first. */
     pending: tables.pending,
     /** Returns the values that a rule has stored about items, by item id. */
     marks: tables.marks,
@@ -180,7 +180,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     ],
     ...openLease(store, tables),
     ...inTransactions(store, {
-      /** Stores an evaluation's changes; leaves out new alerts above the limit of open ones. */
+      /** Stores the changes of one evaluation, but no new alerts above the limit of open alerts. */
       record(holder: string, workspaceId: string, { begun, ended, marks }: AlertChange) {
         expectLease(holder);
         for (const id of ended) end(workspaceId, id);
@@ -247,8 +247,8 @@ function openLease(store: CatalogStore, tables: AlertTables) {
 type Input<T extends ChangeableItem> = Omit<T, keyof ChangeableItem>;
 
 /**
- * Returns a function that replaces an item of `table` with the result of its parameter `change`.
- * `check` gets the new item, and throws if it must not be stored.
+ * Returns a function that replaces an item of `table`. The parameter `change` of this function
+ * computes the new item from the stored one. `check` throws if the new item must not be stored.
  */
 function updater<T extends ChangeableItem>(table: WorkspaceTable<T>, check?: (after: T) => void) {
   return (workspaceId: string, id: string, change: (before: Input<T>) => Input<T>): T => {

@@ -28,7 +28,7 @@ export function isServerAlertKind(kind: AlertKind): boolean {
 
 /** Daily period in which a rule's notifications are held back. The period may go past midnight. */
 export interface QuietHours {
-  /** Time of day at which the period begins, such as `22:00`, in the time zone `timeZone`. */
+  /** Time of day at which the quiet hours begin, such as `22:00`, in the time zone `timeZone`. */
   from: string;
   to: string;
   /** IANA name of a time zone, such as `Europe/Berlin`. */
@@ -41,14 +41,15 @@ export interface AlertRule extends ChangeableItem {
   kind: AlertKind;
   enabled: boolean;
   /**
-   * Number with which the rule compares its measurement. The condition holds when the measurement
-   * is at least this number. For the number of nodes and for free disk space, it holds when the
-   * measurement is below this number. Absent for kinds of rules without a threshold.
+   * Number with which the rule compares the value that it measures. The rule's condition holds when
+   * this value is at least the number. For the number of nodes and for free disk space, the
+   * condition holds when the value is below the number. Absent for kinds of rules without a
+   * threshold.
    */
   threshold?: number;
-  /** Time in seconds for which the condition must hold before an alert begins. */
+  /** Time in seconds for which the rule's condition must hold before an alert begins. */
   forSeconds: number;
-  /** Time in seconds for which the condition must not hold before an alert ends. */
+  /** Time in seconds for which the rule's condition must not hold before an alert ends. */
   clearSeconds: number;
   /** Ids of the items to which the rule applies. An empty list means all items of their type. */
   subjectIds: string[];
@@ -68,9 +69,9 @@ export interface AlertReceiver extends ChangeableItem {
   enabled: boolean;
   /** URL of Slack's webhook, of PagerDuty's Events API or of another receiver. */
   url?: string;
-  /** Integration key of PagerDuty. */
+  /** Integration key with which notifications are sent to PagerDuty. */
   routingKey?: string;
-  /** Value of the header `Authorization` of a webhook. */
+  /** Value of the header `Authorization` in requests to a webhook. */
   authorization?: string;
   to?: string[];
 }
@@ -81,8 +82,8 @@ export interface ReceiverState {
   /** Time of the last notification that the receiver accepted, in milliseconds since the epoch. */
   sentAt?: number;
   /**
-   * Time in milliseconds since the epoch of the first attempt that failed after the last success.
-   * Absent when the last attempt to send a notification succeeded.
+   * Time, in milliseconds since the epoch, of the first failed attempt to send a notification after
+   * the last successful attempt. Absent when the last attempt was successful.
    */
   failingSince?: number;
   reason?: string;
@@ -114,8 +115,8 @@ export interface AlertNotification {
    */
   claim?: string;
   /**
-   * Email addresses for which the mail server accepted the notification. Present only when it
-   * refused other addresses of the same receiver.
+   * Email addresses for which the mail server accepted the notification. Present only when the mail
+   * server refused other addresses of the same receiver.
    */
   accepted?: readonly string[];
   reason?: string;
@@ -162,7 +163,7 @@ export type NotificationResult =
 export interface AlertMark {
   ruleId: string;
   subjectId: string;
-  /** New value that the rule stores about the item. Absent to delete the stored value. */
+  /** New value that an alert rule stores about an item. Absent to delete the stored value. */
   value?: number;
 }
 

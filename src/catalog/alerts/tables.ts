@@ -10,11 +10,11 @@ type AlertKey = [workspaceId: string, alertId: string];
  * evaluates them.
  */
 export interface LeaseRow {
-  /** Id of the process that holds the lease. */
+  /** Id of the process that holds the lease on the evaluation of alert rules. */
   holder: string;
   /**
-   * Number of times that the holder has renewed the lease. When it stops growing, another process
-   * takes the lease.
+   * Number of times that the holder has renewed the lease. When this number stops growing, another
+   * process takes the lease.
    */
   renewals: number;
 }
@@ -72,7 +72,7 @@ export function openAlertTables(store: CatalogStore) {
       if (isPending) pending.put([workspaceId, id], true);
       else pending.remove([workspaceId, id]);
     },
-    /** Deletes a workspace's oldest alerts when it has more than `max`. Keeps open alerts. */
+    /** Deletes a workspace's alerts other than the newest `max`. Keeps open alerts. */
     trim(workspaceId: string, max: number): void {
       const keys = [...order.getKeys(keysBelow(workspaceId))];
       for (const [, id] of keys.slice(0, Math.max(0, keys.length - max))) {

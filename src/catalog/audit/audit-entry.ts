@@ -4,7 +4,7 @@ import { oneOf, optionalFlag, text } from "../../settings/schema-types.ts";
 const Named = (what: string) => Type.Optional(text(what));
 const Count = (description: string) => Type.Optional(Type.Integer({ description }));
 
-/** Schemas of the fields of an audit entry that the API returns in their stored form. */
+/** Schemas of those fields of an audit entry that the API returns in the form that is stored. */
 export const auditFields = {
   action: text("Such as `destination.update` or `token.refuse`"),
   actor: Type.Object(
@@ -81,8 +81,8 @@ export interface AuditFilter {
   /** Id of the token or member that acted. */
   actor?: string;
   /**
-   * An action, such as `source.update`, or only the type of its item, such as `source`, for all
-   * actions on such items.
+   * Action to search for, such as `source.update`. If it is only the type of an item, such as
+   * `source`, the search finds all actions on items of this type.
    */
   action?: string;
   /**

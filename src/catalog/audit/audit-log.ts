@@ -12,7 +12,7 @@ import {
   AUDIT_WORKSPACE_BYTES_MAX,
 } from "./limits.ts";
 
-/** Default bounds of the audit log, for processes that read no settings: on sizes, not on age. */
+/** Default bounds of the audit log. They limit its size, but not the age of its entries. */
 export const AUDIT_BOUNDS = {
   /** Age in milliseconds above which entries are deleted. 0 means no bound on the age. */
   ageMs: 0,
@@ -24,16 +24,16 @@ export const AUDIT_BOUNDS = {
 export type AuditBounds = typeof AUDIT_BOUNDS;
 
 /**
- * Id of a group of audit entries, whose size is counted and bounded separately. A workspace has two
- * groups: entries about refused requests with its tokens, and all its other entries. Entries about
- * unknown tokens are one more group.
+ * Id of a group of audit entries. The size of each group is counted and bounded separately. A
+ * workspace has two groups: entries about refused requests that used its tokens, and all its other
+ * entries. Entries about unknown tokens are one more group.
  */
 type Division = string;
 interface DivisionSize {
   bytes: number;
   /**
-   * Start, in milliseconds since the epoch, of the time whose entries are all stored. Older entries
-   * of the group may have been deleted.
+   * Time, in milliseconds since the epoch, since which the log has all entries of the group. Older
+   * entries may have been deleted.
    */
   since: number;
 }
@@ -57,7 +57,7 @@ const ALL = "all";
 const REFUSED = " refused";
 
 export interface FoundEntries {
-  /** Entries, newest first. */
+  /** Audit entries that the search found, newest first. */
   entries: AuditEntry[];
   /**
    * Id of the last examined entry. To continue the search, the caller passes it as `after`. Absent
@@ -86,8 +86,8 @@ export class AuditTables {
   }
 
   /**
-   * Stores an entry. If a bound is then exceeded, also deletes up to `DELETED_PER_ADDED_MAX` old
-   * entries.
+   * Stores an entry. If the entry's group or the whole log then exceeds a bound, also deletes up to
+   * `DELETED_PER_ADDED_MAX` old entries.
    */
   add(entry: AuditEntry): void {
     const division = divisionOf(entry);
@@ -114,8 +114,8 @@ export class AuditTables {
   }
 
   /**
-   * Deletes at most `count` entries that exceed the bounds, the oldest of each group first. Returns
-   * the number of deleted entries.
+   * Deletes at most `count` entries, always the oldest one of a group, while a group or the whole
+   * log exceeds a bound. Returns the number of deleted entries.
    */
   trim(now: number, count: number): number {
     let deleted = 0;
@@ -268,8 +268,8 @@ function* rowsBefore<V>(table: Table<V, EntryKey>, first: string, before: string
 const valueOfRow = <V>({ value }: { value: V }) => value;
 
 /**
- * Returns the group to which an entry belongs. Entries about refused tokens have a group of their
- * own, so that a great number of them displaces no other entries.
+ * Returns the group to which an entry belongs. A workspace's entries about refused tokens are a
+ * separate group, so that a great number of them displaces no other entries.
  */
 function divisionOf({ workspaceId, requests }: AuditEntry): Division {
   return requests === undefined ? workspaceId : workspaceId + REFUSED;

@@ -19,11 +19,11 @@ interface AuditedAction
 }
 
 /**
- * Requests with refused tokens that one audit entry reports. They came within a minute, from one or
- * several client addresses.
+ * Requests with refused tokens, reported together in one audit entry. They came within a minute,
+ * from one or several client addresses.
  */
 export interface RefusedRequests {
-  /** Id of the token's workspace. Empty for an unknown token. */
+  /** Id of the refused token's workspace. Empty for an unknown token. */
   workspaceId: string;
   /**
    * Id of the refused token. Absent for an unknown token. A known token is refused when it has
@@ -130,7 +130,7 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
         }
       });
     },
-    /** Deletes entries above the bounds, at most `TRIMMED_AT_ONCE_MAX` in each transaction. */
+    /** Deletes entries while the log exceeds a bound, `TRIMMED_AT_ONCE_MAX` at most at once. */
     async trim() {
       const now = earliestNow();
       for (let isOver = tables.isOverBounds(now); isOver; ) {

@@ -19,7 +19,7 @@ export interface Caller {
  */
 const callers = new AsyncLocalStorage<Caller>();
 
-/** Runs a function. Changes of the catalog that it makes are recorded as the caller's changes. */
+/** Calls `run`. Changes of the catalog that `run` makes are recorded as changes by `caller`. */
 export function runAs<T>(caller: Caller, run: () => T): T {
   return callers.run(caller, run);
 }

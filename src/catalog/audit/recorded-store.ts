@@ -22,7 +22,7 @@ interface FirstWrite {
 }
 
 interface AuditWriter {
-  /** Stores an audit entry. Only called inside a transaction. */
+  /** Stores an audit entry. Must be called inside a transaction. */
   add(entry: AuditEntry): void;
   showConfig: ShowConfig;
 }

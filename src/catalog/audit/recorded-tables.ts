@@ -37,8 +37,8 @@ export interface RecordedItem extends ComparableItem {
    */
   note?: string;
   /**
-   * Version of the item. Each change that a caller makes gives the item another number. Such a
-   * change gets an audit entry even if all fields keep their values.
+   * Number that is different after each change of the item by a caller, such as the time of the
+   * change. A different number is a reason for an audit entry even if all fields keep their values.
    */
   version?: number | undefined;
 }

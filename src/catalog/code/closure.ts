@@ -13,8 +13,8 @@ export interface ImportedLibrary {
 
 /**
  * Returns the libraries that code needs, each once: the libraries in `imports`, the libraries that
- * these import, and so on. Ignores a name for which `find` returns undefined, because it is not a
- * library.
+ * these import, and so on. A name for which `find` returns undefined is not a library, and is
+ * ignored.
  */
 export function librariesFor(
   imports: readonly string[],

@@ -18,7 +18,7 @@ export interface CodeChange {
   basedOn?: { kind: CodeKind; id: string; versionId: string }[];
   publish: { kind: CodeKind; id: string; versionId: string; imports: string[] }[];
   links: { transformationId: string; destinationId: string }[];
-  /** Published library versions that the tests ran with, each with its import name and language. */
+  /** Published library versions that the tests used, each with its import name and language. */
   usedLibraries: { importName: string; language: Language; versionId: string }[];
   /**
    * Published code that imports a library in `publish` and was tested with the library's new

@@ -39,8 +39,9 @@ function javascriptImports(code: string): string[] {
 
 /**
  * Matches strings and comments of Python. They are removed before the search for imports, because
- * they may contain words that look like imports. A string without an end extends to the end of its
- * line or, in triple quotes, of the code. Required ends would make the search quadratic.
+ * they may contain words that look like imports. A string without an end is matched up to the end
+ * of its line or, in triple quotes, of the code. If the pattern required an end, matching would
+ * take quadratic time.
  */
 const texts = /("""|''')[\s\S]*?(?:\1|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|#[^\n]*/g;
 const statement = /^[ \t]*(?:import[ \t]+([^\n;]+)|from[ \t]+([^\s;]+)[ \t]+import\b)/;

@@ -21,7 +21,7 @@ export function openLinks(store: CatalogStore, { destinations }: Tables, tables:
   }
 
   return {
-    /** Links a destination to a transformation. Only called inside a transaction. */
+    /** Links a destination to a transformation. Must be called inside a transaction. */
     putLink,
     link<T = void>(
       workspaceId: string,

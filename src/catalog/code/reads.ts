@@ -93,7 +93,7 @@ export function createReads(tables: CodeTables) {
       return revision;
     },
     /**
-     * Returns the workspace's revision with a versionId, even if its transformation or library was
+     * Returns the revision with the given versionId, even if its transformation or library was
      * deleted. Throws `missing` when the workspace has no revision of this kind and versionId.
      */
     revisionByVersion: byVersion,

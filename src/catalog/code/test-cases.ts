@@ -62,7 +62,7 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
     get,
     /**
      * Returns the test cases of a transformation, oldest first. Throws `missing` when the
-     * transformation is unknown.
+     * transformation is unknown or was deleted.
      */
     list(workspaceId: string, transformationId: string) {
       expectTransformation(workspaceId, transformationId);

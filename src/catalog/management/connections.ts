@@ -28,7 +28,7 @@ export function openConnections(
   { connections, sources, destinations, removedConnections: removed, topology }: Tables,
   limits: ItemLimits,
 ) {
-  /** Returns the connection `before`, stored or removed, after the changes in `input`. */
+  /** Returns the stored or removed connection `before` with the changes in `input`. */
   function changed(
     before: Connection,
     input: Partial<ConnectionInput>,

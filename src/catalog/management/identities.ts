@@ -9,7 +9,7 @@ export interface ProviderAccount {
   identity: Identity;
   name: string;
   email: string;
-  /** Whether the provider has checked that the email address belongs to the account. */
+  /** Whether the OpenID provider has checked that the email address belongs to the account. */
   isEmailVerified: boolean;
   role: WorkspaceRole;
 }

@@ -57,7 +57,10 @@ export class ItemLimits {
     };
   }
 
-  /** Sets the limits. Before a workspace adds its next item, its items are counted again. */
+  /**
+   * Sets the maximum number of items of each kind that a workspace may own. A workspace's items are
+   * counted again before it adds its next item.
+   */
   setMax(max: ItemsMax): void {
     this.#max = max;
     this.#room.clear();

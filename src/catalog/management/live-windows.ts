@@ -35,17 +35,17 @@ export function setLive(connection: Connection, live: boolean, logEnds: Position
 }
 
 /**
- * Returns the first live window (range of log positions to deliver) of a new connection. The window
- * is empty when the connection is not live.
+ * Returns the first live window (range of log positions to deliver) of a connection that is new, or
+ * that has a new source or destination. The window is empty when the connection is not live.
  */
 export function newWindow(live: boolean, logEnds: Positions): Pick<Connection, "from" | "until"> {
   return live ? { from: logEnds } : { from: logEnds, until: logEnds };
 }
 
 /**
- * Returns the connection's earlier live windows (ranges of log positions to deliver), including the
- * window that has just ended. They are stored because some of their events are possibly not
- * delivered yet.
+ * Returns the connection's earlier live windows (ranges of log positions to deliver) with the
+ * window that has just ended, as the new value of `earlier`. Returns no value if that window is
+ * empty. The windows are stored because some of their events are possibly not delivered yet.
  */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};

@@ -27,7 +27,7 @@ export function openSessions(
 
   /**
    * Stores a session of a token. Ends the token's expired sessions, and the oldest sessions when
-   * the token has more than `SESSIONS_OF_TOKEN_MAX`. Only called inside a transaction.
+   * the token has more than `SESSIONS_OF_TOKEN_MAX`. Must be called inside a transaction.
    */
   function put(session: StoredSession): void {
     const others = sessions.ofToken(session.tokenId);
@@ -124,8 +124,8 @@ export function openSessions(
     /**
      * Ends sessions that began at the OpenID provider `issuer`, and returns their number. `subject`
      * selects the sessions of one account. `providerSession` selects the sessions that began with
-     * one session at the provider. If both are present, sessions must match both; if none is, none
-     * ends.
+     * one session at the provider. If both are present, a session must match both. If neither is
+     * present, no session ends.
      */
     endProviderSessions(ended: { issuer: string; subject?: string; providerSession?: string }) {
       const { issuer, subject, providerSession } = ended;

@@ -31,8 +31,9 @@ interface TokenInput extends Pick<Token, "name" | "permissions" | "memberId" | "
 }
 
 /**
- * Creates the methods that manage tokens. `principalOf` returns the caller that a token identifies,
- * and records the use of the token. `flush` stores the uses recorded since the last flush.
+ * Creates the methods that manage tokens. Among them, `principalOf` returns the caller that a token
+ * identifies, and records the use of the token. `flush` stores the uses recorded since the last
+ * flush.
  */
 export function openTokens(
   store: CatalogStore,

@@ -168,7 +168,8 @@ function libraryNameTable(store: CatalogStore) {
       return [...importers.getKeys(keysBelow(...name))].map((key) => key[3]);
     },
     /**
-     * Updates the index after the imports of published code have changed from `before` to `after`.
+     * Updates the index by import name after the imports of published code have changed from
+     * `before` to `after`.
      */
     putImports({ id, workspaceId, language }: Resource, before: string[], after: string[]): void {
       const family = familyOf(language);
@@ -189,8 +190,8 @@ function linkTable(store: CatalogStore) {
   interface Link {
     transformationId: string;
     /**
-     * Id that was generated when the link was made. It contains the time. The links of a
-     * transformation are sorted by this id.
+     * Id that contains the time at which the link was made. The links of a transformation are
+     * sorted by this id.
      */
     order: string;
   }

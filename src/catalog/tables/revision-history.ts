@@ -12,8 +12,8 @@ export interface RevisionHistory {
    */
   imports?: string[];
   /**
-   * First test events that users sent to the revision, up to `TEST_EVENTS_KEPT_BYTES_MAX` bytes.
-   * Absent when they sent none.
+   * Test events that users sent to the revision: as many of the first ones as fit into
+   * `TEST_EVENTS_KEPT_BYTES_MAX` bytes. Absent when users sent none.
    */
   events?: Record<string, unknown>[];
   /**
@@ -24,8 +24,8 @@ export interface RevisionHistory {
 }
 
 /**
- * Opens the table of facts about revisions of user code that become known after a revision was
- * stored, such as the modules that it imports. Its key is the revision's versionId.
+ * Opens the table of facts that become known about a revision of user code after it was stored,
+ * such as the modules that the code imports. The table's key is the revision's versionId.
  */
 export function revisionHistoryTable(store: CatalogStore) {
   const pasts = store.table<RevisionHistory, string>("pasts");

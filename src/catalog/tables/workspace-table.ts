@@ -8,7 +8,7 @@ import { type CatalogStore, keysBelow } from "../store.ts";
 
 type Key = [workspaceId: string, id: string];
 
-/** Returns the methods of a table that read it and change nothing. */
+/** Returns the methods of a table that only read, and leaves out those that change the table. */
 export function readsOf<T extends Managed>(table: ReturnType<typeof managedTable<T>>) {
   const { get, list, each, withIds, count } = table;
   return { get, list, each, withIds, count };
@@ -144,7 +144,7 @@ export function workspaceTable<T extends WorkspaceItem>(
     /** Returns the number of a workspace's items. Takes time in proportion to that number. */
     count: (workspaceId: string) => order.getKeysCount(keysBelow(workspaceId)),
     all: () => [...items.getRange({})].map(({ value }) => value),
-    /** Stores an item. Only called inside a transaction. */
+    /** Stores an item. Must be called inside a transaction. */
     put(item: T): void {
       items.put(item.id, item);
       order.put([item.workspaceId, item.id], true);

@@ -79,9 +79,9 @@ function stateLine({ path, state }: ComparedCode, output: CommandOutput): string
 }
 
 /**
- * Prints a diff of the changes that a push would make to the server's code. Lines of the server
- * that would disappear are marked as removed, and lines of the directory that would replace them as
- * added.
+ * Prints a diff of the changes that a push would make to the server's code. Lines that the push
+ * would remove from the server's code are marked as removed, and lines that it would put in their
+ * place as added.
  */
 function printContents({ local, server }: ComparedCode, output: CommandOutput): void {
   const here = local ? filesOf(local.content) : new Map<string, string>();

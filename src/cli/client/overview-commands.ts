@@ -66,8 +66,8 @@ export const top = clientCommand(
 );
 
 /**
- * Requests the overview repeatedly until the server answers. Returns `undefined` if the user ends
- * the command first.
+ * Requests the server's overview repeatedly until the server answers. Returns `undefined` if the
+ * user ends the command first.
  */
 async function nextOverview(
   { client, server, output }: CommandCall,

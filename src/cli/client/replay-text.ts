@@ -35,8 +35,8 @@ export function replayLine(replay: ShownReplay, columns: number): string {
 
 /**
  * Prints the state of a replay and returns the command's exit code. Without `--wait`, the exit code
- * is 0. With `--wait`, first waits until the replay has ended. The exit code is then 1 if events
- * failed or the replay did not end normally.
+ * is 0. With `--wait`, first waits until the replay has ended or the user stops the command. The
+ * exit code is then 1 if an event failed, or if the replay has not ended normally.
  */
 export async function finishReplay(call: CommandCall, started: ShownReplay): Promise<number> {
   const { client, output, args } = call;

@@ -24,11 +24,11 @@ export interface TailLine {
 
 export interface TailFilter {
   matches(line: TailLine): boolean;
-  /** Number of events that the command shows before it ends. */
+  /** Number of events that the command `tail` shows before it ends. */
   count: number;
 }
 
-/** Makes a filter from the command's flags. Throws `StartError` when a flag's value is invalid. */
+/** Makes the filter of `tail` from its flags. Throws `StartError` if a flag's value is invalid. */
 export function tailFilter(args: Record<string, unknown>): TailFilter {
   const given = (name: string) => (args[name] === undefined ? undefined : String(args[name]));
   const chosen = given("stage")?.split(",");
@@ -79,8 +79,8 @@ export class TailView {
   ) {}
 
   /**
-   * Counts a message, and prints it if `isWanted` is true. Resolves when the output can take more
-   * data.
+   * Counts a message of the live tail, and prints it if `isWanted` is true. Resolves when the
+   * output can take more data.
    */
   async add(line: TailLine, isWanted: boolean): Promise<void> {
     if (line.stage === "missed") this.#missed += line.count ?? 0;
@@ -90,8 +90,8 @@ export class TailView {
   }
 
   /**
-   * Returns a text with the number of lines shown. It also has the number of lines that the filters
-   * left out and the number of events that the server did not send, unless they are 0.
+   * Returns a text with the number of messages shown. If they are not 0, it also has the number of
+   * messages that the filters left out and the number of events that the server did not send.
    */
   summary(): string {
     const parts = [

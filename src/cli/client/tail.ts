@@ -6,8 +6,8 @@ import { pause, stopSignal } from "../terminal/stop-signal.ts";
 import { stages, type TailFilter, type TailLine, TailView, tailFilter } from "./tail-view.ts";
 
 /**
- * Milliseconds before the first attempt to reconnect. The pause doubles with each attempt, up to
- * `RETRY_MS_MAX`.
+ * Milliseconds between the loss of a live tail's connection and the first attempt to connect again.
+ * The pause doubles with each attempt, up to `RETRY_MS_MAX`.
  */
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 15_000;

@@ -3,10 +3,11 @@ import { type CaseContent, type CodeContent, caseText, pathOf } from "./code-ite
 import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
- * Makes a transformation or library on the server, with its test cases, equal to `content`. Creates
- * it if `server` is undefined. Returns it as it is afterwards. Changed code becomes a new revision
- * that is not published. A request that changes existing code or an existing test case names the
- * version in `server`, and is refused if others have made a change since.
+ * Changes a transformation or library on the server, and its test cases, so that they equal
+ * `content`. Creates it if `server` is undefined. Returns it in its state after the changes.
+ * Changed code becomes a new revision that is not published. A request that changes existing code
+ * or an existing test case names the version in `server`, and is refused if others have made a
+ * change since.
  */
 export async function applyContent(
   client: Client,
@@ -31,9 +32,9 @@ function isRevisionNeeded(content: CodeContent, before: CodeContent): boolean {
 }
 
 /**
- * Makes the test cases of a transformation on the server equal to `wanted`. A test case of `wanted`
- * replaces the one with the same name on the server, or is added if there is none. Deletes all
- * other test cases on the server.
+ * Changes the test cases of a transformation on the server so that they equal `wanted`. A test case
+ * of `wanted` replaces the one with the same name on the server, or is added if there is none.
+ * Deletes the transformation's other test cases on the server.
  */
 async function applyTests(
   client: Client,

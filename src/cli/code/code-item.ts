@@ -25,9 +25,9 @@ export const extensions = { javascript: "js", python: "py" } as const;
 export const folders = { transformation: "transformations", library: "libraries" } as const;
 
 /**
- * Returns the path of the API's routes for a kind of code. Both kinds have the same routes. The
- * result has the type `transformations` for both, so that TypeScript allows only fields that both
- * kinds have.
+ * Returns the beginning of the API's paths for a kind of code: `transformations` or `libraries`.
+ * The rest of the paths is the same for both kinds. The result has the type `transformations` for
+ * both, so that TypeScript allows only fields that both kinds have.
  */
 export const pathOf = (kind: keyof typeof folders) => folders[kind] as "transformations";
 

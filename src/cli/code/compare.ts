@@ -10,13 +10,13 @@ export interface ComparedCode {
   local?: LocalCode;
   server?: ServerCode;
   /**
-   * Result of the comparison.
-   * - `same`: equal in both places
+   * Result of comparing the code in the directory with the code on the server.
+   * - `same`: equal in the directory and on the server
    * - `new-here`: only in the directory
    * - `new-there`: only on the server
    * - `changed-here`: changed only in the directory since both were last equal
    * - `changed-there`: changed only on the server since both were last equal
-   * - `changed-both`: changed in both places, or never equal
+   * - `changed-both`: changed in the directory and on the server, or never equal
    */
   state: "same" | "new-here" | "new-there" | "changed-here" | "changed-there" | "changed-both";
 }

@@ -11,8 +11,8 @@ export interface ServerCode {
   versionId: string;
   isPublished: boolean;
   /**
-   * ETag of the item when it was read. Requests that change the item send it, so that the server
-   * refuses the change if others have changed the item since.
+   * ETag of the transformation or library when it was read. Requests that change the item send this
+   * ETag, so that the server refuses the change if others have changed the item since.
    */
   tag: string | undefined;
   content: CodeContent;

@@ -13,7 +13,7 @@ const FILE = ".pixelmill-state.json";
  */
 interface SyncedCode {
   id: string;
-  /** Fingerprint of the content when the folder and the item were last equal. */
+  /** Fingerprint of the content when the folder and its item on the server were last equal. */
   base: string;
 }
 
@@ -52,7 +52,7 @@ export class SyncState {
     this.#own[path] = synced;
   }
 
-  /** Writes the state to its file, unless it is equal to the file's content. */
+  /** Writes the sync state to its file, unless it equals the state that was read from the file. */
   save(): void {
     const sorted = Object.fromEntries(
       Object.entries(this.#own).sort(([a], [b]) => (a < b ? -1 : 1)),

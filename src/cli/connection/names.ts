@@ -28,9 +28,9 @@ export async function namesOf(
 }
 
 /**
- * Returns the id of the item whose id or name is `text`; a name may differ in case if no name is
- * equal. Throws `StartError` if no item fits (with the nearest name as a hint), or if several names
- * do.
+ * Returns the id of the item whose id or name is `text`. If no name is equal, a name that differs
+ * only in upper and lower case fits too. Throws `StartError` if no item fits (with the nearest name
+ * as a hint), or if several names fit.
  */
 export function idOf(kind: string, items: readonly NamedItem[], text: string): string {
   const exact = items.find(({ id }) => id === text);

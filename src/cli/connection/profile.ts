@@ -15,8 +15,8 @@ interface Profile {
 /**
  * Reads a profile: a table with `server` and `token` in a TOML file. Without `name`, reads the
  * profile `default`, and returns an empty profile if this profile or the file does not exist. With
- * `name`, throws `StartError` if they do not exist. Also throws it if the file is invalid, or if
- * users other than the file's owner have access to it.
+ * `name`, throws `StartError` if the profile or the file does not exist. Always throws `StartError`
+ * if the file is invalid, or if users other than the file's owner have access to it.
  */
 export function readProfile(path: string, name: string | undefined): Profile {
   const profiles = readProfiles(path, name);

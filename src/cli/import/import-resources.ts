@@ -80,7 +80,7 @@ async function byExternalId(client: Client, list: keyof Resources): Promise<Map<
   return known;
 }
 
-/** Returns the secret config keys of each destination type of rudder-server, by type name. */
+/** Returns which config keys are secret in each destination type of rudder-server, by type name. */
 async function secretKeys(client: Client): Promise<Map<string, ReadonlySet<string>>> {
   const { destinationTypes } = await client.call("GET /v2/destination-types");
   return new Map(

@@ -40,7 +40,7 @@ export type RemoteConnection = ReturnType<typeof connectionOf>;
 export class RudderStackApi {
   /**
    * Creates a client of the API at `url`. If a request must be repeated, the client calls `note`
-   * with a sentence about it, and then pauses before it repeats the request.
+   * with a sentence about the reason, and then pauses before it repeats the request.
    */
   constructor(
     private readonly url: string,

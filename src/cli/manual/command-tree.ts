@@ -2,7 +2,7 @@ import type { ArgDef, ArgsDef, CommandDef } from "citty";
 
 /** A command with its flags, arguments and subcommands, for completion scripts and man page. */
 export interface CommandNode {
-  /** Words that name the command after `pixelmill`, such as `["token", "create"]`. */
+  /** Words after `pixelmill` that name the command, such as `["token", "create"]`. */
   words: string[];
   description: string;
   flags: CommandFlag[];

@@ -3,8 +3,8 @@ import { dashboardText } from "./dashboard.ts";
 import { printedBlocks } from "./printed-blocks.ts";
 
 /**
- * Defines a command that prints the code blocks of the guide on a topic. If a block is the whole
- * content of a file, the path of this file is printed before it.
+ * Defines a command that prints the code blocks that the guide has for a topic. If a block is the
+ * whole content of a file, the path of this file is printed before the block.
  */
 const printBlocks = (topic: string, description: string) =>
   defineCommand({

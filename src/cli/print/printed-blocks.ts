@@ -1,6 +1,6 @@
 import { guidePages } from "../../api/document/guide-pages.ts";
 
-/** A block of code in the guide that `pixelmill print` prints. */
+/** A code block that `pixelmill print` prints. A page of the guide contains it. */
 interface PrintedBlock {
   topic: string;
   /**
@@ -14,7 +14,7 @@ interface PrintedBlock {
 /** Matches an HTML comment with topic and optional file path, and the code block after it. */
 const BLOCK = /^<!-- printed: (\w+)(?: (\S+))? -->\n+```\w*\n(.*?)^```$/gms;
 
-/** Returns the code blocks on a topic in the pages of the guide, which the executable contains. */
+/** Returns the code blocks for a topic from the guide's pages, which the executable contains. */
 export async function printedBlocks(topic: string): Promise<PrintedBlock[]> {
   const pages = await Promise.all([...guidePages.values()].map((load) => load()));
   return pages.flatMap(({ default: markdown }) =>

@@ -44,7 +44,7 @@ export class CommandOutput {
     await once(process.stdout, "drain", { signal: this.closed }).catch(() => {});
   }
 
-  /** Prints to standard error, so that the line does not mix with results that a program reads. */
+  /** Prints a line to standard error, apart from the results that another program may read. */
   note(line: string): void {
     process.stderr.write(`${line}\n`);
   }

@@ -7,7 +7,7 @@ interface AnswerHealthOptions {
   logger: Logger;
 }
 
-/** Error of the request to each partition whose leader did not answer, by partition. */
+/** Errors of the requests to leaders that did not answer, by the number of their partition. */
 type Failures = ReadonlyMap<number, unknown>;
 
 /** Returns a clause that names the partitions in `failures`, whose leaders do not answer. */
@@ -47,7 +47,7 @@ export class AnswerHealth {
     this.#trouble = undefined;
   }
 
-  /** Records that the leaders could not be asked at all, because of `error`. */
+  /** Records that the leaders of the partitions could not be asked, because of `error`. */
   failed(error: unknown): void {
     const message = "No partition of the event log answers";
     this.#fail(message, error, `${message}: ${describeReadFailure(error)}`);

@@ -36,7 +36,7 @@ export interface PartitionLogsOptions {
 
 /** Maximum milliseconds for which a broker delays a fetch response that has no new block. */
 const TAIL_WAIT_MS = 500;
-/** Maximum bytes of blocks of one partition in a fetch. Blocks are compressed to about 1/15. */
+/** Maximum bytes of one partition's blocks in a fetch. Compression reduces blocks to about 1/15. */
 const WINDOW_BYTES = 64 << 10;
 /** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;
@@ -179,8 +179,9 @@ export class PartitionLogs implements EventLogs {
 
   /**
    * Reads the topic's id and a log's end offset from the brokers. The parameter `known` is the
-   * highest sequence number among the log's stored delivery positions; `known` in the result is its
-   * offset. If the log's end is below this offset, the topic has lost blocks.
+   * highest of the log's stored delivery positions. The result's `known` is the offset after the
+   * last block that existed according to this position. If it is above the log's end, with the
+   * offset base added to the end, the topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offset } = await this.#asker.endOffsetOfOneTopic(this.#indexOf(log));

@@ -33,8 +33,8 @@ const READ_MS_MAX = 5_000;
 const READ_RETRY_MS = 50;
 
 /**
- * Limit of the number of parts: `parts` doubles the length of a part until fewer than this number
- * of whole parts fit into the partition.
+ * Limit of the number of parts into which a partition is divided. `parts` doubles the length of a
+ * part until fewer than this number of whole parts fit into the partition.
  */
 const PARTS_MAX = 64n;
 
@@ -66,8 +66,8 @@ export class PartitionReader implements LogReader {
   #end: number;
   /**
    * First sequence number of the partition at the creation of this reader or, if the partition had
-   * no leader then, at the first read. Undefined until it is known. A read from 0 reports only
-   * missing blocks after this number as lost.
+   * no leader then, at the first read. Undefined until it is known. A read from 0 reports missing
+   * blocks as lost only if they come after this number.
    */
   #opened: number | undefined;
   /**

@@ -19,9 +19,9 @@ const PROBE_MS = 250;
  */
 const ANSWER_MS_MAX = 10_000;
 /**
- * Last part of `ANSWER_MS_MAX`, in milliseconds. A second timer measures it after a first timer has
- * expired. A process that was suspended can thus read the acknowledgements that arrived meanwhile
- * before it rejects records.
+ * Last part of `ANSWER_MS_MAX`, in milliseconds. A first timer measures the time before this part,
+ * and a second timer this part. If the process was suspended, it thus reads the acknowledgements
+ * that arrived meanwhile before the second timer expires and records are rejected.
  */
 const READ_MS = 250;
 /** Milliseconds without an acknowledgement after which `probe` sends a test block. */
@@ -42,8 +42,8 @@ export interface PartitionWriterOptions<T> {
    */
   pendingBytesMax?: number;
   /**
-   * Called after a change of the result of `durable` or `healthy`, and before the promises that
-   * `append` returned resolve.
+   * Called after the result of `durable`, `healthy` or `refusal` has changed, and before the
+   * promises of `append` for stored records resolve.
    */
   onChange?(): void;
 }
@@ -250,9 +250,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Logs the error of a test block that met a broken invariant, which is a bug. The log line about
-   * the first failed write may name another cause. Test blocks are repeated, so only the first such
-   * error is logged.
+   * Logs the error of a test block that failed because of a broken invariant, which is a bug. The
+   * log line about the first failed write may name another cause. Test blocks are repeated, so this
+   * method logs only the first error that it is given.
    */
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;

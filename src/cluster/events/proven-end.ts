@@ -4,9 +4,9 @@ import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import { sealed } from "./partition-writer.ts";
 
 /**
- * Returns the end of a partition: the offset after all blocks that were acknowledged before the
- * call. It is the brokers' offset, without the offset base. Rejects when the partition's leader
- * does not acknowledge a test block within `ACKNOWLEDGED_MS_MAX`.
+ * Returns the end of a partition: the offset after all blocks that were acknowledged before this
+ * function was called. It is the brokers' offset, without the offset base. Rejects when the
+ * partition's leader does not acknowledge a test block within `ACKNOWLEDGED_MS_MAX`.
  */
 export type ProveEnd = (partition: number) => Promise<number>;
 

@@ -6,11 +6,11 @@ import { apiIdOf } from "../topics/write-refusal.ts";
 export interface GroupFacts {
   group: string;
   isMember: boolean;
-  /** Whether this node has been a member of the group at any time since it started. */
+  /** Whether this node has been a member of the consumer group at any time since it started. */
   hasJoined: boolean;
   /**
-   * Error of the last attempt to join the group. Undefined if the attempt succeeded, or if no
-   * attempt has ended yet.
+   * Error of the last attempt to join the consumer group. Undefined if the attempt succeeded, or if
+   * no attempt has ended yet.
    */
   joinError: unknown;
   /** Milliseconds since the last answer of the group's coordinator (a broker). */

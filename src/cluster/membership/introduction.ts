@@ -68,8 +68,8 @@ export class DescribedNodes {
 
   /**
    * Takes the brokers' newest description of the group, and returns the nodes in it. If it contains
-   * no nodes because members are joining, returns the nodes of the last description that did.
-   * Undefined if there was none.
+   * no nodes because members are joining, returns the result of the previous call again. Undefined
+   * if there was no previous call.
    */
   take(group: Group | undefined, topic: string): ClusterNode[] | undefined {
     const nodes = nodesOf(group, topic);

@@ -45,9 +45,7 @@ const HEARTBEAT_MS = 400;
 const RETRY_MS = 500;
 /** Interval in milliseconds between two checks whether partitions were added to the topic. */
 const GROWTH_MS = 5_000;
-/**
- * Milliseconds between two checks of the brokers' answers and of the partitions that can run here.
- */
+/** Milliseconds between two checks whether the brokers answer and which partitions can run here. */
 const WATCH_MS = 500;
 /**
  * Time without a response, as a multiple of `sessionMs`, after which a member closes its
@@ -60,7 +58,7 @@ const HEARTBEAT_SESSIONS = 0.3;
  * its answer to a join for that long while another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
-/** Multiple of `sessionMs` without a response after which the coordinator counts as silent. */
+/** Time without a response, in multiples of `sessionMs`, until the coordinator counts as silent. */
 const ANSWER_SESSIONS = 1.5;
 /** Longest time in milliseconds that `nodes` waits for the brokers' responses. */
 const ANSWER_MS_MAX = 2_000;
@@ -135,10 +133,10 @@ export class Membership {
   }
 
   /**
-   * Returns the state of the membership: whether this node is a member of the group at present
-   * (`isMember`) or has been at any time since its start (`hasJoined`), the trouble and warnings
-   * that `judgeGroup` finds, the partitions that are assigned to this node, and the partitions that
-   * it refuses, by reason.
+   * Returns the state of the membership. `isMember` says whether this node is a member of the group
+   * at present, and `hasJoined` whether it has been one at any time since its start. The state also
+   * has the trouble and warnings that `judgeGroup` finds, the partitions that are assigned to this
+   * node, and the partitions that it refuses, by reason.
    */
   state() {
     const { clients, group, sessionMs, runner } = this.options;

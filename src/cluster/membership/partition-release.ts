@@ -135,7 +135,7 @@ export class PartitionRelease {
     return new Set(lacked.map(([partition]) => partition));
   }
 
-  /** Returns whether this node was able to run the partition for the last session timeout. */
+  /** Returns whether this node could run the partition throughout the last session timeout. */
   #isWell(partition: number): boolean {
     const { wellMs = this.sessionMs } = this.#observed.get(partition) ?? {};
     return wellMs >= this.sessionMs;
@@ -148,8 +148,9 @@ export class PartitionRelease {
 
 const newlyObserved = () => ({
   /**
-   * Milliseconds in which this node had trouble with the partition, minus those without trouble; at
-   * least 0. When trouble ends, a greater value is first reduced to the session timeout.
+   * Milliseconds in which this node had trouble with the partition, minus milliseconds without
+   * trouble; at least 0. When trouble ends, a value above the session timeout is first reduced to
+   * the session timeout.
    */
   troubledMs: 0,
   /** Milliseconds without interruption for which this node has been able to run the partition. */

@@ -11,7 +11,7 @@ export class MessagePassage {
    * messages. Undefined when it has sent none after that.
    */
   #sentAt: number | undefined;
-  /** Whether the brokers acknowledged the last message. True before the first one. */
+  /** Whether the brokers acknowledged this node's last message. True before the first message. */
   isWritten = true;
 
   constructor(private readonly now: () => number = () => performance.now()) {}

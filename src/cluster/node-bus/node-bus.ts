@@ -72,7 +72,7 @@ export async function openNodeBus({ clients, name: topic, replicas, logger }: To
   return {
     /**
      * Queues a message for all other nodes. Drops the message if it is larger than
-     * `VALUE_BYTES_MAX`, or if more than `WAITING_BYTES_MAX` would wait.
+     * `VALUE_BYTES_MAX`, or if the size of the waiting messages would exceed `WAITING_BYTES_MAX`.
      */
     publish,
     /**
@@ -84,7 +84,7 @@ export async function openNodeBus({ clients, name: topic, replicas, logger }: To
     },
     /**
      * Returns a sentence that says why this node's messages do not reach the topic or are not read
-     * back. Returns `undefined` while both work.
+     * back. Returns `undefined` while they reach the topic and are read back.
      */
     trouble() {
       if (passage.isWorking()) return undefined;
@@ -163,8 +163,8 @@ function decode(value: Uint8Array): [format: number, author: string, messages: u
 
 /**
  * Calls `take` with every Kafka record that is written after this call. After a failed read,
- * continues at the end of the topic. It may skip the records before the end, because the node bus
- * may lose messages.
+ * continues at the end of the topic, and may thus skip records. This is allowed, because messages
+ * on the node bus may be lost.
  */
 function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
   const stop = Promise.withResolvers<undefined>();

@@ -43,8 +43,8 @@ const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
 /**
  * Milliseconds for which the answers to a question are reused after their arrival: an equal
- * question gets the same answers and is not sent. While more than `SERVED_MAX` questions wait for
- * answers or have reusable ones, the answers to further questions are not reused.
+ * question gets the same answers and is not sent. Answers are not reused if, at their arrival, more
+ * than `SERVED_MAX` questions wait for answers or have reusable answers.
  */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;
@@ -187,7 +187,8 @@ export function createNodeRpc(options: NodeRpcOptions) {
     node,
     /**
      * Sends a question to all other nodes, and resolves with the answers that arrive in time. An
-     * equal question within `SERVE_MS` is not sent again but gets the same answers. Never rejects.
+     * equal question that is asked at most `SERVE_MS` after the answers arrived is not sent but
+     * gets the same answers. Never rejects.
      */
     ask(question: unknown) {
       const key = JSON.stringify(question);

@@ -8,7 +8,7 @@ export type TailRelay<T> = ReturnType<typeof createTailRelay<T>>;
 
 /** Milliseconds between announcements of the keys that this node subscribes to. */
 const ANNOUNCE_MS = 2_000;
-/** Milliseconds after a node's announcement, at which the subscriptions in it expire. */
+/** Milliseconds for which the subscriptions in a node's announcement are valid. */
 const PRESENT_MS = 10_000;
 /**
  * Maximum number of keys for which this node remembers that other nodes subscribe to them.

@@ -95,8 +95,8 @@ interface FollowParts {
   logger: Logger;
   health: ReadHealth;
   /**
-   * Decides how long the follower pauses between two fetches. If undefined, the follower does not
-   * pause.
+   * Decides how long the reader of new entries pauses between two fetches. If undefined, this
+   * reader does not pause.
    */
   pace: FollowPace | undefined;
 }

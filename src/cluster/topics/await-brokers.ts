@@ -6,16 +6,16 @@ import type { KafkaClients } from "../../kafka/client.ts";
  * brokers may be starting too.
  */
 const REFUSED_MS_MAX = 5_000;
-/** Maximum milliseconds for which a starting node waits for each broker's first answer. */
+/** Maximum milliseconds that a starting node waits, in total, for the brokers' first answers. */
 const EACH_MS_MAX = 1_000;
 const LOOK_MS = 50;
 
 /**
- * Waits until a broker answers. Throws `StartError` when all brokers refuse this node. If all
- * refuse its credentials or TLS, which only an operator can correct, it throws at once, otherwise
- * after `refusedMsMax`. If a broker neither answers nor refuses, returns after `refusedMsMax`; the
- * caller's first request then waits for this broker. Also throws `StartError` when the brokers
- * belong to different Kafka clusters.
+ * Waits until a broker answers. Throws `StartError` when all brokers refuse this node: at once if
+ * all refuse its credentials or TLS, which only an operator can correct, and after `refusedMsMax`
+ * in all other cases. If no broker answers and at least one does not refuse either, returns after
+ * `refusedMsMax`; the caller's first request then waits for this broker. Also throws `StartError`
+ * when the brokers belong to different Kafka clusters.
  */
 export async function awaitBrokers(
   clients: AwaitedBrokers,

@@ -48,8 +48,8 @@ export interface TopicIds {
 export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
 
 /**
- * Segment size in bytes of a topic from which the nodes delete records after use. It is small,
- * because brokers free disk space by whole segments.
+ * Segment size in bytes for topics whose records the nodes delete after use. It is small, because
+ * brokers free disk space by whole segments.
  */
 const SEGMENT_BYTES = 128 << 20;
 
@@ -62,8 +62,8 @@ const APPEAR_MS = 100;
  * Creates the topic if it is missing, adds partitions if it has too few, and returns the number of
  * its partitions. Throws `StartError` if that fails, if a partition has fewer copies than
  * `topic.replicas`, or if a setting is unsafe (see `unsafeSetting`), such as a short retention.
- * Also throws `StartError` if the topic's id is not the one in `ids`, because the topic that this
- * node has used is then gone.
+ * Also throws `StartError` if the topic's id differs from the one in `ids`: the topic that this
+ * node used before is then gone.
  */
 export async function ensureTopic(
   admin: Admin,
@@ -181,8 +181,8 @@ async function useBrokerTimes(admin: Admin, { name }: TopicSettings): Promise<vo
 }
 
 /**
- * Adds partitions to a topic until it has `partitions`. `before` is the number that it has. Returns
- * the number of partitions afterwards.
+ * Raises the number of a topic's partitions from `before` to `partitions`. Returns the number that
+ * the topic then has.
  */
 async function grow(
   admin: Admin,
@@ -204,14 +204,14 @@ async function grow(
 
 interface Appearing {
   countMin: number;
-  /** Number of the first new partition. This partition and those after it must have leaders. */
+  /** Lowest number of a new partition. This partition and all higher ones must have leaders. */
   newFrom: number;
 }
 
 /**
  * Waits until a topic has at least `countMin` partitions, and each partition from `newFrom` on has
- * a leader. Returns the topic's id, the number of partitions, and the lowest number of replicas of
- * a partition. Throws `StartError` after `APPEAR_MS_MAX`.
+ * a leader. Returns the topic's id, the number of its partitions, and the number of replicas of the
+ * partition with the fewest. Throws `StartError` after `APPEAR_MS_MAX`.
  */
 async function appeared(admin: Admin, name: string, { countMin, newFrom }: Appearing) {
   const until = performance.now() + APPEAR_MS_MAX;
@@ -254,7 +254,7 @@ const BROKER_TIMES = "LogAppendTime";
 
 /**
  * Returns the innermost cause of an error of the Kafka library. Only this cause says what is wrong:
- * the errors around it name requests.
+ * the errors around it say only which requests failed.
  */
 function innermostOf(error: unknown): Error & { apiId?: string } {
   const { errors, cause } = error as AggregateError;

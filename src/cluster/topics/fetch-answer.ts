@@ -29,8 +29,8 @@ export type Answer = FetchAnswer["responses"][number]["partitions"][number];
 
 /**
  * Whether `error` says that the broker refused the whole fetch session, not only some of its
- * partitions. The caller can repeat such a fetch at once, because the Kafka library then begins a
- * new session.
+ * partitions. If so, the caller can repeat the fetch at once, because the Kafka library then begins
+ * a new session.
  */
 export const isOutOfStep = (error: unknown) => Boolean((error as Failure).response?.errorCode);
 

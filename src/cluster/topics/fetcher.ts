@@ -51,11 +51,11 @@ export interface FetcherOptions {
   windowBytes?: number;
   /** Decides how long to pause before the next request to a broker. Absent for no pauses. */
   pace?: Pick<FetchPace, "pauseMs">;
-  /** Expected id of the topic. Reads reject with `TopicRecreated` once the topic has another id. */
+  /** Expected id of the topic. A read rejects with `TopicRecreated` if the topic has another id. */
   identity?: TopicIdentity;
   /**
-   * Number by partition that is added to the brokers' offsets, so that offsets never repeat (see
-   * `OffsetBases`). Absent to add nothing.
+   * For each partition, a number that is added to the brokers' offsets, so that offsets never
+   * repeat (see `OffsetBases`). Absent to add nothing.
    */
   offsetBases?: OffsetBases;
 }
@@ -68,8 +68,8 @@ const OFFSET_OUT_OF_RANGE = 1;
 
 /**
  * Reads values from the partitions of a topic. Has at most one request in flight to each broker,
- * because a Kafka fetch session allows one request at a time. The request reads all wanted
- * partitions that the broker leads.
+ * because a Kafka fetch session allows one request at a time. Each request reads all partitions
+ * that the broker leads and for which a call of `fetch` waits.
  */
 export class Fetcher {
   readonly #placement: OffsetBases;
@@ -133,7 +133,7 @@ export class Fetcher {
 
   /**
    * Reads the end offset of a partition from its leader, and the id of the topic to which the
-   * offset belongs. Reads again if the topic was recreated in the meantime. Adds no offset base
+   * offset belongs. Repeats this if the topic was recreated during the read. Adds no offset base
    * (see `OffsetBases`).
    */
   async endOffsetOfOneTopic(partition: number): Promise<{ topicId: string; offset: bigint }> {
@@ -147,8 +147,8 @@ export class Fetcher {
 
   /**
    * Reads the first or end offsets of all partitions from their leaders. Adds no offset base (see
-   * `OffsetBases`). Omits the partitions whose leaders do not answer within `msMax` milliseconds.
-   * Rejects only if the topic is not known.
+   * `OffsetBases`). A partition whose leader does not answer within `msMax` milliseconds is in
+   * `failures` instead of `offsets`. Rejects only if the topic is not known.
    */
   async brokerOffsets(which: Bound, msMax?: number): Promise<NamedOffsets & { topicId: string }> {
     const { consumer, topic } = this.options;

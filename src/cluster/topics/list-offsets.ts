@@ -29,9 +29,9 @@ export interface Leaders {
   nameOf(id: number): string;
 }
 
-/** Milliseconds for which a failed request is retried. */
+/** Milliseconds for which a failed request for offsets is repeated. */
 const OFFSETS_MS_MAX = 5_000;
-/** Pause in milliseconds before each retry. */
+/** Pause in milliseconds before each repetition of a failed request for offsets. */
 const RETRY_MS = 50;
 
 /**
@@ -60,9 +60,9 @@ export async function leadersOf(consumer: Consumer, topic: string): Promise<Lead
 export const leaderless = (topic: string) => new Error(`a partition of ${topic} has no leader`);
 
 /**
- * Reads the first or end offsets of some partitions from their leader. Returns them in the order of
- * `partitions`. Retries for `OFFSETS_MS_MAX`, because a broker that has just become the leader
- * refuses the request until it knows which values were acknowledged.
+ * Reads the first or end offsets of some partitions from the one broker that leads them. Returns
+ * them in the order of `partitions`. Retries for `OFFSETS_MS_MAX`, because a broker that has just
+ * become the leader refuses the request until it knows which values were acknowledged.
  */
 export async function listOffsets(
   { consumer, topic, which }: Wanted,

@@ -39,7 +39,7 @@ export class OffsetBases {
 
 /**
  * Unit of the offset base of a recreated topic: the offset base is the lowest multiple of this
- * number that is above all offsets used before.
+ * number that is above all offsets that the partition has had.
  */
 const JUMP = 2 ** 30;
 
@@ -49,7 +49,7 @@ const JUMP = 2 ** 30;
 export interface TopicEnd {
   /** Id of the topic that the partition belongs to. */
   topic: string;
-  /** Offset after the last block that the leader has. It does not include the offset base. */
+  /** Offset after the last block that the partition's leader has. Includes no offset base. */
   end: number;
   /**
    * Offset after the last block that existed according to the stored delivery positions. It
@@ -64,17 +64,17 @@ export interface PartitionLoss {
   /** Text that completes the sentence "The partition …", such as "was recreated". */
   how: string;
   /**
-   * Number of blocks that are known to be lost, at least 1. After a topic was recreated, the real
-   * number is unknown.
+   * Number of blocks that are known to be lost, at least 1. It is 1 for a recreated topic, because
+   * the real number is then unknown.
    */
   blocks: number;
 }
 
 /**
  * Returns the offset base (the number to add to the brokers' offsets) that a partition needs,
- * computed from its stored offset base and its end offsets. This is the stored one, unless the
- * topic was recreated or has lost its newest blocks. Then it is higher, and `loss` says what was
- * lost.
+ * computed from its stored offset base and its end offsets. If the topic was recreated or has lost
+ * its newest blocks, the result is higher than the stored offset base, and `loss` says what was
+ * lost. Otherwise the result is the stored one.
  */
 export function nextOffsetBase(
   before: OffsetBase | undefined,

@@ -5,7 +5,7 @@ import { TopicRecreated } from "./topic-identity.ts";
 import { apiIdOf } from "./write-refusal.ts";
 
 /**
- * Number of consecutive failed reads from which a partition counts as unreadable. It is above 2,
+ * Number of consecutive failed reads after which a partition counts as unreadable. It is above 2,
  * because a broken connection makes one or two reads fail.
  */
 const FAILURES_MIN = 4;
@@ -36,9 +36,9 @@ export class ReadHealth {
   }
 
   /**
-   * Returns undefined while the partition is readable. Otherwise returns a sentence: first `claim`,
-   * which says what cannot be read, then the cause. If the topic was recreated, the sentence is the
-   * cause alone.
+   * Returns a sentence if the partition is unreadable, otherwise undefined. The sentence has
+   * `claim`, which says what cannot be read, and the cause of the last failure. If the topic was
+   * recreated, the sentence is the cause alone.
    */
   trouble(claim: string): string | undefined {
     if (!this.isUnreadable) return undefined;

@@ -31,9 +31,9 @@ export interface TopicHealthOptions {
 }
 
 /**
- * Milliseconds for which a broker's metadata must contradict that of the others before a warning
- * names it. Shorter contradictions are normal, because brokers hear of a new leader one after
- * another.
+ * Milliseconds for which a broker's metadata must contradict the other brokers' metadata before a
+ * warning names the broker. Shorter contradictions are normal, because brokers hear of a new leader
+ * one after another.
  */
 const OUTDATED_MS_MIN = 3_000;
 /**
@@ -61,8 +61,9 @@ const FORBIDDEN = 29;
 export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   const { view } = clients;
   /**
-   * Returns sentences about brokers, by broker address. It has an entry for each broker that does
-   * not answer, contradicts the other brokers' metadata, or belongs to another Kafka cluster.
+   * Returns a map of sentences about brokers, by broker address. The map has an entry for each
+   * broker that does not answer, contradicts the other brokers' metadata, or belongs to another
+   * Kafka cluster.
    */
   const rowsOfBrokers = () => {
     const outdated = clients.outdatedBrokers().filter(({ forMs }) => forMs >= OUTDATED_MS_MIN);

@@ -6,10 +6,7 @@ import type { PartitionAccess } from "./partition-access.ts";
 import { noAnswerOf } from "./topic-health.ts";
 
 export interface Judgement {
-  /**
-   * Sentence that says why `/ready` must answer 503. Undefined if the judged facts are no reason
-   * for that.
-   */
+  /** Sentence that says why `/ready` must answer 503. Undefined if `/ready` need not answer 503. */
   trouble: string | undefined;
   warnings: string[];
 }
@@ -25,7 +22,7 @@ export interface Judgement {
  * - The disk works, but more than the share `INGEST_REFUSED_SHARE_MAX` of all ledgers fails:
  *   trouble.
  * - The disk works, and fewer ledgers fail: a warning, because other nodes deliver the events of
- *   these partitions once the group's session time has passed.
+ *   these partitions once the session time of the cluster's consumer group has passed.
  */
 export function judgeLedgers(
   failures: readonly (string | undefined)[],
@@ -50,8 +47,8 @@ export function judgeLedgers(
 }
 
 /**
- * Milliseconds for which a leader of the catalog may fail to answer before `/ready` reports that
- * API requests fail. During a shorter silence, requests wait for this leader or its successor.
+ * Milliseconds for which a leader of the catalog topic may fail to answer before `/ready` reports
+ * that API requests fail. During a shorter silence, requests wait for this leader or its successor.
  */
 const SILENT_MS_MAX = REQUEST_MS_MAX;
 
@@ -60,11 +57,11 @@ const SILENT_MS_MAX = REQUEST_MS_MAX;
  * answers 503, or only a warning. `unread` is a sentence about event partitions that cannot be
  * read, or undefined.
  *
- * - A leader of the catalog has not answered for `SILENT_MS_MAX`: trouble, because this node then
- *   answers no API request.
+ * - A leader of the catalog topic has not answered for `SILENT_MS_MAX`: trouble, because this node
+ *   then answers no API request.
  * - Some event partitions cannot be read or written, but at most the share
- *   `INGEST_REFUSED_SHARE_MAX` of all: `unread` is a warning, because this node serves the other
- *   partitions, and nodes that can read the failing ones take them over.
+ *   `INGEST_REFUSED_SHARE_MAX` of all event partitions: `unread` is a warning, because this node
+ *   serves the other partitions, and nodes that can read the failing ones take them over.
  * - In all other cases, `unread` is trouble.
  */
 export function judgeReading(

@@ -79,8 +79,8 @@ function columnsOf(
 }
 
 /**
- * Returns the names of the items with these ids. Without ids, returns the text for all items of the
- * kind, such as `All receivers`.
+ * Returns the names of the items with the given ids. If `ids` is empty, returns the text for all
+ * items of the kind, such as `All receivers`.
  */
 const chosenNames = (kind: SearchedKind, ids: readonly string[], nameOf: (id: string) => string) =>
   ids.length === 0 ? alertsTexts.chosen[kind].all : <Name>{ids.map(nameOf).join(", ")}</Name>;

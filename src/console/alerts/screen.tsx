@@ -85,9 +85,9 @@ const columns: Column<Alert>[] = [
 ];
 
 /**
- * Returns the link to the screen of an alert's subject, such as a destination. An alert about the
- * server links to the system screen. For this alert, returns undefined if the session lacks the
- * permission for that screen.
+ * Returns the link that an alert's subject leads to: the dead letters of a destination, the page of
+ * a destination, source or transformation, or the system screen. Undefined if it would be the
+ * system screen, and the session lacks the permission for that screen.
  */
 function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });

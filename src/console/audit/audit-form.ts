@@ -49,8 +49,8 @@ export type AuditEntry = AnswerOf<"GET /v2/audit">["entries"][number];
 const PAGE_ENTRIES = 50;
 
 /**
- * Component state for the audit log. It loads the entries again when the form changes. `loadOlder`
- * adds older entries.
+ * Component state for the audit log. The entries are loaded again when the form changes.
+ * `loadOlder` adds older entries.
  */
 export const useAudit = (form: AuditForm) =>
   usePages(

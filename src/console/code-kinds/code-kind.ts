@@ -12,8 +12,8 @@ export type Revision = Omit<
   "codeVersion"
 > & { importName?: string };
 /**
- * A transformation or library with the fields of one of its revisions. This is the newest one if
- * none was ever published or the request asks for the newest. Otherwise it is the published one.
+ * A transformation or library with the fields of one of its revisions: the newest revision if the
+ * request asks for it or no revision was ever published, otherwise the published one.
  */
 export type CodeItem = Revision &
   Pick<Transformation, "destinations" | "warnings" | "publishedVersionId">;
@@ -39,7 +39,8 @@ export type CodeKindInfo = ReturnType<typeof codeKind>;
 
 /**
  * Returns a revision with the line ends of its code converted to line feeds, which the editor uses.
- * Otherwise, code with Windows line ends would differ from the editor's text and count as unsaved.
+ * Without this, code with Windows line ends would differ from the editor's text and count as
+ * unsaved.
  */
 export const withLineFeeds = <Code extends Pick<Revision, "code">>(revision: Code): Code => ({
   ...revision,
@@ -177,7 +178,7 @@ export interface CodeContext {
   published: CodeItem | undefined;
   /**
    * Whether the transformation or library was deleted. Its revisions can still be read. Publishing
-   * one restores it.
+   * a revision restores the transformation or library.
    */
   isDeleted: boolean;
   /**
@@ -185,8 +186,8 @@ export interface CodeContext {
    * and after a destination was linked.
    */
   reload: () => Promise<void>;
-  /** Number, counted from 1, of the line to which the editor moves the cursor at first. */
+  /** Line, counted from 1, to which the editor moves the cursor when the page opens. */
   line?: number | undefined;
-  /** Whether the page opens with a new test case whose input is the latest sample event. */
+  /** Whether the page opens with a new test case. Its input is the newest of `sampleEvents`. */
   isNewTestCase?: boolean;
 }

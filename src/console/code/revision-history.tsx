@@ -29,8 +29,8 @@ interface RevisionPair {
 }
 
 /**
- * Number of revisions that the list shows at first. Each click on the button `Load older` adds as
- * many.
+ * Number of revisions that the list shows at first. Each click on the button `Load older` adds the
+ * same number.
  */
 const PAGE_REVISIONS = 100;
 

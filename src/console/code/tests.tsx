@@ -177,8 +177,9 @@ type AddEvent = (event: unknown) => void;
 
 /**
  * Functions that load real events as test events, by the origin of the events, such as the live
- * tail. A function calls `add` with each event. `isNew` is false if a load is repeated after a
- * failure. The list then still has the events of the failed load, and only newer ones are added.
+ * tail. A function calls `add` with each event. `isNew` is false if the load is repeated after a
+ * failure. The events that were added before the failure stay, and the function adds only newer
+ * ones.
  */
 const loadEvents: Record<
   EventOrigin,

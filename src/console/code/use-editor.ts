@@ -77,8 +77,8 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     events,
     setEvents,
     /**
-     * The user's reason for the change. The next save or publication sends it as the note, and
-     * clears it.
+     * The user's reason for the change. The next save or publication sends it as the note. It is
+     * cleared if the request succeeds.
      */
     note,
     setNote,
@@ -129,8 +129,8 @@ function useEditorActions(
   }
 
   /**
-   * Runs the code on the test events. Resolves with the report of the run, or with undefined if the
-   * test events are invalid or the request fails.
+   * Runs the code on the test events and the test cases. Resolves with the report of the run, or
+   * with undefined if the test events are invalid or the request fails.
    */
   async function testRun(): Promise<TestRunReport | undefined> {
     try {

@@ -134,7 +134,7 @@ export function Chart({ label, times, series, format, steps = WHOLE_STEPS }: Cha
   );
 }
 
-/** Returns the text of a value, or a dash if the point has no value. */
+/** Returns the text of a value, or a dash if there is no value. */
 function valueText(value: number | null | undefined, write: (value: number) => string): string {
   return value === null || value === undefined ? "–" : write(value);
 }

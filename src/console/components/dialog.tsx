@@ -13,7 +13,7 @@ import { dismissToast, openDialogs, showToast, toasts } from "./toasts.ts";
 
 /**
  * Shows a dialog as modal while its component is rendered. Afterwards, gives the focus back to the
- * element that had it before.
+ * element that had it before or, if this element is gone, to the main content.
  */
 export function useModal() {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -74,7 +74,7 @@ export function Dialog(props: {
 interface ConfirmationRequest {
   title: string;
   text: ComponentChildren;
-  /** Content below the text, such as a list of the items that the action affects. */
+  /** Content of the dialog below `text`, such as a list of the items that the action affects. */
   details?: ComponentChildren;
   /** Label of the button that confirms the action. */
   action: string;
@@ -216,8 +216,9 @@ export function ConfirmDialog(
 }
 
 /**
- * Shows the toasts once on the page: in the topmost open dialog or, if none is open, in the page
- * itself. `dialog` is the dialog that contains this list, and undefined for the page's list.
+ * List of the toasts. The page and each dialog contain such a list, and only one of them shows the
+ * toasts: that of the topmost open dialog or, if none is open, that of the page. `dialog` is the
+ * dialog that contains this list, and undefined for the page's list.
  */
 export function ToastList({ dialog }: { dialog?: object }) {
   const shown = openDialogs.value.at(-1) === dialog ? toasts.value : [];

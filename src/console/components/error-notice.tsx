@@ -15,8 +15,8 @@ interface ErrorProps {
 }
 
 /**
- * Shows an error's message and details. Omits details for which `isShown` is true, and then also
- * the message.
+ * Shows an error's message and details. Omits each detail for which `isShown` returns true and, if
+ * there is such a detail, also the message.
  */
 export function ErrorText({ error, isShown = () => false }: ErrorProps) {
   const all = error instanceof RequestRefused ? error.details : [];

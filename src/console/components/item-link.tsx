@@ -4,7 +4,7 @@ import { Name } from "./name.tsx";
 
 /** Link to the page of an item. It shows the item's name. */
 export function ItemLink(props: {
-  /** Name of the screen for items of this kind, which is the first segment of its routes. */
+  /** Name of the screen for items of this kind: the first segment of the screen's routes. */
   screen: "sources" | "destinations" | "transformations" | "libraries";
   id: string;
   name: string | undefined;

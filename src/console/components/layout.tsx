@@ -48,7 +48,7 @@ export function Panel(props: {
   title?: string;
   actions?: ComponentChildren;
   children: ComponentChildren;
-  /** Whether the panel's content reaches to its edges, as a table does. */
+  /** Whether the content reaches to the edges of the panel, as a table does. */
   flush?: boolean;
 }) {
   const { title, actions, children, flush } = props;
@@ -148,7 +148,7 @@ export function Skeleton() {
   );
 }
 
-/** Links to a screen's tabs. The link says so if the session lacks a permission for the tab. */
+/** Links to a screen's tabs. A link says so if the session lacks the permission for its tab. */
 export function Tabs(props: {
   tabs: readonly { name: string; text: string; needs?: Permission }[];
   current: string;
@@ -172,8 +172,8 @@ export function Tabs(props: {
 }
 
 /**
- * Returns attributes for a link to a screen. If the session lacks the permission `missing` for it,
- * they tell the user. If `missing` is undefined, there are no attributes.
+ * Returns attributes that tell the user that a link leads to a screen for which the session lacks
+ * the permission `missing`. Returns none if `missing` is undefined.
  */
 export function requirementOf(missing: Permission | undefined) {
   if (missing === undefined) return {};
@@ -206,7 +206,7 @@ export function SegmentedControl<T extends string>(props: {
   );
 }
 
-/** Notice in place of a screen's content that the session lacks the permission to read. */
+/** Notice in place of a screen's content. It says that the content needs `permission`. */
 export function PermissionRequired({ permission }: { permission: Permission }) {
   return (
     <EmptyState

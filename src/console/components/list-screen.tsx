@@ -34,7 +34,7 @@ export interface ListPage<Item> {
 
 /** Screen that lists the items of one kind in pages, with a search by name or id. */
 export function ListScreen<Item extends { id: string; name: string }>(props: {
-  /** Name of the screen, which is the first segment of its routes. */
+  /** Name of the screen: the first segment of the screen's routes. */
   screen: string;
   title: string;
   singular: string;
@@ -108,7 +108,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   );
 }
 
-/** Returns `value` or, if it is undefined, the last defined one, to show while a page loads. */
+/** Returns `value` or, while it is undefined because a page loads, its last defined value. */
 export function useLatest<T>(value: T | undefined): T | undefined {
   const latest = useRef<T | undefined>(undefined);
   if (value !== undefined) latest.current = value;

@@ -10,9 +10,9 @@ export interface Column<Row> {
   title: string;
   cell: (row: Row) => ComponentChildren;
   /**
-   * Layout of the column. `name` is for the names of the rows, `narrow` makes the column as wide as
-   * its content, and `number` aligns the content right. On a phone, where each row is a card, cells
-   * of a `wide` column have the whole width of the card.
+   * Layout of the column. A `name` column has the names of the rows' items, a `narrow` one is as
+   * wide as its content, and a `number` one aligns its content right. On a phone, where each row is
+   * a card, cells of a `wide` column have the whole width of the card.
    */
   kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
   /**
@@ -110,8 +110,8 @@ interface RowProps<Row> {
 }
 
 /**
- * Row of a table. It is rendered again only when its item or the columns change, because the table
- * of a busy live tail has 200 rows.
+ * Row of a table. It is rendered again only when its item or the columns change. Otherwise, each
+ * update of a busy live tail would render all 200 rows of the table.
  */
 class TableRow<Row> extends Component<RowProps<Row>> {
   override shouldComponentUpdate(next: Readonly<RowProps<Row>>, state: unknown): boolean {
@@ -209,8 +209,8 @@ function ColumnHeader<Row>(props: { column: Column<Row>; order: TableOrder | und
 }
 
 /**
- * Page numbers and buttons below a table. It shows nothing if all rows fit on one page. If the list
- * has become too short for `page`, it opens the last page.
+ * Page numbers and buttons below a table. Shows nothing if all rows fit on one page. Opens the last
+ * page if the list has become so short that `page` does not exist.
  */
 export function Pagination(props: {
   page: number;

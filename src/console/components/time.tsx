@@ -38,7 +38,7 @@ export function Time({ at, exact = false }: { at: string | number; exact?: boole
   return <TimeElement time={time}>{exact ? exactTime(time) : relativeTime(time)}</TimeElement>;
 }
 
-/** Shows how long a state has lasted, such as `for 5 min`, or the date on which it began. */
+/** Shows for how long a state has lasted or, after a week, on which date it began. */
 export function Since({ at }: { at: string | number }) {
   const time = new Date(at);
   const shown = relativeTime(time, commonTexts.lasts, commonTexts.since);

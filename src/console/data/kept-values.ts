@@ -2,12 +2,12 @@ import { useEffect, useState } from "preact/hooks";
 import type { Values } from "./save.ts";
 import { onSignOut, session } from "./session.ts";
 
-/** Values that a user has typed into a form, and the stored values that the form had before. */
+/** Values that a user has typed into a form, and the stored item from which the edit began. */
 export interface EditedValues {
   values: Values;
   /** Values of the item when the user began to edit. */
   base: Values;
-  /** Header ETag of the item when the user began to edit. */
+  /** Value of the item's `ETag` header when the user began to edit. */
   tag: string | undefined;
 }
 
@@ -43,8 +43,8 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     edit: (values: Values) => keep({ base: shown.base, tag: shown.tag, values }),
     discard: () => keep(undefined),
     /**
-     * Drops the unsaved values after the server has stored `saved`. If the user has typed more
-     * since the component was rendered, keeps these values as unsaved changes of `saved`.
+     * Drops the unsaved values after the server has stored `saved`. But if the user has typed more
+     * since the component was rendered, keeps the latest values as unsaved changes of `saved`.
      */
     settle(saved: Values) {
       const latest = keptValues.get(key);

@@ -11,8 +11,8 @@ const RETRY_MS_MAX = 60_000;
  */
 export class OutcomeUnknown extends TypeError {
   /**
-   * `isRepeatable` says whether the client can safely send the request again, because a second
-   * request would change nothing that the first one did not change.
+   * `isRepeatable` is true if a second request would change nothing that the first one did not
+   * change. The client can then safely send the request again.
    */
   constructor(readonly isRepeatable: boolean) {
     super();

@@ -77,7 +77,7 @@ const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.s
 export async function saveValues(save: {
   /** Values of the item when the user began to edit. */
   base: Values;
-  /** Header ETag of the item when the user began to edit. */
+  /** Value of the item's `ETag` header when the user began to edit. */
   tag: string | undefined;
   yours: Values;
   /** Sends the values to the server. `tag` is the ETag of the item's version that they replace. */

@@ -6,14 +6,14 @@ import { clearSampleEvents, openSampleEvents } from "./sample-events.ts";
 
 /**
  * Session of the signed-in user: undefined while it loads, null if no user is signed in. An expired
- * session stays until the next sign-in, so that its screen keeps what the user has typed.
+ * session stays until the next sign-in, so that the screen keeps what the user has typed.
  */
 export const session = signal<ConsoleSession | null | undefined>(undefined);
 /** Functions to call at a sign-out. Each deletes something that the user has typed. */
 export const onSignOut = new Set<() => void>();
 /** Whether the session has expired. If so, the sign-in form covers the screen. */
 export const isExpired = signal(false);
-/** Number of requests since the page was loaded that got no answer or a status of 500 or above. */
+/** Number of requests, since the page was loaded, with no answer or a status of 500 or above. */
 export const failedRequests = signal(0);
 
 export const client = createClient({ baseUrl: "", fetch: fetchSignedIn as typeof fetch });
@@ -143,9 +143,9 @@ function end(): void {
 }
 
 /**
- * Channel between this browser's tabs with the console. They share the session cookie, so a sign-in
- * or sign-out in one tab takes effect in all. A sign-in sends the owner and the token id of the
- * session, and a sign-out sends null.
+ * Channel between this browser's tabs with the console. The tabs share the session cookie, so a
+ * sign-in or sign-out in one tab takes effect in all tabs. A sign-in sends the owner and the token
+ * id of the session, and a sign-out sends null.
  */
 const otherTabs = new BroadcastChannel("pixelmill.session");
 otherTabs.onmessage = ({ data: begun }) => {

@@ -12,7 +12,7 @@ export interface Named {
 export type NameSearch = ReturnType<typeof useNameSearch>;
 
 interface SearchState {
-  /** The text that was searched to get `found`. It may be older than the text in the field. */
+  /** Text for which `found` is the result. It may be older than the text in the field. */
   text?: string;
   found?: readonly Named[];
   /** Number of pages in `found`. */
@@ -36,7 +36,7 @@ export function useNameSearch(kind: SearchedKind) {
   const [state, setState] = useState<SearchState>({ pages: 0, total: 0 });
   const [all, setAll] = useState<number>();
   const lookup = useNames();
-  /** Names from all answers, by id. So a selected item's name is known after a new search. */
+  /** Names from all answers, by id, because a new search may not find the selected item. */
   const seen = useRef(new Map<string, string>());
   const latestPage = useRef(0);
   const latest = useRef(text);
@@ -73,7 +73,7 @@ export function useNameSearch(kind: SearchedKind) {
     total: state.total,
     /** Whether `found` is the result for the latest text. */
     isCurrent: state.text === text,
-    /** Number of all items of the kind. Undefined until the first answer. */
+    /** Number of all items of the kind. Undefined until a search without a text is answered. */
     all,
     error: state.error,
     /**

@@ -32,7 +32,7 @@ export function useResource<T>(
    * load whose result is shown. Both are 0 at first.
    */
   const order = useRef({ begun: 0, shown: 0 });
-  /** Whether polling pauses, because the server has asked for a longer pause between requests. */
+  /** Whether polling pauses. True while the server asks for a longer pause between requests. */
   const isHeldBack = useRef(false);
 
   const reload = useCallback(async () => {
@@ -79,8 +79,8 @@ export function useResource<T>(
 
   return {
     /**
-     * The value of the last successful load for these inputs. A failed reload does not remove it,
-     * unless the server answers that the resource no longer exists.
+     * The value of the last successful load for the present `inputs`. A failed reload does not
+     * remove it, unless the server answers with status 404.
      */
     value,
     error,

@@ -12,10 +12,10 @@ import { commonTexts } from "../texts/common.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
 
 /**
- * Dead letters (events that were given up) to replay or purge together: selected ones, or all that
- * match a filter. With a filter, the request has the number that the user has confirmed (`count`)
- * and the time of the list (`before`). The server leaves out dead letters that were added after
- * `before`. It refuses the request if more than `count` dead letters remain.
+ * Dead letters (events that were given up) to replay or purge together: those with the ids `ids`,
+ * or all that match `filter`. With `filter`, the server leaves out dead letters that were added
+ * after `before`, and refuses the request if more than `count` remain. `count` is the number that
+ * the user has confirmed.
  */
 export interface BulkTarget {
   selection:

@@ -72,8 +72,8 @@ const columns: Column<Row>[] = [
 ];
 
 /**
- * Returns the row of a destination without figures, for a session that lacks the permission
- * `events:read`.
+ * Returns a table row for a destination. It has no figures, because the session lacks the
+ * permission `events:read`.
  */
 function rowWithoutFigures(of: Destination): Row {
   const { deliveredBy, enabled, transformation } = of;

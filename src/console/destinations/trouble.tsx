@@ -14,8 +14,9 @@ const troubled = new Set<DestinationRow["state"]>(["down", "failing", "suspended
 
 /**
  * Panel at the top of a destination's page that says what is wrong and what to do: the reason, the
- * receiver's response, since when and how many events failed, advice, and links to settings, test
- * and replay. Hidden if the destination works and has no dead letters.
+ * receiver's response, since when and how many events failed, and advice. It links to the settings
+ * or the transformation, and to the dead letters. Hidden if the destination works and has no dead
+ * letters.
  */
 export function Trouble(props: {
   state: DestinationRow;
@@ -92,8 +93,8 @@ export function Trouble(props: {
 }
 
 /**
- * Whether user code caused the latest failure, so that other settings or a connection test would
- * not help.
+ * Whether user code caused the latest failure. If so, other settings or a connection test would not
+ * help.
  */
 function failsInCode({ state, lastError }: DestinationRow): boolean {
   return state === "suspended" || lastError?.stage === "transform";

@@ -13,7 +13,7 @@ interface DiffSide {
   text: string;
 }
 
-/** Minimum width for both texts side by side, in CSS pixels. */
+/** Minimum width, in CSS pixels, at which `Diff` shows the two texts side by side. */
 const SIDE_BY_SIDE_PX = 640;
 
 /**
@@ -108,8 +108,8 @@ const copyArrows = { revertControls: "a-to-b", renderRevertControl: takeButton }
 const TARGET_PX = 24;
 
 /**
- * Creates the button at a difference that copies this part of the text `before` to the edited text
- * `after`.
+ * Creates the button beside a difference. The button copies this part of the text `before` to the
+ * edited text `after`.
  */
 function takeButton(): HTMLElement {
   const button = document.createElement("button");

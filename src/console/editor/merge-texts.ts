@@ -54,7 +54,7 @@ function chunksOf(a: string, b: string): Chunk[] {
 /**
  * Returns the part of `side` (an edited version of the original text) that stands in place of the
  * original's characters `from` to `to`. `chunks` are the changes of `side` in this region. Returns
- * undefined if there are none.
+ * undefined if `chunks` is empty.
  */
 function regionOf(side: string, chunks: Chunk[], from: number, to: number): string | undefined {
   const [first, last] = [chunks[0], chunks.at(-1)];

@@ -7,7 +7,7 @@ import { type DestinationOverview, type Overview, statesByUrgency } from "../dat
 export interface FlowEdge {
   from: number;
   to: number;
-  /** Events per second. */
+  /** Events per second: received from a source, or delivered to a destination. */
   rate: number;
   /** Dead letters (events that were given up) per second. */
   failed: number;

@@ -139,7 +139,7 @@ function ReplayScope({ replay }: { replay: Replay }) {
   );
 }
 
-/** Shows why a replay's events failed, most frequent first, each linked to its dead letters. */
+/** Lists a replay's failure reasons, most frequent first, each with a link to its dead letters. */
 function FailureReasons({ replay: { failures = [] } }: { replay: Replay }) {
   if (failures.length === 0) return null;
   const more = failures.length - REASONS_MAX;

@@ -73,8 +73,8 @@ type SearchAnswer = AnswerOf<"GET /v2/events/search">;
 export type FoundEvent = SearchAnswer["events"][number];
 
 /**
- * Component state for the event search. It searches when the form's values change. `loadOlder` adds
- * older events to the result.
+ * Component state for the event search. The search runs when the form's values change. `loadOlder`
+ * adds older events to the result.
  */
 export const useSearch = (form: SearchForm) =>
   usePages(

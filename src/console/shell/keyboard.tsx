@@ -131,9 +131,9 @@ effect(() => {
 });
 
 /**
- * Returns up to `RESULTS_MAX` palette entries that match a text: its words occur in the entry's
- * title or kind, or the text is the entry's id. Entries whose title starts with the first word come
- * first.
+ * Returns up to `RESULTS_MAX` palette entries that match a text: the title and kind together
+ * contain all words of the text, or the text is the entry's id. Entries whose title starts with the
+ * first word come first.
  */
 export function searchPalette(text: string): readonly PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);

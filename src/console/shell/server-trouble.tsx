@@ -18,9 +18,9 @@ const READ_MS_MIN = 2_000;
 const showThemselves = new Set(["", "system"]);
 
 /**
- * Notice that says why the server accepts or delivers no events. It is on all screens except those
- * in `showThemselves`. It is hidden while the server is ready or does not answer. It reads `/ready`
- * every `POLL_MS`. Failed requests cause additional reads, but at most one per `READ_MS_MIN`.
+ * Notice that says why the server accepts no events or delivers none. It is hidden on the screens
+ * in `showThemselves`, and while the server is ready or does not answer. It reads `/ready` every
+ * `POLL_MS`, and after failed requests.
  */
 export function ServerTrouble() {
   const { value, reload } = useResource(readReadiness, [], POLL_MS);

@@ -93,8 +93,8 @@ const statsOf = ({ version, bun, uptimeSeconds, guests, memory }: System) =>
   ] as const;
 
 /**
- * Formats a count. Returns a dash for undefined, because a server with several workspaces does not
- * report figures that concern all of them.
+ * Formats a count. Returns a dash for undefined: a server with several workspaces does not report
+ * the figures that concern all workspaces together.
  */
 const countOrNone = (count: number | undefined) => (count === undefined ? "–" : formatCount(count));
 
@@ -139,7 +139,7 @@ function storedEventsOf({ events: { bytes, oldestAt, retention } }: System): (Fa
   ];
 }
 
-/** Table of the cluster's nodes and their partitions. A server without a cluster shows nothing. */
+/** Table of the cluster's nodes and their partitions. Shows nothing if there is no cluster. */
 function Nodes() {
   const { value } = useResource(() => client.call("GET /v2/cluster"), [], POLL_MS);
   if (value === undefined || value.nodes.length === 0) return null;

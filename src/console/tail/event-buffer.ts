@@ -76,8 +76,8 @@ export class EventBuffer {
   }
 
   /**
-   * Adds the events of an answer of `GET /v2/events/recent`. If the buffer already has an event
-   * from the tail, merges the outcomes of both.
+   * Adds the events of an answer of `GET /v2/events/recent`. If the buffer already has one of these
+   * events, merges its outcomes in the answer and in the buffer.
    */
   addRecent(events: readonly RecentEvent[]): void {
     // The server lists the newest first. Events of one millisecond keep this order.
@@ -167,11 +167,10 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 }
 
 /**
- * Merges two lists of outcomes of one event, and removes duplicates. An outcome with a time (`at`)
- * comes from the server's memory, and one without a time from stored data, which usually has less
- * detail. So an outcome with a time replaces those without one at the same destination. Only a
- * stored dead letter stays, unless the outcome with a time is a dead letter too. The result is
- * sorted by destination, so that all events have the same order.
+ * Merges two lists of outcomes of one event, without duplicates, and sorts the result by
+ * destination. An outcome with a time (`at`) comes from the server's memory. It replaces the
+ * outcomes without a time at the same destination, which come from stored data and usually have
+ * less detail. A dead letter without a time is replaced only by another dead letter.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

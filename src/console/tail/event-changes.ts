@@ -16,7 +16,7 @@ export function changesOf(received: unknown, event: unknown): EventChanges {
   /**
    * Adds the differences between `before` and `after` to `lines` and `removed`. `line` is the
    * number of the line at which the JSON of `after` begins. Returns the number of the line after
-   * its end.
+   * the last line of this JSON.
    */
   function compare(before: unknown, after: unknown, line: number, path: string): number {
     const members = membersOf(after);

@@ -117,8 +117,8 @@ function Waiting({ destinationId: id }: { destinationId: string }) {
 }
 
 /**
- * Returns the outcomes with labels: the destination's name and, from the second outcome at the same
- * destination on, a number.
+ * Returns the outcomes with labels. A label is the destination's name and, unless the outcome is
+ * the first one at its destination, a number.
  */
 function labelled(outcomes: TailEvent["outcomes"], names: NameLookup) {
   const counts = new Map<string, number>();

@@ -20,7 +20,7 @@ const SLICE_MS = 8;
 
 /**
  * Creates an empty buffer and counters for a live tail. `messages` and `events` count what has
- * arrived since the latest render. `missed` counts all messages that the server has skipped.
+ * arrived since `renderedAt`. `missed` counts all messages that the server has skipped.
  */
 const newCounters = () => ({
   buffer: new EventBuffer(),
@@ -45,7 +45,7 @@ export function useTail(filter: TailFilter) {
   const [rendered, setRendered] = useState({
     /** Number that changes whenever the screen must render the events of the buffer again. */
     tick: 0,
-    /** Events per second. An event counts once, even if the tail has several messages about it. */
+    /** Events per second or, if the filter has a destination, outcomes at this destination. */
     perSecond: 0,
     /**
      * Number of messages that the server skipped, because the browser or the network was too slow,

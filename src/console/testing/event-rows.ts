@@ -2,10 +2,10 @@ import { useRef, useState } from "preact/hooks";
 
 export type JsonObject = Record<string, unknown>;
 
-/** Maximum number of events in the list. Older selected events are shown in addition. */
+/** Maximum number of events that `useEventRows` lists, besides older selected events. */
 export const EVENT_ROWS_MAX = 50;
 
-/** An event in the list, with a number that no other event of the list has. */
+/** Row of the list: an event, and a number that no other row of the list has. */
 export interface EventRow {
   number: number;
   event: JsonObject;

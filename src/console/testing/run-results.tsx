@@ -170,7 +170,7 @@ const badges = {
 
 /**
  * Shows the results of test cases, and the differences of the selected one. Until the user selects
- * one, this is the first failed one or, if none failed, the first one.
+ * one, the first failed test case is selected or, if none failed, the first one.
  */
 export function SuiteResults({ results }: { results: readonly SuiteResult[] }) {
   const [chosen, setChosen] = useState<string>();

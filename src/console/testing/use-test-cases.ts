@@ -10,7 +10,7 @@ export type TestCaseInput = Pick<TestCase, "name" | "description" | "input" | "e
 
 export type TestCases = ReturnType<typeof useTestCases>;
 
-/** Returns the header ETag of a test case. */
+/** Returns the value that the API's `ETag` header has for a test case. */
 export const tagOf = ({ versionId }: TestCase) => `"${versionId}"`;
 
 /**

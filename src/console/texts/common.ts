@@ -62,8 +62,8 @@ export const commonTexts = {
   partNotLoaded:
     "This part of the console could not be loaded. If the server has been upgraded, load the page again.",
   /**
-   * Message after a request for a change got no answer. `isRepeatable` says whether the request can
-   * safely be sent again: a second one would change nothing more than the first.
+   * Message after a request for a change got no answer. `isRepeatable` is true if a second request
+   * would change nothing that the first one did not change.
    */
   outcomeUnknown: (isRepeatable: boolean) =>
     isRepeatable
@@ -157,7 +157,7 @@ export const commonTexts = {
   range: (first: number, last: number, total: number) =>
     `${formatCount(first)} to ${formatCount(last)} of ${formatCount(total)}`,
   ago: (duration: string) => `${duration} ago`,
-  /** End of a sentence about a state: how long the state has lasted, or with `since` its begin. */
+  /** End of a sentence about a state: how long it has lasted. `since` says when it began. */
   lasts: (duration: string) => `for ${duration}`,
   since: (date: string) => `since ${date}`,
   lessThanAgo: (duration: string) => `less than ${duration} ago`,

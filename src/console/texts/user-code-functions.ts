@@ -7,7 +7,7 @@ export interface UserCodeFunction {
   meaning: string;
 }
 
-/** Functions of which a transformation exports exactly one. The sandbox passes it the events. */
+/** Functions that get a transformation's events. A transformation exports exactly one of them. */
 export const entryFunctions: readonly UserCodeFunction[] = [
   {
     name: "transformEvent",

@@ -6,31 +6,31 @@ import { MASK } from "../masked-url.ts";
  */
 const RUN_CHARS = 8;
 /**
- * Maximum length of a secret that is masked only where it stands as a whole word. Otherwise the
- * password `1` would mask every digit 1.
+ * Maximum length of a secret that is masked only where it stands as a whole word. Without this
+ * rule, the password `1` would mask every digit 1.
  */
 const WORD_CHARS_MAX = 3;
 /**
  * Maximum number of runs (substrings of `RUN_CHARS` characters) that are stored for one encoding of
- * a workspace's secrets. If the secrets have more, only some runs of long secrets are stored, to
- * limit memory and time.
+ * a workspace's secrets, to limit memory and time. Each secret has an equal share of this number.
+ * If a long secret exceeds its share, only some of its runs are stored.
  */
 const STORED_RUNS_MAX = 65_536;
 /**
- * Maximum total length, in characters, of the secrets that are masked in every encoding. The
- * shortest secrets are taken first. To bound memory and time, the other secrets are masked only in
- * plain text and in JSON.
+ * Maximum total length, in characters, of the secrets that are masked in every encoding. These are
+ * the shortest secrets. To bound memory and time, the other secrets are masked only in plain text
+ * and in JSON.
  */
 const ENCODED_CHARS_MAX = 65_536;
-/** Factor of the rolling hash of runs. It is odd, so that every character affects the hash. */
+/** Factor of the rolling hash of runs: the prime of the 32-bit FNV hash. */
 const HASH_FACTOR = 0x01000193;
 const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
 
 /**
  * Masks secrets in a receiver's text, which may repeat what pixelmill has sent. Finds whole secrets
  * and parts of at least `RUN_CHARS` characters, in plain text and in the encodings that receivers
- * use, ignoring case. If not all parts of long secrets can be stored (see `STORED_RUNS_MAX`), only
- * longer parts of them are found, and some characters beside these parts are masked too.
+ * use, ignoring case. If not all runs of a secret are stored (see `STORED_RUNS_MAX`), finds only
+ * longer parts of this secret, and also masks some characters beside them.
  */
 export class SecretMask {
   /**
@@ -191,10 +191,10 @@ const escaped = (json: string, units: RegExp) =>
   json.replace(units, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /**
- * Returns base64 forms of a secret, so that the base64 of any text with the secret, such as
- * `user:password`, contains one of them. Base64 encodes groups of 3 bytes, and the secret may begin
- * at any of the 3 positions in a group: there is one form for each. A form omits the characters
- * that also depend on bytes before or after the secret.
+ * Returns the base64 forms of a secret, or none if it is shorter than `RUN_CHARS`. The base64 of
+ * any text with the secret, such as `user:password`, contains one of them. Base64 encodes groups of
+ * 3 bytes, and the secret may begin at any of the 3 positions in a group: each position has its
+ * forms. A form omits the characters that also depend on bytes before or after the secret.
  */
 function base64FormsOf(secret: string): string[] {
   if (secret.length < RUN_CHARS) return [];

@@ -29,9 +29,10 @@ export function tableQuery(database: string, table: string): string {
 }
 
 /**
- * Returns a query for the columns of a table. Each row of its result has the column's name, its
- * type, the kind of its default and four more strings. With `withVirtual`, an eighth value says
- * whether the column is virtual (computed by ClickHouse, such as `_part`).
+ * Returns a query for the columns of a table. Each row of its result has the seven texts of
+ * `describe table` for one column: its name, its type, the kind of its default, and four that
+ * pixelmill ignores. With `withVirtual`, an eighth value says whether the column is virtual
+ * (computed by ClickHouse, such as `_part`).
  */
 export function columnsQuery(table: string, withVirtual: boolean): string {
   const settings = withVirtual ? " settings describe_include_virtual_columns = 1" : "";
@@ -80,7 +81,7 @@ export function columnOf(sqlType: string, defaultKind: string, isVirtual = false
 
 /**
  * Column in the sorting key of every table except `users`. When ClickHouse merges parts, or when a
- * query uses `final`, one row replaces all rows that have the same sorting key.
+ * query uses `final`, one of the rows with the same sorting key replaces the others.
  */
 const timeKey = "received_at";
 /**
@@ -117,8 +118,8 @@ export function createTable(
 
 /**
  * Returns the SQL type of a column outside the sorting key. `isMerged` is true for the table
- * `users`, where ClickHouse merges all rows of a user. The column then keeps the last value that is
- * not null.
+ * `users`, where ClickHouse merges all rows of a user into one. A column of this table keeps the
+ * user's last value that is not null.
  */
 function valueType(type: ColumnType, isMerged: boolean): string {
   const nullable = `Nullable(${sqlTypes[type]})`;

@@ -14,7 +14,7 @@ const newline = 10;
 const sectorBytes = 512;
 /**
  * Number of bytes at the end of a file that are checked for zeros left by a power loss. Only the
- * last append can be incomplete on the disk, and it has fewer bytes than this.
+ * last append can be incomplete on the disk, and every append is shorter than this number.
  */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
 /** Number of bytes that are read at a time to find the start of the last line. */
@@ -79,8 +79,9 @@ export class JsonLinesFile {
   }
 
   /**
-   * Rotates the file if it has reached the rotation size or age. Never rejects, because the events
-   * are durable already. A rotation that fails is tried again after a later append.
+   * Rotates the file if it has reached the rotation size or age. Never rejects: the events in the
+   * file are durable, even if the rotation fails. A rotation that fails is tried again after a
+   * later append.
    */
   async #rotate(rotation: FileRotation): Promise<void> {
     const { rotateBytes = Number.POSITIVE_INFINITY, rotateAgeMs } = rotation;
@@ -170,10 +171,10 @@ async function repairTail(handle: FileHandle): Promise<number> {
 
 /**
  * Cuts off the end of a file that a power loss left incomplete, and returns the new size in bytes.
- * When power fails during an append, the file's length may reach the disk before its sectors do.
- * The missing sectors read as zeros, up to the end of a sector or of the file. The file is then cut
- * after the last whole line before the zeros. The events of that append were not acknowledged, and
- * will be delivered again. Zeros that end at another place have another cause, and are kept.
+ * After a power loss during an append, sectors that did not reach the disk read as zeros, up to the
+ * end of a sector or of the file. Such a file is cut after the last whole line before the zeros.
+ * The events of that append were not acknowledged, and will be delivered again. Zeros that end at
+ * another place have another cause, and are kept.
  */
 async function truncateUnwritten(handle: FileHandle, size: number): Promise<number> {
   const from = Math.max(0, size - unwrittenBytesMax);

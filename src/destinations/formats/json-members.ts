@@ -1,8 +1,8 @@
 /**
  * Callback that reads one member of an object or one item of an array. `key` is the member's name,
- * or the item's index as text. `valueStart` is the offset at which the value begins. `start` is the
- * offset at which the whole member, with its name, begins. The callback must return the offset
- * after the value (see `valueEnd`).
+ * or the item's index as text. `valueStart` is the offset in the JSON text at which the value
+ * begins. `start` is the offset at which the member's name begins; for an item, it equals
+ * `valueStart`. The callback must return the offset after the value (see `valueEnd`).
  */
 type ReadMember = (key: string, valueStart: number, start: number) => number;
 

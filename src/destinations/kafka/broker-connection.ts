@@ -40,7 +40,7 @@ const CLIENT_ID = "pixelmill";
 export class BrokerConnection {
   /**
    * Time of `performance.now()` after which the connection gets no further request, because the
-   * broker ends the authenticated session soon.
+   * broker ends the authenticated session soon afterwards.
    */
   expiresAt = Number.POSITIVE_INFINITY;
   /** Called once, when the connection ends. */
@@ -76,10 +76,10 @@ export class BrokerConnection {
   }
 
   /**
-   * Sends one request and resolves with the result. Calls `ask` to send the request: it gets this
-   * connection, and the client library's function for the newest version of the request that both
-   * the broker and the library support. Rejects with the client library's `ResponseError` when the
-   * answer contains an error code, and with a `KafkaFailure` for all other errors.
+   * Sends one request and resolves with its result. The request is sent by `ask`. This function
+   * gets the client library's function for the newest version that both the broker and the library
+   * support, and this connection. Rejects with the client library's `ResponseError` when the answer
+   * contains an error code, and with a `KafkaFailure` for all other errors.
    */
   async exchange<Name extends keyof Requests, T>(
     name: Name,
@@ -190,7 +190,7 @@ const LENGTH_BYTES = 4;
 /**
  * Returns the length of the answer that begins at the start of `bytes`, including the 4 bytes of
  * the length field itself. Returns undefined while these 4 bytes are incomplete. Throws if the
- * length is not allowed.
+ * value of the field is below 4 or above `DATABASE_ANSWER_BYTES_MAX`.
  */
 function frameLength(bytes: Buffer): number | undefined {
   if (bytes.length < LENGTH_BYTES) return undefined;
@@ -206,8 +206,8 @@ const TLS_ALERT = 0x15;
 
 /**
  * Creates the failure of a connection that the broker closed after it had sent `answers` answers.
- * With exactly one, the message says that the broker may require a user: the first answer needs no
- * authentication, and such a broker then closes the connection of a client without a user.
+ * If it sent exactly one, the message says that the broker may require a user: such a broker
+ * answers the first request of a client without a user, and then closes the connection.
  */
 const lost = (answers: number) =>
   answers === 1

@@ -13,7 +13,7 @@ import { authenticate } from "./sasl.ts";
 
 /**
  * Maximum timeout in milliseconds for connecting to a broker, and for each request to it. A
- * delivery may have a longer timeout: then it has time to try another broker.
+ * delivery with a longer timeout therefore has time to try another broker.
  */
 const STEP_MS_MAX = 10_000;
 /** Maximum number of brokers to which one call of `askSeveral` sends its request. */
@@ -75,10 +75,10 @@ export class BrokerConnections {
   }
 
   /**
-   * Sends the same request to up to `SEVERAL` brokers at the same time. They are chosen from those
-   * in `preferred` and those in the config, beginning with another broker at each call. Resolves
-   * with the answers that arrive until `FURTHER_MS_MAX` after the first answer. Rejects with a
-   * `KafkaFailure` when no broker answers.
+   * Sends the same request to up to `SEVERAL` brokers at the same time. They are chosen from the
+   * list of the brokers in `preferred` and in the config; each call begins at another place in the
+   * list. Resolves with the answers that arrive until `FURTHER_MS_MAX` after the first answer.
+   * Rejects with a `KafkaFailure` when no broker answers.
    */
   async askSeveral<T>(
     preferred: Iterable<BrokerAddress>,

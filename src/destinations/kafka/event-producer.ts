@@ -19,8 +19,8 @@ import { createRecordEncoder, type KafkaEventRecord, type SendResult } from "./r
 import { TopicMetadata } from "./topic-metadata.ts";
 
 /**
- * Maximum number of consecutive failed rounds in a delivery, which then fails and is retried later.
- * A round of requests fails if no broker writes or refuses a batch of records in it.
+ * Number of consecutive failed rounds of requests after which a delivery fails, to be retried
+ * later. A round fails if no broker writes or refuses a batch of records in it.
  */
 const ROUNDS_MAX = 5;
 /**
@@ -47,14 +47,14 @@ export class EventProducer {
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
   /**
-   * Known outcomes of events of a delivery that failed, because the outcome of other events stayed
-   * unknown. The next attempt does not write the events with a known outcome again.
+   * Known outcomes of events of a failed delivery. The delivery failed because the outcome of other
+   * events stayed unknown. The next attempt does not write the events with a known outcome again.
    */
   readonly #results = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
   /**
-   * Number of calls of `write` so far. It selects the partition of records without a key: all of
-   * one call are written to the same partition, and those of the next call to the next partition.
+   * Number of calls of `write` so far. It selects the partition for records without a key: in one
+   * call, all of them are written to one partition, and in the next call to the next partition.
    */
   #turn = 0;
 
@@ -91,7 +91,7 @@ export class EventProducer {
 
   /**
    * Removes from the partitions' queues all records that were not sent. Returns the other records
-   * in the queues, by their event: they were sent, have no outcome yet, and must be sent again.
+   * by their event: they were sent, have no outcome yet, and must be sent again.
    */
   #unsettled(): Map<OutgoingEvent, KafkaEventRecord> {
     const unsettled = new Map<OutgoingEvent, KafkaEventRecord>();
@@ -288,7 +288,7 @@ export class EventProducer {
 }
 
 interface Round {
-  /** The failure of a request in the round; undefined if none has failed. */
+  /** A failure in the round, such as that of a request; undefined if there was none. */
   failure: KafkaFailure | undefined;
   isProgress: boolean;
 }

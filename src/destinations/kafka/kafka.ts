@@ -46,8 +46,8 @@ export function kafkaKind(
 }
 
 /**
- * Returns the servers that get the password and the headers: the brokers in the config. Further
- * brokers, which these name, get both secrets too, but are not in the result.
+ * Returns the servers that get the password and the headers: the brokers in the config. These
+ * brokers name further brokers, which get both secrets too but are not in the result.
  */
 function audiences(config: KafkaConfig): SecretAudience[] {
   const { brokers, tls } = config;

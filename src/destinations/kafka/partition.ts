@@ -15,8 +15,8 @@ interface BatchOutcome {
   written: readonly KafkaEventRecord[];
   refused: { record: KafkaEventRecord; reason: string }[];
   /**
-   * Error of the response, as a sentence, because of which the batch's records must be sent again.
-   * Absent if the broker wrote the batch, or refused it because of its records.
+   * Sentence with the error of the response, if it means that the batch's records must be sent
+   * again. Absent if the broker wrote the batch, or refused it because of its records.
    */
   retryReason?: string;
 }
@@ -28,20 +28,21 @@ interface BatchOutcome {
 const BATCH_BYTES_MAX = 1_000_000;
 
 /**
- * Queue of the records for one Kafka partition, which are sent in batches. After the broker refused
- * a batch because of its size or of a record, the next batches are smaller.
+ * Queue of the records for one Kafka partition, which are sent in batches. If the broker refuses a
+ * batch and names no record as the cause, the next batches are smaller.
  */
 export class Partition {
   readonly queue = new PartitionQueue<KafkaEventRecord>();
   /**
-   * Maximum bytes of the next batch. After the broker refused a batch as too large, the maximum is
-   * half the size of that batch.
+   * Maximum bytes of the next batch. If the broker refuses a batch as too large and names no record
+   * as the cause, the maximum becomes half the bytes of that batch's records.
    */
   #bytesMax = BATCH_BYTES_MAX;
   /**
-   * Maximum number of records in the next batch, at first infinite. When the broker refuses a batch
-   * and does not name the record at fault, it becomes half the number of that batch's records, to
-   * find this record. It is doubled after each batch that the broker writes.
+   * Maximum number of records in the next batch, at first infinite. If the broker refuses a batch
+   * for another reason than its size and names no record as the cause, the maximum becomes half the
+   * number of that batch's records, to find the cause. It is doubled after each batch that the
+   * broker writes.
    */
   #countMax = Number.POSITIVE_INFINITY;
 
@@ -99,9 +100,10 @@ export class Partition {
 
   /**
    * Handles a batch that the broker refused because of its records. `named` maps the index of each
-   * record that the broker named as a cause to the reason. Refuses these records, and queues all
-   * others again. If the broker named none, limits later batches to half of this batch, to find the
-   * record at fault: to half its bytes if `isTooLarge`, otherwise to half its records.
+   * record that the broker named as a cause to the reason. Refuses these records, and queues the
+   * other records of the batch again. If the broker named none, limits later batches to half of
+   * this batch, to find the record at fault: to half its bytes if `isTooLarge`, otherwise to half
+   * its records.
    */
   #refuse(named: Map<number, string>, isTooLarge: boolean): BatchOutcome {
     const records = this.#records;

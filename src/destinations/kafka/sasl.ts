@@ -8,8 +8,8 @@ import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
 type SaslCredentials = Required<Pick<KafkaConfig, "user" | "password" | "mechanism">>;
 
 /**
- * Fraction of a session's lifetime, which the broker sets, after which a new connection replaces
- * the one of the session.
+ * Fraction of a session's lifetime after which a new connection replaces the session's connection.
+ * The broker sets the lifetime.
  */
 const SESSION_SHARE = 0.8;
 

@@ -12,17 +12,16 @@ import { KAFKA_TOPICS_MAX } from "./limits.ts";
 
 /** Age in milliseconds at which the metadata of a topic is requested again. */
 const AGE_MS_MAX = 60_000;
-/**
- * Maximum number of topics in one metadata request, so that the answer stays below the size limit.
- */
+/** Maximum topics in one metadata request, so that the answer fits `DATABASE_ANSWER_BYTES_MAX`. */
 const ASKED_MAX = 100;
 
 interface TopicLeaders {
   /** Id of the topic, or an empty string if the broker is older than Kafka 2.8. */
   id: string;
   /**
-   * For each partition, the latest statement of a broker on its leader: the broker id of the leader
-   * (-1 while there is no leader), and the leader epoch, which grows with each new leader.
+   * For each partition, the latest statement of a broker about the partition's leader: the leader's
+   * broker id (-1 while there is no leader), and the leader epoch, which grows with each new
+   * leader.
    */
   leaders: LeaderStatement[];
   /** Time at which a broker answered with this metadata, as `performance.now()` gives it. */
@@ -34,7 +33,7 @@ export class TopicMetadata {
   readonly #known = new Map<string, TopicLeaders>();
   /**
    * Topics that the brokers were asked to create and that do not exist yet. Maps the topic's name
-   * to the time of the first request, on the clock of `performance.now()`.
+   * to the time of the first request to create it, on the clock of `performance.now()`.
    */
   readonly #asked = new Map<string, number>();
   #addresses = new Map<number, BrokerAddress>();
@@ -160,8 +159,8 @@ export class TopicMetadata {
 }
 
 /**
- * Merges the answers of several brokers about one topic, and the earlier answers in `before`. For
- * each partition, the statement with the highest leader epoch counts.
+ * Merges the answers of several brokers about one topic, and `before`, the earlier metadata of this
+ * topic. The result has, for each partition, the statement with the highest leader epoch.
  */
 function latestLeaders(answers: MetadataAnswer["topics"], before?: TopicLeaders): TopicLeaders {
   // The leader epochs of a topic that was created again begin at 0 again.
@@ -181,7 +180,7 @@ const NO_LEADER: LeaderStatement = { leaderId: -1 };
 const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
 /**
- * Maximum milliseconds that the brokers may take to create a topic, from the first request on. A
- * topic that does not exist after this time counts as missing.
+ * Maximum milliseconds that the brokers may take to create a topic, counted from the first request
+ * to create it. A topic that does not exist after this time counts as missing.
  */
 const APPEAR_MS_MAX = 10_000;

@@ -27,7 +27,7 @@ const LOCK_MS_MAX = 5_000;
 /**
  * A PostgreSQL server, accessed over one connection per destination. The connection is opened at
  * its first use and closed after `DATABASE_IDLE_MS_MAX` milliseconds without use. A caller must not
- * make a call before the last one has settled.
+ * call a method before the promise of its previous call has settled.
  */
 export class PostgresDatabase implements TableConnection {
   readonly #scramKeys: ScramKeys;

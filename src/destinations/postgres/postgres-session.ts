@@ -57,8 +57,8 @@ export class PostgresSession {
   #signIn: PostgresSignIn | undefined;
   /**
    * Settles when every message of the sign-in that arrived so far is handled. The messages are
-   * handled one after the other: one may take time, because the proof of the password is computed
-   * on another thread.
+   * handled one after the other, because handling one may take time: the proof of the password is
+   * computed on another thread.
    */
   #handled: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;
@@ -70,7 +70,7 @@ export class PostgresSession {
     socket.once("close", () => this.destroy(new SessionLost("The database ended the connection")));
   }
 
-  /** Signs in over a new connection. From then on, the session owns the socket and closes it. */
+  /** Signs in over a new connection. The session owns `socket` from this call on, and closes it. */
   static async open(
     socket: Socket,
     account: PostgresCredentials & { database: string },
@@ -101,8 +101,8 @@ export class PostgresSession {
   }
 
   /**
-   * Sends messages, such as those of `query`. Resolves with the rows of all statements, or rejects
-   * with the first error.
+   * Sends messages, such as those that `query` returns. Resolves with the rows of all statements,
+   * or rejects with the first error.
    */
   async run(messages: Buffer): Promise<ResultRow[]> {
     assert(this.#pending === undefined, "A session carries one query at a time");

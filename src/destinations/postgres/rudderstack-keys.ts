@@ -4,8 +4,8 @@ import { ignoredKey, uncheckedKey } from "../config-schema.ts";
 import type { RudderstackKeys } from "../rudderstack-form.ts";
 
 /**
- * Keys in configs of RudderStack's warehouses that pixelmill accepts and ignores: keys of staging
- * files, of schedules, of rules for tables and of SSH.
+ * Keys in configs of RudderStack's warehouses that pixelmill accepts and ignores: they configure
+ * staging files, schedules, rules for tables, and SSH tunnels.
  */
 const ignored = [
   ...["syncFrequency", "syncStartAt", "excludeWindow", "jsonPaths", "useRudderStorage"],
@@ -14,7 +14,7 @@ const ignored = [
   ...["skipTracksTable", "skipUsersTable", "preferAppend", "allowUsersContextTraits"],
   ...["underscoreDivideNumbers", "sshHost", "sshPort", "sshUser", "sshPublicKey"],
 ];
-/** Config keys of RudderStack that hold secrets of staging files, which pixelmill does not use. */
+/** Config keys of RudderStack with secrets of staging files. pixelmill has no staging files. */
 const unusedSecrets = [
   ...["accessKeyID", "accessKey", "accountKey", "sasToken", "secretAccessKey", "credentials"],
 ];

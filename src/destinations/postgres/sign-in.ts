@@ -31,7 +31,7 @@ export class PostgresSignIn {
 
   /**
    * Returns the response to an authentication message (type `R`), or undefined if the message needs
-   * none. Rejects if `signal` is aborted before the response begins to be computed.
+   * none. Rejects if `signal` is aborted before the computation of the response begins.
    */
   async respond({ body }: PostgresMessage, signal: AbortSignal): Promise<Buffer | undefined> {
     const { user, password } = this.account;

@@ -49,8 +49,8 @@ on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'p')`;
 export const schemaQuery = "select 1 from pg_namespace where nspname = $1";
 
 /**
- * Returns a statement that sets timeouts, time zone and date style. The settings hold only for its
- * transaction, because behind a pooler such as PgBouncer other programs may use the connection
+ * Returns a statement that sets timeouts, time zone and date style only for the transaction in
+ * which it runs: behind a pooler such as PgBouncer, other programs may use the connection
  * afterwards.
  */
 export function transactionSettings(statementMs: number, lockMs: number): string {
@@ -66,7 +66,7 @@ export function transactionSettings(statementMs: number, lockMs: number): string
   return `select ${calls.join(", ")}`;
 }
 
-/** Descriptions of existing columns by their SQL type, for types without parameters. */
+/** Maps each SQL type without parameters to the description of an existing column of this type. */
 const columnTypes = new Map<string, Omit<TableColumn, "sqlType">>([
   ["text", { type: "string" }],
   ["bigint", { type: "int" }],

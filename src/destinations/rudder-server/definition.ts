@@ -25,8 +25,9 @@ export interface DefinitionConfig {
   secretKeys?: readonly string[];
   /**
    * Names of a destination's settings, in several lists. The list `defaultConfig` names the
-   * settings that have one value for all sources. Any other list is called after a type of source,
-   * such as `web`. It names the settings that have a separate value for sources of this type.
+   * settings that have one value for all sources. The name of any other list is a type of source,
+   * such as `web`: this list names the settings that have a separate value for sources of this
+   * type.
    */
   destConfig?: Readonly<Record<string, readonly string[]>>;
   [key: string]: unknown;

@@ -38,9 +38,9 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
 }
 
 /**
- * Converts a path in `secretKeys` of a definition into a path that pixelmill supports. Such a path
- * has at most two keys. A longer path becomes its first key, and the whole value of that key is
- * secret.
+ * Converts a path in `secretKeys` of a definition into a path that pixelmill supports. A path of at
+ * most two keys is unchanged. A longer path is replaced by its first key, and the whole value of
+ * that key is then secret.
  */
 function secretPath(path: string): string {
   return path.split(".").length <= 2 ? path : keyOf(path);

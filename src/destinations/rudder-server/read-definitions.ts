@@ -124,8 +124,8 @@ function readDefaults(path: string): Json {
 }
 
 /**
- * A JSON file with a definition, or with the JSON schema of a definition's settings. Errors that
- * the methods throw name the file.
+ * A JSON file with a definition, or with the JSON schema of a definition's settings. The message of
+ * each error that a method throws contains the path of the file.
  */
 class DefinitionFile {
   readonly path: string;

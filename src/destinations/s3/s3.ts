@@ -79,10 +79,11 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
   return {
     /**
-     * Writes one object for each source and hour, and stops at the first failure. The result is
-     * then always `retry`, because the store or the config has caused the failure, never an event.
-     * No event is lost if, for example, a key was revoked by mistake and is replaced before the
-     * retry window ends. A further attempt overwrites the objects of earlier attempts.
+     * Writes one object for each source and hour, and stops at the first failure. A delivery that
+     * fails always has the result `retry`, because the store or the config has caused the failure,
+     * never an event. No event is lost if, for example, a key was revoked by mistake and is
+     * replaced before the retry window ends. A further attempt overwrites the objects of earlier
+     * attempts.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
       const folderOf = createFolders();

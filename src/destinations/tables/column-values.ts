@@ -49,8 +49,8 @@ const TIMESTAMP_CHARS_MAX = 64;
 const timeMin = Date.parse("0001-01-01T00:00:00Z");
 const timeMax = Date.parse("9999-12-31T23:59:59.999Z");
 /**
- * 2^63, the largest 64-bit integer plus one. An integer is written only if its absolute value is
- * smaller.
+ * 2^63, the largest 64-bit integer plus one. An integer is written to a column of type `int` only
+ * if its absolute value is smaller than this number.
  */
 const longMax = 2 ** 63;
 
@@ -204,7 +204,7 @@ export function cleanJson(json: string): string {
  */
 export type RestValues = Record<string, unknown>;
 
-/** For each event's values: path → the last number that was appended to it (see `putRest`). */
+/** For each event's rest values: path → the last number that `putRest` appended to the path. */
 const lastNumbers = new WeakMap<RestValues, Map<string, number>>();
 
 /**

@@ -46,7 +46,7 @@ export const tlsKeys = {
   }),
 };
 
-/** `tlsKeys` that have an effect only if the setting `tls` of the config is `verify`. */
+/** Schemas of `tlsKeys`, with the condition that the setting `tls` of the config is `verify`. */
 export const certificateKeys = {
   tlsCa: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsCa),
   tlsServerName: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsServerName),

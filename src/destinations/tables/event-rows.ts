@@ -27,7 +27,7 @@ export interface EventRow {
   rest: RestValues;
 }
 
-/** Thrown when no row can be made from an event or written to its table. The message says why. */
+/** Thrown when an event yields no row, or one that its table cannot store. The message says why. */
 export class NoRowError extends Error {
   override readonly name = "NoRowError";
 }
@@ -196,9 +196,9 @@ function set(row: EventRow, column: string, value: unknown): void {
 }
 
 /**
- * Puts a value into its column, unless the column is taken or in `ownNames` (never filled by
- * properties), or the row has the maximum number of columns. Returns whether the column has this
- * value afterwards.
+ * Puts a value into its column of a row. Leaves the row unchanged if the column has a value already
+ * or is in `ownNames` (never filled by properties), or if the row has the maximum number of
+ * columns. Returns whether the column has this value afterwards.
  */
 function put(
   row: EventRow,

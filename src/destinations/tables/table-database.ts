@@ -15,9 +15,10 @@ export interface TableLoad {
    */
   refused?: ReadonlyMap<number, string>;
   /**
-   * Whether a record updates the row that has the same key already. Otherwise such a record is
-   * dropped. In an update, the later value of each column replaces the earlier one: in PostgreSQL
-   * the value with the later `received_at`, in ClickHouse the value that was inserted last.
+   * Whether a record updates the existing row with the same key. If false, a record for whose key a
+   * row exists is dropped. In an update, the later value of each column replaces the earlier one:
+   * in PostgreSQL the value with the later `received_at`, in ClickHouse the value that was inserted
+   * last.
    */
   isMerged?: boolean;
 }
@@ -52,7 +53,7 @@ export interface TableDatabase {
   countTables(): Promise<number>;
   /** Creates the table with the comment `TABLE_MARK`, unless the table exists. */
   createTable(table: string, key: string, columns: NewColumns, isMerged: boolean): Promise<void>;
-  /** Adds to the table each of `columns` that it does not have yet. */
+  /** Adds to the table those of `columns` that the table does not have yet. */
   addColumns(table: string, columns: NewColumns, isMerged: boolean): Promise<void>;
   /**
    * Inserts the records of all `loads`: all or none (ClickHouse: all or none for each table). If
@@ -137,10 +138,10 @@ export function changedByOthers(table: string): never {
 }
 
 /**
- * Returns the load of the table `users` with one record per user. If `load` has several records of
- * a user, each column gets the value from the record with the latest `received_at`: a replayed
- * event may follow a newer one. The records are sorted by user id, so that concurrent writers lock
- * rows in the same order.
+ * Returns the load of the table `users` with one record per user. Several records of a user are
+ * merged: a column that two of them have gets the value from the one with the later `received_at`,
+ * because a replayed event may follow a newer one. The records are sorted by user id, so that
+ * concurrent writers lock rows in the same order.
  */
 export function merged(load: TableLoad): TableLoad {
   const byId = new Map<string, TableRecord>();

@@ -69,7 +69,7 @@ export class TableLoader {
     this.#mergedTable = isRaw ? undefined : USERS_TABLE;
   }
 
-  /** Delivers a batch of events. A `DatabaseFailure` becomes a result; any other error rejects. */
+  /** Delivers a batch of events. A `DatabaseFailure` becomes a result; other errors are thrown. */
   async load(events: readonly OutgoingEvent[]): Promise<DeliveryResult> {
     try {
       const refused = await this.#write(events);

@@ -35,11 +35,13 @@ const knownTypes = new Map<string, ColumnType>([
 
 /**
  * Returns the columns that must be added to a table before rows can be written to it:
- * - a column for each key that has no column yet, with a type that fits all values of the key;
+ * - each column for which a row has a value and which the table lacks, with its type in
+ *   `knownTypes` or a type that fits all its values;
  * - the text column (`…__text`) beside a column, if a value does not fit the column's type;
- * - the column `rest__json`, if a value fits neither its column nor the text column, or has none.
+ * - the column `rest__json`, if a row has values without a column, or if a value fits neither its
+ *   column nor the text column.
  *
- * When the table has `TABLE_COLUMNS_MAX` columns, returns only `rest__json`.
+ * When the table has `TABLE_COLUMNS_MAX` columns, returns at most `rest__json`.
  */
 export function missingColumns(
   rows: readonly EventRow[],

@@ -20,8 +20,8 @@ const typeTables = new Set([
 ]);
 
 /**
- * Maximum number of cached column names of key paths, and maximum number of cached table names of
- * event names.
+ * Maximum number of key paths whose column names are cached, and maximum number of events' names
+ * whose table names are cached.
  */
 const CACHED_NAMES_MAX = 10_000;
 const CACHED_CHARS_MAX = 256;
@@ -75,8 +75,8 @@ export class WarehouseNames {
   }
 
   /**
-   * Returns the column name for a path. It is computed at the first call for the path, because the
-   * paths of objects need no column name.
+   * Returns the column name for a path. It is computed at the first call for the path and not when
+   * the path is made, because the paths of objects need no column name.
    */
   columnOf(path: KeyPath): string {
     path.column ??= this.column(path.text);
@@ -91,7 +91,7 @@ export class WarehouseNames {
     return this.#safe(snake(path));
   }
 
-  /** Returns the table name for an event name; empty when no character can be used. */
+  /** Returns the table name for an event name; empty when none of its characters can be used. */
   table(event: string): string {
     const known = this.#tables.get(event);
     if (known !== undefined) return known;

@@ -26,7 +26,7 @@ export function compressBody(body: Uint8Array): Uint8Array | Promise<Uint8Array>
   return body.length > GZIP_SYNC_BYTES_MAX ? compress(body, longOptions) : gzipSync(body, options);
 }
 
-/** Whether the body of a request is a list of events. It is then a list even for one event. */
+/** Whether the body of a request is a list of events. If true, even one event is sent as a list. */
 export function sendsList({ batchSize = 1, batchTemplate }: WebhookConfig): boolean {
   return batchSize > 1 || batchTemplate !== undefined;
 }

@@ -35,11 +35,11 @@ export interface OverriddenEvent {
 const mayOverride = mayContainMembers(overrideMembers);
 
 /**
- * Returns what an event overrides in the request that delivers it, as RudderStack's transformer
- * does, or undefined if it overrides nothing. In the result, `text` is the event without the keys
- * `header`, `appendPath` and `fullPath`, as far as they are used. The last two can also be keys of
- * `integrations.Webhook`, from which they are not removed. Throws `RequestBuildError` when the
- * headers are invalid.
+ * Returns the changes that an event makes to the request that delivers it, or undefined if it makes
+ * none. The rules are those of RudderStack's transformer. In the result, `text` is the event
+ * without those of its keys `header`, `appendPath` and `fullPath` that are used. The last two may
+ * also be keys of `integrations.Webhook`, from which they are not removed. Throws
+ * `RequestBuildError` when the headers are invalid.
  */
 export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
   // Only user code may override a request: clients are unauthenticated.

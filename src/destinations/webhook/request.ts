@@ -22,8 +22,8 @@ export interface WebhookRequest extends EgressRequest {
 /**
  * Returns a function that builds one request from events with equal batch keys, which therefore
  * override the request in the same way. The function throws `RequestBuildError` when it cannot
- * build the request. If the request that it returns has `hasHeadRoom`, the body is in a buffer from
- * `buffers`, which the caller may give back after use.
+ * build the request. If its result has `hasHeadRoom`, the body is in a buffer from `buffers`. After
+ * use, the caller may give this buffer back.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string, buffers?: BodyBuffers) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);
@@ -77,8 +77,8 @@ async function compressed(request: WebhookRequest): Promise<WebhookRequest> {
 }
 
 /**
- * Returns the JSON texts of events with equal batch keys, and the changes to the request that these
- * events share.
+ * Returns the JSON texts of events with equal batch keys, and the changes that all of these events
+ * make to the request.
  */
 function textsAndOverrides(events: readonly OutgoingEvent[]): {
   texts: Uint8Array[];

@@ -73,9 +73,9 @@ function expectPlain(field: string, text: string): void {
 }
 
 /**
- * Matches a path segment `.` or `..`, with which a request could leave the webhook's path. Dots may
- * be percent-encoded and may be followed by `;` and parameters, because some servers treat such
- * segments in the same way.
+ * Matches a path segment `.` or `..`, with which a request could leave the webhook's path. Also
+ * matches percent-encoded dots, and dots before `;` and parameters, because some servers read these
+ * as `.` or `..`.
  */
 const dotSegment = /^(\.|%2e){1,2}(;.*)?$/i;
 

@@ -130,8 +130,9 @@ function answerOfTokenServer({ status }: AccessTokenError) {
 
 /**
  * Sends a request with an access token. If the receiver answers 401 and the token may be replaced,
- * sends the request once more with a new token. If the last answer is 401, the result is `rejected`
- * or, if the receiver accepted events with this token before, `retry`: such a token was revoked.
+ * sends the request once more with a new token. If the last answer is 401, the result is
+ * `rejected`. It is `retry` if the receiver had accepted the token of the last request before: this
+ * token was revoked.
  */
 async function deliverWithToken(
   egress: Egress,
@@ -162,9 +163,9 @@ const secretsOf = ({ headers, urlWithoutEvent: url }: WebhookRequest) =>
 
 /**
  * Tests a connection by sending a test event, because nothing else shows that the receiver accepts
- * events. Returns the results of the steps. With OAuth settings, an access token is requested
- * first, in the step `sign-in`. The test ends if this step fails. Otherwise this step is listed
- * before the step `write`.
+ * events. Returns the results of the steps. With OAuth settings, requests an access token first, in
+ * the step `sign-in`. If this step fails, the test ends. If it passes, the result lists it before
+ * the step `write`.
  */
 async function testWebhook(
   egress: Egress,

@@ -4,15 +4,15 @@ import { EGRESS_LOOKUP_MS_MAX } from "../limits.ts";
 import { followFile, parseHosts, parseResolverSettings } from "./resolver-files.ts";
 
 /**
- * The addresses of a host name, the preferred ones first, and the seconds for which they may be
- * cached.
+ * The addresses of a host name, in the order in which they are tried, and the seconds for which
+ * they may be cached.
  */
 export interface ResolvedAddresses {
   addresses: string[];
   seconds: number;
 }
 
-/** Resolves a host name to all its addresses. Rejects with `ResolutionFailed`. */
+/** Resolves a host name to its addresses. Rejects with `ResolutionFailed`. */
 export type ResolveHost = (host: string) => Promise<ResolvedAddresses>;
 
 /** Thrown when a host name cannot be resolved. The message contains no internal address. */
@@ -72,7 +72,7 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
   /**
-   * Number of queries so far that took at least `tryMs`. After each of them, later queries begin
+   * Number of queries so far that took at least `tryMs`. Each of them makes later queries begin
    * with the next name server: the list of name servers is rotated by this number of places.
    */
   let demoted = 0;

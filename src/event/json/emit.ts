@@ -53,7 +53,8 @@ export function emitValue(node: number, out: number, level: number): number {
 }
 
 /**
- * Writes each child of an object node as `"name":value,`. Returns the offset after the last child.
+ * Writes each child of an object node as `"name":value,`. Returns the offset after the last comma,
+ * or `out` if there is no child.
  */
 export function emitMembers(node: number, out: number, level: number): number {
   let child = nodes[node + FIRST]!;

@@ -24,9 +24,9 @@ import { writeString, writeValue } from "./value.ts";
  */
 
 /**
- * Index of the section for fields other than `properties` and `context`. The JSON of the query
- * parameters is written to three sections of the scratch buffer (preallocated working memory): one
- * for each of these two fields, and this one.
+ * Index of the section for all fields except `properties` and `context`, which have a section each.
+ * The sections are three parts of the scratch buffer (preallocated working memory), to which the
+ * query parameters are written as JSON.
  */
 export const OTHERS = 0;
 export const IN_PROPERTIES = 1;
@@ -56,10 +56,10 @@ const NOT_ARRAY = -1;
 const depths = new Int32Array(SECTION_COUNT);
 
 /**
- * Number of bits of an index into `takenBy`, a hash table that detects repeated parameters. When a
- * parameter is written, the entry for its path is set to the number of the current query,
- * `queryNumber`. If the entry has this number already, the parameter may be a repetition. The event
- * is then built as a tree instead.
+ * Number of bits of an index into `takenBy`, a hash table that detects repeated parameters. The
+ * index is the hash of a path. The entry is the number of the last query (see `queryNumber`) that
+ * wrote a member with such a path. If this is the current query, the event is built as a tree
+ * instead.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);
@@ -84,7 +84,8 @@ export function clearStream(): void {
 /**
  * Writes the query parameter that `readPair` has read last, as JSON, to its section. `field` is the
  * node of the event's field to which the parameter belongs, or NONE. Returns false if the event
- * must be built as a tree of nodes instead, because the parameter cannot be written in one pass.
+ * must be built as a tree of nodes instead: the parameter may be a repetition, may belong to a
+ * container that is closed already, or is not the next element of its array.
  */
 export function streamPair(field: number): boolean {
   const section = field === PROPERTIES ? IN_PROPERTIES : field === CONTEXT ? IN_CONTEXT : OTHERS;
@@ -128,9 +129,9 @@ export function endStream(): void {
 }
 
 /**
- * Closes each open container of a section that does not contain the parameter that `readPair` has
- * read last. Returns the first level of the parameter's name for which no container is open. `base`
- * and `leaf` are the levels in this name of its first and last component in the section.
+ * Closes those open containers of a section to which the parameter that `readPair` has read last
+ * does not belong. Returns the first level of the parameter's name for which no container is open.
+ * Only the levels from `base` to `leaf` of this name are written to the section.
  */
 function leaveContainers(section: number, base: number, leaf: number): number {
   const depth = depths[section]!;
@@ -165,9 +166,8 @@ function closeDownTo(section: number, depth: number): void {
 }
 
 /**
- * Opens the container for one component of the parameter name that `readPair` has read last: the
- * component at `level`. The container is an array if the next component is an index, otherwise an
- * object.
+ * Opens a container for the component at `level` of the name of the parameter that `readPair` has
+ * read last. The container is an array if the next component is an index, otherwise an object.
  */
 function openContainer(section: number, level: number, hash: number, out: number): number {
   const open = section * PIXEL_LEVELS_MAX + depths[section]!++;

@@ -28,8 +28,9 @@ export const NEXT = 2;
 export const NAME = 3;
 export const NAME_END = 4;
 /**
- * Offset, within a node, of its first child or, for a value, of the start of the value's text in
- * the scratch buffer. The last child, or the end of the text, is at the offset LAST.
+ * Offset, within a node, of a number that refers to the node's first child or, for a value, to the
+ * start of the value's text in the scratch buffer. The number at LAST refers to the last child or
+ * to the end of the text.
  */
 export const FIRST = 5;
 export const LAST = 6;
@@ -55,8 +56,8 @@ const VACANT = 5;
 const OWNED = 6;
 
 /**
- * Offset of the root node in `nodes`. NONE, which stands for no node where a node refers to a
- * child, can have the same value, because the root is the child of no node.
+ * Offset of the root node in `nodes`. NONE, which means “no node”, is the same number. It cannot be
+ * mistaken for the root, because the root is the child of no node.
  */
 export const ROOT = 0;
 export const NONE = 0;
@@ -78,13 +79,13 @@ let used = NODE_FIELDS;
  * Number of elements of all arrays in the query. Gaps (elements that no parameter sets) count too.
  */
 let elements = 0;
-/** Number of elements of all arrays in the query that a parameter sets. */
+/** Number of array elements that the query's parameters set, in all arrays together. */
 let filledElements = 0;
-/** Entry of the hash table for a new child: the free one that `childOf` found last. */
+/** Free slot of the hash table that `childOf` found last; `insert` puts the new node there. */
 let freeSlot = 0;
 /**
- * Nodes that the last call of `claim` found, one for each component of the parameter name. The next
- * name often starts with the same components; `claim` then takes their nodes from here.
+ * Nodes that the last call of `claim` found or created, one for each component of the parameter's
+ * name. If the next name starts with the same components, `claim` takes their nodes from here.
  */
 const path = new Int32Array(PIXEL_LEVELS_MAX);
 let pathLevels = 0;
@@ -114,7 +115,7 @@ function fix(name: string, kind: number): number {
   return insert(ROOT, kind, start, end, hash);
 }
 
-/** Clears the tree for a query, which can set the field `event` only if `type` is "track". */
+/** Clears the tree. The next query can set the field `event` only if `type` is "track". */
 export function clearTree(type: "page" | "track"): void {
   used = fixedEnd;
   pathLevels = 0;
@@ -135,13 +136,13 @@ export function arrayGaps(): number {
 }
 
 /**
- * Returns the node for the parameter name read last by `readPair`, and creates it and its missing
- * parents if necessary. The caller sets the node's kind and text. Returns NONE, so that the
- * parameter is ignored:
- * - when an earlier parameter has set the name;
- * - when an earlier parameter has a value where this name needs an object or array, or the reverse;
- * - when only the server sets the field;
- * - when arrays would get too many elements.
+ * Returns the node for the parameter name read last by `readPair`. Creates the node and its missing
+ * parents if necessary. The caller sets the node's kind and text. Returns NONE if the parameter
+ * must be ignored, because:
+ * - an earlier parameter has set the same name;
+ * - an earlier parameter has set a value where this name needs an object or array, or the reverse;
+ * - only the server may set the field;
+ * - the arrays of the event would have too many elements.
  */
 export function claim(): number {
   const levels = pair.levels;
@@ -167,8 +168,8 @@ export function claim(): number {
 }
 
 /**
- * Adds nodes for the components of the parameter name read last by `readPair`, from level `from`
- * on, below the node `above`. `firstHash` is the hash of the first of these components.
+ * Adds nodes below `above` for the components of the parameter name read last by `readPair`, from
+ * the component at level `from` on, whose hash is `firstHash`. Returns the last node.
  */
 function addPath(above: number, from: number, firstHash: number): number {
   const last = pair.levels - 1;
@@ -187,7 +188,7 @@ function addPath(above: number, from: number, firstHash: number): number {
   return addChild(node, STRING, last, hash);
 }
 
-/** Adds a child to `parent`, in the free hash table slot that `childOf` found last. */
+/** Adds a child to `parent` in the hash table slot that `childOf` found last. Returns its node. */
 function addChild(parent: number, kind: number, level: number, hash: number): number {
   const start = starts[level]!;
   const end = ends[level]!;
@@ -276,7 +277,7 @@ function hasNameAt(node: number, level: number): boolean {
 
 /**
  * Whether the text between two offsets is `screen`. The values of the object `context.screen` are
- * written as numbers if they look like numbers, as are those of `properties`.
+ * written as numbers if they look like numbers, like the values of `properties`.
  */
 export function isScreen(start: number, end: number): boolean {
   return isSame(SCREEN.start, SCREEN.end, start, end);

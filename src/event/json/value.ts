@@ -37,8 +37,7 @@ function writeNumberOrString(out: number): number {
 
 /**
  * Decodes a percent-encoded value, and writes it as a JSON string at offset `out`. Returns the
- * offset after the string. A value that `isText` rejects is decoded elsewhere and copied. All other
- * values are decoded directly to the place where they stay.
+ * offset after the string.
  */
 function writeEncoded(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;
@@ -54,7 +53,7 @@ function writeEncoded(start: number, end: number, out: number): number {
   return to + 1;
 }
 
-/** Writes the JSON text between two offsets of the scratch buffer at offset `out`, in quotes. */
+/** Copies the JSON text between `start` and `end` in the scratch buffer to `out`, and quotes it. */
 export function writeString(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;
   const to = copySpan(start, end, out + 1);

@@ -39,7 +39,7 @@ export function expectBytes(record: Uint8Array, least: number): void {
   }
 }
 
-/** Returns the type of an event. Its number is in the lowest bits of its record's flags. */
+/** Returns the event type whose number is in the lowest bits of `flags`, the flags of a record. */
 export function typeIn(flags: number): EventType {
   const type = eventTypes[flags & TYPE_BITS];
   if (type === undefined)

@@ -28,7 +28,7 @@ export interface JsonRecord
   refused?: string | undefined;
 }
 
-/** Functions that read records of one version. Each throws `RangeError` for a damaged record. */
+/** Functions that read records of one format version; a `RangeError` means a damaged record. */
 export interface JsonRecordReader {
   /** Decodes a record. The result shares no memory with `buffer`. */
   decode(buffer: Buffer): JsonRecord;

@@ -5,8 +5,8 @@ import { JSON_RECORD_VERSION, jsonRecord4 } from "./json-record-4.ts";
 const EARLIER_VERSION = 3;
 
 /**
- * Returns the functions that read the encoded record of an SDK's event in its format version.
- * Returns undefined for the record of a pixel, and for a version that this release does not know.
+ * Returns the functions that read records in the format version of the encoded record `bytes`.
+ * Returns undefined for a pixel's record, and for a version that this release does not know.
  */
 export function jsonReaderOf(bytes: Uint8Array): JsonRecordReader | undefined {
   if (bytes[0] === JSON_RECORD_VERSION) return jsonRecord4;

@@ -21,12 +21,12 @@ export interface PixelRecord {
   clientAddress: string;
   /** The event's messageId: 16 random bytes of a version 4 UUID. */
   messageId: Uint8Array;
-  /** The query as the client sent it, perhaps plus `context.userAgent`; ASCII, without the `?`. */
+  /** The query that the client sent, maybe with added `context.userAgent`; ASCII, without `?`. */
   query: string;
   /**
    * Ends of the other event logs at the time when the pixel arrived; undefined when there are no
-   * other logs. The ends give events an order across logs. If a client sends a pixel after it got
-   * the response to an earlier pixel, the record of the earlier pixel is before one of these ends.
+   * other logs. The ends give events an order across logs. If the client already had the response
+   * to another pixel, the record of that pixel is in this log, or before its own log's end.
    */
   after?: readonly LogEnd[] | undefined;
 }
@@ -84,9 +84,9 @@ export function decodePixelRecord(bytes: Uint8Array): PixelRecord {
 }
 
 /**
- * A record in its encoded form. Its address and query are decoded only when they are read. An event
- * is written directly from the bytes, because decoding these strings first would take a tenth of
- * the time that the delivery of the event takes.
+ * A record in its encoded form. Its address and query become strings only when they are read. The
+ * event is built from the bytes without these strings: making them would take a tenth of the time
+ * that the delivery of the event takes.
  */
 export class EncodedPixelRecord implements PixelRecord {
   constructor(

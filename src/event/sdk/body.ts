@@ -35,9 +35,9 @@ export interface SdkBody {
   writeKey: string | undefined;
   /** The member `sentAt` of the batch, in milliseconds since the epoch; undefined if absent. */
   sentAt: number | undefined;
-  /** The object `context` of the batch, which events without one inherit. */
+  /** The object `context` of the batch. Events without this member inherit it. */
   context: Span | undefined;
-  /** The object `integrations` of the batch, which events without one inherit. */
+  /** The object `integrations` of the batch. Events without this member inherit it. */
   integrations: Span | undefined;
 }
 

@@ -18,8 +18,8 @@ export interface SdkEventFacts {
   /** Why the event is refused, as a sentence; undefined when it is valid. */
   problem: string | undefined;
   /**
-   * Whether the event has more nesting levels than allowed. It does not depend on `problem`: for a
-   * deep array it is true, although `problem` says that the event is no object.
+   * Whether the event has more nesting levels than allowed. This is also true for a deep array,
+   * although `problem` then says that the event is no object.
    */
   isTooDeep: boolean;
   /** The type in the event; undefined when it has none or an unknown one. */
@@ -128,8 +128,8 @@ export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): num
 }
 
 /**
- * Checks an event, and stores its flags and user in `table`. Returns the index of its problem in
- * `problems`.
+ * Checks the event that was scanned last. Stores its flags and the hash of its user in its part of
+ * `table`, which begins at index `at`. Returns the index of its problem in `problems`.
  */
 function checkEvent(bytes: Buffer, at: number, isInBatch: boolean): number {
   const type = typeIndex(bytes) + 1;
@@ -168,7 +168,7 @@ function hasMessageId(bytes: Buffer): boolean {
 
 const typeTexts = eventTypes.map((type) => Buffer.from(`"${type}"`));
 
-/** Returns the index of the event's type in `eventTypes`, ignoring case; -1 for an unknown type. */
+/** Returns the last scanned event's type as index of `eventTypes`, ignoring case; -1 if unknown. */
 function typeIndex(bytes: Buffer): number {
   const start = starts[TYPE]!;
   if (start === ABSENT || bytes[start] !== QUOTE) return -1;
@@ -185,9 +185,9 @@ function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
 }
 
 /**
- * Refuses each event that is too large together with the members `context` and `integrations` that
- * it inherits from its batch. `contextBytes` and `integrationsBytes` are the sizes of these
- * members. Returns the total size in bytes of the valid events, with the inherited members.
+ * Refuses each event that is too large when the members that it inherits from its batch are counted
+ * too: `context` (`contextBytes`) and `integrations` (`integrationsBytes`). Returns the total size
+ * in bytes of the valid events, with the inherited members.
  */
 export function inherit(contextBytes: number, integrationsBytes: number): number {
   let total = 0;

@@ -22,10 +22,9 @@ export interface EventTimes {
 const times: EventTimes = { originalTimestamp: 0, sentAt: 0, receivedAt: 0, timestamp: 0 };
 
 /**
- * Returns the times of the event whose member offsets are in `members`. An event without
- * `timestamp` gets one from the client's time, corrected by the difference between `receivedAt`
- * (server's clock) and `sentAt` (client's clock). `batchSentAt` is the `sentAt` of the batch, which
- * is used for an event without a `sentAt`. The next call overwrites the returned object.
+ * Returns the times of the event whose member offsets are in `members`; see `EventTimes`.
+ * `batchSentAt` is the `sentAt` of the batch, which is used for an event without a `sentAt`. The
+ * next call overwrites the returned object.
  */
 export function timesOf(
   bytes: Buffer,

@@ -41,8 +41,8 @@ export const outline = {
   /** For each member, the index of its name in the list of `event-members.ts`, or `OTHER_NAME`. */
   names: new Int32Array(MEMBERS_MAX),
   /**
-   * Offsets for each member: in `starts` of its name's opening quote, in `valueStarts` of the start
-   * of its value, in `valueEnds` of the end of its value.
+   * Three offsets for each member: `starts` has that of the name's opening quote, `valueStarts`
+   * that of the value's first byte, `valueEnds` the one after the value's last byte.
    */
   starts: new Int32Array(MEMBERS_MAX),
   valueStarts: new Int32Array(MEMBERS_MAX),
@@ -74,8 +74,8 @@ let namesSeen = 0;
 const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
 /**
- * For each level of nesting, the object or array that is open: the number of the object, or 0 for
- * an array. The objects of all events are numbered in sequence, from 1.
+ * For each level of nesting, the object or array that is being read: the number of the object, or 0
+ * for an array. The objects of all events are numbered in sequence, from 1.
  */
 const open = new Int32Array(LEVELS_MAX);
 
@@ -248,8 +248,8 @@ function endMember(at: number): void {
 }
 
 /**
- * Sets the end of a member's value before the white space that follows it. If the member's name is
- * in the list of `event-members.ts`, stores the value's offsets in `members`.
+ * Moves the end of a member's value to before the white space that follows the value. If the
+ * member's name is in the list of `event-members.ts`, also stores the value's offsets in `members`.
  */
 function trimValue(member: number): void {
   let end = outline.valueEnds[member]!;

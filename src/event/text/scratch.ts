@@ -32,8 +32,8 @@ const FRAME_BYTES = 1_024;
 
 export const QUERY = 1_024;
 /**
- * Offset in the scratch buffer of the decoded names and values. The byte before it is for the `&`
- * that is added after the last parameter of the longest query.
+ * Offset in the scratch buffer at which the decoded names and values begin. The byte before it is
+ * reserved for the `&` that is added after a query of the maximum length.
  */
 export const TEXTS = QUERY + PIXEL_TARGET_BYTES_MAX + 1;
 export const SECTIONS = TEXTS + TEXTS_BYTES;

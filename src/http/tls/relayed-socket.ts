@@ -35,7 +35,7 @@ export class RelayedSocket {
     other.#socket?.pause();
   }
 
-  /** Called when this socket accepts more bytes. Sends the waiting ones, then resumes `other`. */
+  /** Sends waiting bytes when this socket accepts more. When all are sent, resumes `other`. */
   drained(other: RelayedSocket): void {
     if (this.#flush()) other.#socket?.resume();
   }
@@ -47,8 +47,8 @@ export class RelayedSocket {
   }
 
   /**
-   * Closes the connection after all waiting bytes are sent, or after `IDLE_CONNECTION_SECONDS_MAX`
-   * if its client does not read them.
+   * Closes the connection after all waiting bytes are sent, but at the latest after
+   * `IDLE_CONNECTION_SECONDS_MAX`. Bytes that still wait then are dropped.
    */
   close(): void {
     this.#after = "close";

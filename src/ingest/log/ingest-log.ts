@@ -15,14 +15,15 @@ export interface IngestLog {
    */
   append(record: EventRecord, user: number): Promise<void>;
   /**
-   * Appends the records of one request. `users` has the hash of each event's user. If a partition
-   * for one of the records accepts no records, stores none of them. Otherwise stores either all or
-   * none. Only part of them may be stored in two cases: a partition fails during the write, or the
-   * records do not fit into one block (the unit of a write to a log file).
+   * Appends the records of one request. `users` has the hash of each event's user. Stores no record
+   * if one of them belongs to a partition that accepts no records. May store only some of them in
+   * two cases: a partition fails during the write, or the records do not fit into one block (the
+   * unit of a write to a log file). Otherwise stores all or none.
    */
   appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
   /**
-   * Whether the hash of a record's user chooses its partition. If not, callers of `append` pass 0.
+   * Whether the hash of a record's user chooses the record's partition. If not, callers of `append`
+   * pass 0 as the hash.
    */
   isPartitionedByUser?: boolean;
   /** Returns how many partitions of the log accept records, and why the other partitions do not. */

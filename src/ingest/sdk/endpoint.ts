@@ -86,8 +86,8 @@ export function createSdkEndpoint(options: SdkEndpointOptions) {
   }
 
   /**
-   * Appends the events of a request to the log. The result `stored` resolves when all of the events
-   * are durable, and `refused` is the number of events that are stored as refused.
+   * Appends the events of a request to the log. Returns `stored`, a promise that resolves when all
+   * of the events are durable, and `refused`, the number of events that are stored as refused.
    */
   function append(body: SdkBody, source: Source, endpoint: SdkEndpoint, exchange: HttpExchange) {
     const { bytes } = body;
@@ -179,8 +179,8 @@ function inheritedMembers({ bytes, context, integrations }: SdkBody) {
 
 /**
  * Appends `members` to the JSON of an object, which must have at least one member. If the object
- * has a member of the same name (its value is then null), the appended member replaces it, because
- * the last member with a name counts.
+ * has a member of the same name, whose value is then null, the appended member replaces it: the
+ * last member with a name counts.
  */
 function withMembers(json: Buffer, members: readonly Buffer[]): Buffer {
   if (members.length === 0) return json;

@@ -16,8 +16,8 @@ const HEADER_NAMES = /^[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,4096}$/;
 const PREFLIGHT_SECONDS = "900";
 
 /**
- * Whether a response may repeat the origin that the client sent. Clients other than browsers may
- * send a text of any content and length.
+ * Whether a response may repeat the origin that the client sent: true for a text that a browser may
+ * send as an origin. Other clients may send a text of any content and length.
  */
 function isRepeated(origin: string | undefined): origin is string {
   return origin !== undefined && ORIGIN.test(origin);

@@ -37,9 +37,7 @@ export interface IngestProcessOptions {
   /** Command line that starts this executable as an ingest process. */
   command: readonly string[];
   settings: Omit<IngestSettings, "log">;
-  /**
-   * Supplies the log settings of the process. Its other functions are called when the log changes.
-   */
+  /** Functions that supply the log settings of the process, or are called when its log changes. */
   logs: IngestLogs;
   /** File descriptor of the listening socket. The socket stays open when the process dies. */
   socketFd: number;
@@ -61,7 +59,7 @@ export class IngestProcess {
   #child: Subprocess | undefined;
   /** Whether `listen` was called. If so, a process that is restarted may accept pixels at once. */
   #mayListen = false;
-  /** Whether the process has listened at least once. Only then is it restarted when it dies. */
+  /** Whether the process has listened at least once. If not, it is not restarted when it dies. */
   #started = false;
   #listening = false;
   #log: LogHealth = NOT_WRITTEN;
@@ -199,7 +197,7 @@ export class IngestProcess {
     }
   }
 
-  /** Allows the process to accept pixels. The process then has `INGEST_START_MS_MAX` to listen. */
+  /** Allows the process to accept pixels, and limits the time until it listens (`StartLimit`). */
   #letListen(): void {
     if (this.#child !== undefined) this.#startLimit.begin(this.#child);
     this.#send({ type: "listen" });

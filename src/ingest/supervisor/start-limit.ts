@@ -14,9 +14,9 @@ export class StartLimit {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * Begins a step of the start, and kills the process if the step does not end in time. The time is
-   * `INGEST_START_MS_MAX`. If the process has made progress in it, the process gets this time
-   * again, up to `extensions` times.
+   * Begins a step of the start, and kills the process `child` if the step does not end within
+   * `INGEST_START_MS_MAX`. If the process has made progress in this time, the step may take the
+   * same time again, up to `extensions` times.
    */
   begin(child: Pick<Subprocess, "pid" | "kill">, extensions = INGEST_START_EXTENSIONS_MAX): void {
     this.end();

@@ -14,7 +14,7 @@ export function isUnreadable(error: unknown): boolean {
   return UNREADABLE.has(codeOf(error));
 }
 
-/** Reads through the kernel's page cache. Rejects when the read fails. */
+/** Reads bytes of a file through the kernel's page cache. Rejects when the read fails. */
 export const readAt: ReadAt = async (fd, offset, bytes) => {
   if (bytes <= 0) return Buffer.alloc(0);
   const window = Buffer.allocUnsafeSlow(bytes);
@@ -33,8 +33,8 @@ export function readInto(fd: number, into: Buffer, offset: number): Promise<numb
 }
 
 /**
- * Reads through the kernel's page cache. Returns zeros for pages that the disk cannot read, so that
- * a log reader can skip these damaged pages and return the records after them.
+ * Reads bytes of a file through the kernel's page cache. Returns zeros for pages that the disk
+ * cannot read, so that a log reader can skip these damaged pages and return the records after them.
  */
 export const readPastErrors: ReadAt = async (fd, offset, bytes) => {
   try {

@@ -12,7 +12,7 @@ const RETRY_MS = 1_000;
 
 /**
  * Calls `read`, and resolves with its result. If the disk fails `ATTEMPTS` times to read the bytes,
- * calls `pastErrors`, which must skip unreadable bytes, and resolves with its result.
+ * calls `pastErrors` instead, which must skip unreadable bytes, and resolves with its result.
  *
  * Before it calls `pastErrors`, tests whether the disk can write, and rejects if it cannot. In that
  * case the whole disk has failed and not only a sector, and skipping bytes would lose all further

@@ -11,11 +11,10 @@ export const LOG_FREE_STEP_BYTES = 4 << 20;
 const LOG_FREE_STEP_MS = 20;
 
 /**
- * Deletes a segment file without stalling other writes to the disk. Removes the file's name at
- * once. Then waits for the promise of `unread`, which resolves when no reader uses the file, and
- * truncates the file step by step. (On ext4 with discard, freeing 64 MiB in one step stalled every
- * flush for 12 to 18 ms.) If the process dies before the end, the kernel frees the file, because it
- * has no name.
+ * Deletes a segment file without stalling other writes to the disk. First removes the file's name.
+ * Then calls `unread`, whose promise resolves when no reader uses the file. Then truncates the file
+ * step by step. (On ext4 with discard, freeing 64 MiB in one step stalled every flush for 12 to 18
+ * ms.) If the process dies before the end, the kernel frees the file, because it has no name.
  */
 export async function deleteSegment(
   { path }: Segment,

@@ -18,13 +18,11 @@ import { type Segment, segmentOf } from "./segments.ts";
 
 /**
  * Duration in milliseconds below which a write counts as fast. After a fast write, the next write
- * is synchronous, and blocks the event loop. After a slower one, a thread of the pool does the next
- * write.
+ * is synchronous, and blocks the event loop. After a slower one, a thread of the thread pool does
+ * the next write.
  */
 const LOG_BLOCKING_WRITE_MS_MAX = 1;
-/**
- * Size in bytes above which a batch is never written synchronously, but by a thread of the pool.
- */
+/** Size in bytes above which a batch is never written synchronously: a pool thread writes it. */
 const LOG_BLOCKING_WRITE_BYTES_MAX = 256 << 10;
 
 const openFile = promisify(open);
@@ -44,8 +42,8 @@ const FLAGS = constants.O_WRONLY | constants.O_DSYNC;
 export interface SegmentFile extends Segment {
   fd: number;
   /**
-   * A second file descriptor, opened with O_DIRECT; undefined when the file system or disk refuses
-   * O_DIRECT.
+   * Second file descriptor of the segment file, opened with O_DIRECT; undefined when the file
+   * system or disk refuses O_DIRECT.
    */
   direct: number | undefined;
   /** Offset in the file after the last block that is on disk. */
@@ -77,8 +75,8 @@ export async function createSegment(directory: string, first: number): Promise<S
  *
  * If the last write took less than a millisecond, the write is synchronous and blocks the event
  * loop: handing it to a thread would cost as much as the write (256 connections: 90,000 instead of
- * 78,000 pixels per CPU-second at the same p99). After a slower write, threads of the pool write
- * until a write is fast again. A stalling disk therefore stalls the event loop only once.
+ * 78,000 pixels per CPU-second at the same p99). After a slower write, threads of the thread pool
+ * do the writes until one is fast again. A stalling disk therefore stalls the event loop only once.
  */
 export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promise<void> {
   let bytes = 0;

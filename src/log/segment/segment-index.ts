@@ -1,6 +1,6 @@
 import { assert } from "../../assert.ts";
 
-/** Smallest distance in bytes between two entries of an index. */
+/** Smallest distance, in bytes of a segment file, between two entries of the file's index. */
 const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
 /**

@@ -1,9 +1,9 @@
 /**
- * Debian packages from which the image takes its libraries and its shell. base.json lists their
- * versions and hashes. apt fetches the packages from the sources of the build machine and checks
- * them with that machine's keys. apt gets separate, temporary directories, so that it can also
- * fetch packages for another processor. When a mirror has dropped a version, run
- * `bun src/package/image/base-packages.ts`, which writes the current versions to base.json.
+ * Debian packages from which the container image takes its libraries and its shell. base.json lists
+ * their versions and hashes. apt fetches the packages from the sources of the build machine and
+ * checks them with that machine's keys. apt gets separate, temporary directories, so that it can
+ * also fetch packages for another processor. When a mirror has dropped a version, run `bun
+ * src/package/image/base-packages.ts`, which writes the current versions to base.json.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,11 +18,11 @@ export const basePackages: Readonly<Record<DebianName, readonly BasePackage[]>> 
 
 const FETCHED = join(ROOT, "dist/foreign/debian");
 
-/** Returns the paths of the packages for a processor, and fetches the missing ones. */
+/** Returns the paths of the base packages' files for a processor. Fetches missing files first. */
 export const fetchBasePackages = (architecture: DebianName): string[] =>
   fetchPackages(base[architecture], architecture, FETCHED);
 
-/** Returns the paths of the packages' files in `directory`. Fetches the missing ones first. */
+/** Returns the paths of the files of `packages` in `directory`. Fetches the missing files first. */
 export function fetchPackages(
   packages: readonly BasePackage[],
   architecture: DebianName,
@@ -100,7 +100,7 @@ function withApt(
   use(apt, join(state, "downloads"));
 }
 
-/** Writes the versions that the machine's apt sources offer at present to base.json. */
+/** Writes to base.json which versions the machine's apt sources offer for the base packages. */
 function updateBase(): void {
   const names = base.amd64.map(({ name }) => name);
   const now = Object.fromEntries(

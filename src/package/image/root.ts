@@ -1,4 +1,4 @@
-/** Files of the image besides the executable: only those that the executable needs. */
+/** Files of the container image besides the executable: only those that the executable needs. */
 import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export const USER_ID = 10_001;
 const NEEDED =
   /\/(ld-linux-[\w-]+|lib(c|m|dl|pthread|rt|resolv|nss_dns|nss_files|gcc_s|stdc\+\+))\.so[.\d]*$|^usr\/share\/doc\/[^/]+\/copyright$|^bin\/dash$/;
 
-/** Returns the first layer: libraries, system files, and the shell, which starts user code. */
+/** Returns the image's first layer: libraries, system files, the shell that starts user code. */
 export function baseLayer(architecture: Product["architecture"]): PackedEntry[] {
   using extracted = temporaryDirectory(join(tmpdir(), "pixelmill-base-"));
   const { path: directory } = extracted;
@@ -38,7 +38,7 @@ function entryOf(directory: string, path: string): PackedEntry {
   return { path, mode: stat.mode & 0o777, content: new Uint8Array(readFileSync(file)) };
 }
 
-/** Files of the first layer that are in no Debian package. */
+/** Files of the container image's first layer that come from no Debian package. */
 export const systemFiles: PackedEntry[] = [
   { path: "bin/sh", link: "dash" },
   textFile(

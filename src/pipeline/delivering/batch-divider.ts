@@ -10,18 +10,17 @@ import { userOf } from "./retry-queue.ts";
 export const QUICK_FAILURES_MAX = 2;
 
 /**
- * Number of failed requests of a batch after which the batch is divided although the destination
- * seems to cause the failures (such as time-outs): an event of the batch may still be the cause. A
- * failure that an event seems to cause divides the batch at once.
+ * Number of failed requests of a batch after which the batch is divided even if the destination
+ * seems to cause the failures (such as time-outs), because an event of the batch may still be the
+ * cause. The first failure that an event seems to cause divides the batch at once.
  */
 const WHOLE_FAILURES_MAX = 2;
 
 /**
  * Decides which events of a batch are sent in the next request. After a failed request, each
  * further request has half as many events, until the event that causes the failure is sent alone.
- * Finding one such event takes about log₂(batch size) requests. Another limit applies while no
- * event is suspected of causing a failure: half the size of the request that last made events
- * suspected, doubled after each success. This limit carries over to the next batch.
+ * After that, also in later batches, requests have a maximum size: first half the size of the
+ * request that failed, then twice as many events after each success.
  */
 export class BatchDivider {
   /** Maximum number of events in a request while no event is suspected of causing a failure. */
@@ -32,8 +31,8 @@ export class BatchDivider {
    */
   #suspected = 0;
   /**
-   * Number of failed requests with several events of this batch for which the destination seemed to
-   * be the cause. Requests with an event that was suspected already are not counted.
+   * Number of this batch's requests with several events that failed although no event seemed to be
+   * the cause. Requests with an event that was suspected already are not counted.
    */
   #wholeFailures = 0;
 
@@ -65,8 +64,8 @@ export class BatchDivider {
 
   /**
    * Records the result of a request with the events that `choose` returned: `count` events from the
-   * index `from` on. If the request failed, returns whether one of these events was the likely
-   * cause: the next request then needs no pause.
+   * index `from` on. For a failed request, returns true if one of these events was the likely
+   * cause, so that the next request needs no pause, and false otherwise.
    */
   record(attempt: {
     from: number;

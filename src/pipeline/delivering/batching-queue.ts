@@ -32,7 +32,8 @@ export interface BatchingQueueContext
 
 /**
  * Interval in milliseconds at which the queue checks whether its lane (the delivery to one
- * destination) was stopped, while it gathers the events of a delivery that a crash interrupted.
+ * destination) was stopped. It checks this while it waits for all events of a delivery that a crash
+ * interrupted.
  */
 const RECOVERY_POLL_MS = 1_000;
 
@@ -55,9 +56,9 @@ export class BatchingQueue {
   /** Number of events at the front of the queue that are delivered without waiting for more. */
   #flushed = 0;
   /**
-   * Name of the delivery that a crash interrupted. Its events are the first ones in the queue; the
-   * limits of number and size do not apply to it. Undefined when no delivery was interrupted, and
-   * after its events were taken from the queue.
+   * Name of the delivery that a crash interrupted. Its events are the first ones in the queue. The
+   * limits of number and size do not apply to this delivery. Undefined when no delivery was
+   * interrupted, and after the delivery's events were taken from the queue.
    */
   #recovered: string | undefined;
   #working: Promise<void> | undefined;
@@ -105,7 +106,7 @@ export class BatchingQueue {
     this.#context.committer.clearIntent();
   }
 
-  /** Ends a wait early, because settings changed or the delivery to this destination stops. */
+  /** Ends the queue's current wait early, because settings changed or the delivery stops. */
   interruptWait(): void {
     this.#wake.notify();
   }
@@ -186,9 +187,8 @@ export class BatchingQueue {
   /**
    * Attempts a delivery repeatedly until each of its events has a final outcome, or until
    * `isRunning` is false. If a failed attempt delivered some of the events, the next attempt leaves
-   * them out. Their outcome is recorded only when the whole delivery has ended. If a crash comes
-   * first, the delivery is repeated under the same name. The repetition replaces what was written,
-   * and must therefore have all of the events.
+   * them out. Their outcome is recorded only when the whole delivery has ended, because a delivery
+   * that a crash interrupts is repeated with all of its events.
    */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
     const written: Output[] = [];

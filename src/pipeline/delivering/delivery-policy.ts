@@ -23,9 +23,9 @@ export interface DeliveryPolicyContext {
   /** Counts of the destination's outgoing events and attempts. Delivery policies update them. */
   readonly outputCounts: OutputCounts;
   /**
-   * Returns the current outage; undefined while there is none. `since` is its start, even if it
-   * began during an earlier process. `at` is the time of the last failure, `reason` and `response`
-   * are its cause. Both times are by `clock.elapsed()`.
+   * Returns the destination's current outage; undefined while there is none. `since` is the start
+   * of the outage, even if it began during an earlier process. `at` is the time of the last
+   * failure, `reason` and `response` are the failure's cause. Both times are by `clock.elapsed()`.
    */
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }
@@ -38,9 +38,9 @@ export class DeliveryPolicy {
   constructor(private readonly context: DeliveryPolicyContext) {}
 
   /**
-   * Returns the events to send in the next attempt. An event that must not be sent, for example
-   * because its connection was deleted, gets a final outcome instead. While the destination is
-   * down, an event whose retry window has ended becomes a dead letter instead.
+   * Returns the events to send in the next attempt. Leaves out events that must not be sent, for
+   * example because their connection was deleted, and records a final outcome for each of them.
+   * While the destination is down, makes dead letters of the events whose retry window has ended.
    */
   selectDue(outputs: Output[]): Output[] {
     const routes = this.context.routes();
@@ -101,12 +101,12 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Records that a request with only this event has failed. If the event itself causes its
-   * failures, or its retry window has ended, makes it a dead letter and returns true. Failures that
-   * the destination seems to cause count against the event only while `isPressed` is true (failed
-   * events take much memory). A repeated failure counts only if another event was accepted in
-   * between, or if `isOnly` is true (no event of another user waits for a retry) and no other event
-   * was tried in between.
+   * Records that a request with only this event has failed. Makes the event a dead letter, and
+   * returns true, if its retry window has ended or if the event itself causes its failures. While
+   * `isPressed` is true (failed events take much memory), failures that the destination seems to
+   * cause count against the event as well. `isOnly` is true if no event of another user waits for a
+   * retry. Failures that the event may have caused then count even if no other event shows whether
+   * the destination works.
    */
   giveUpIfHopeless(
     output: Output,
@@ -141,12 +141,12 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Whether to send the user's next event although the event before it still fails, to learn
-   * whether the destination accepts any events. If it accepts the next event, the user's events
-   * arrive in the wrong order. The result is therefore true only if two conditions hold: the
-   * failing event may have caused at least `FOLLOWER_ATTEMPTS_MIN` of its failures, and no other
-   * event was accepted between its last two failures. While `isPressed` is true (failed events take
-   * much memory), all failures count, and the second condition is left out.
+   * Whether to send the user's next event although this event, which comes before it, still fails.
+   * That shows whether the destination accepts any events, but the user's events may then arrive in
+   * the wrong order. True only if this event may have caused at least `FOLLOWER_ATTEMPTS_MIN` of
+   * its failures, and no other event was accepted between its last two failures. While `isPressed`
+   * is true (failed events take much memory), all of its failures count, and events that were
+   * accepted do not matter.
    */
   needsFollower({ failedAlone }: Output, isPressed: boolean): boolean {
     if (failedAlone === undefined) return false;
@@ -197,8 +197,9 @@ export class DeliveryPolicy {
 }
 
 /**
- * Returns the counts of an event that fails alone for the first time. This failure counts as if
- * another event had been accepted just before it.
+ * Returns the failure counts of an event that has just failed alone for the first time, before this
+ * failure is added. They are set as if another event had been accepted just before the failure, so
+ * that this failure counts against the event.
  */
 function firstFailure(counts: OutputCounts): FailuresAlone {
   return {
@@ -215,8 +216,8 @@ function firstFailure(counts: OutputCounts): FailuresAlone {
 }
 
 /**
- * Whether an event itself causes its failures: the destination accepts other events in between.
- * Counts only failures that an outage of the destination does not explain.
+ * Whether an event itself causes its failures, judged by the other events that the destination
+ * accepts between them. Counts only failures that an outage of the destination does not explain.
  */
 function isAtFault(failed: FailuresAlone, now: OutputCounts): boolean {
   const { ofEventAmongTaken, ofEventAlone, countsAtFirst } = failed;

@@ -16,7 +16,7 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
   /** Returns the batch key of an event. Only events with equal keys may share a request. */
   batchKey(output: Output): string;
   clock: Pick<Clock, "elapsed" | "age" | "random" | "sleep">;
-  /** Whether delivery runs. After a stop, events without an outcome wait for the next start. */
+  /** Whether the lane runs. After a stop, events without an outcome wait for its next start. */
   isRunning(): boolean;
   /** Whether more events will follow soon. A request that is not full then waits for them. */
   expectsMore(): boolean;
@@ -94,7 +94,7 @@ export class DeliveryQueue {
     return this.#queue.length > 0 && !this.#isFull() && this.#failures === 0;
   }
 
-  /** Ends any wait early, because settings changed or the delivery to this destination stops. */
+  /** Makes retries due and ends the current wait: settings changed, or the delivery stops. */
   interruptWait(): void {
     this.#retries.makeDue(this.context.clock.elapsed(), true);
     this.#waits.end();
@@ -156,7 +156,7 @@ export class DeliveryQueue {
     return isFullByCount || this.#queuedBytes >= DELIVERY_BYTES_MAX;
   }
 
-  /** Takes the next request's events. Moves those behind a set-aside event to `#retries`. */
+  /** Takes the next request's events. Moves each event behind a set-aside one to `#retries`. */
   #take(): Output[] {
     const outputs: Output[] = [];
     let bytes = 0;
@@ -230,7 +230,7 @@ export class DeliveryQueue {
     return result;
   }
 
-  /** Makes an event that failed alone a dead letter (returns true), or sets it aside (false). */
+  /** Makes a dead letter of an event that failed alone (returns true), or sets it aside (false). */
   #giveUpOrSetAside(output: Output, failure: Failure): boolean {
     if (this.#policy.giveUpIfHopeless(output, failure, this.#retries.stateFor())) return true;
     this.#postpone(this.#retries.add(output), failure);

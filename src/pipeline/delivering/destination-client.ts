@@ -29,8 +29,8 @@ interface OpenClient {
  */
 const UNREACHABLE_MS_MIN = 2_000;
 /**
- * Number of successive deliveries with all events refused from which the receiver counts as
- * failing. If the receiver has never accepted an event, one such delivery is enough.
+ * Number of successive deliveries with all events refused that make the receiver count as failing.
+ * If the receiver has never accepted an event, one such delivery is enough.
  */
 const REFUSALS_MIN = 3;
 
@@ -44,7 +44,7 @@ export interface DestinationClientParts {
   health: Pick<HealthLogger, "recordAttempt">;
   labels: LaneLabels;
   /**
-   * Failure of the destination that an earlier process stored: for how long all attempts had
+   * Failure of the destination, as an earlier process stored it: for how long all attempts had
    * failed, or for how long the receiver had refused all events.
    */
   earlierFailure: FailureRecord;
@@ -58,11 +58,14 @@ export interface DestinationClientParts {
 export class DestinationClient {
   readonly #abort = new AbortController();
   readonly #closing = new Set<Promise<void>>();
-  /** Replaced only when the config changes, because `deliver` compares configs by identity. */
+  /**
+   * Config and workspace of the destination. Replaced only when the config changes, because
+   * `deliver` compares configs by identity.
+   */
   #destination: Pick<Destination, "config" | "workspaceId">;
   #masking: AttemptMasking;
   #client: OpenClient | undefined;
-  /** Whether the receiver has accepted an event with this config since the server was started. */
+  /** Whether the receiver has accepted an event with the current config since the server start. */
   hasDelivered: boolean;
   /**
    * The current outage. Set while every attempt fails; undefined once the receiver answers. `since`

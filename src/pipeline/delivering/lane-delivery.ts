@@ -140,10 +140,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Returns the queue for the events of a group of users. No event of this group is in delivery.
-   * Prefers the queue whose next request is being filled, so that requests become full; with a
-   * fixed queue for each user, each request would have only a few events. Avoids queues whose
-   * attempts fail.
+   * Returns the queue for the events of a group of users, none of which may be in delivery. Prefers
+   * the queue whose next request is being filled, so that requests become full; with a fixed queue
+   * for each user, each request would have only a few events. Avoids queues whose attempts fail.
    */
   #choose(): DeliveryQueue {
     let best = this.#filled;

@@ -47,10 +47,9 @@ export class QueueWaits {
    * Waits `ms` milliseconds between a failed attempt and the next one. If `mayRetryEarlier` is
    * true, `DeliveryQueue.resume` may end the wait.
    *
-   * A wait is longer than `RETRY_DELAY_MS_MAX` only if the receiver has asked for this delay,
-   * perhaps because of a single event. Such a wait is therefore divided into steps of
-   * `RETRY_DELAY_MS_MAX`. It ends early after a step if the receiver has accepted other events
-   * since the wait began.
+   * A wait is longer than `RETRY_DELAY_MS_MAX` only if the receiver has asked for it, perhaps
+   * because of a single event. Each time `RETRY_DELAY_MS_MAX` has passed, such a wait ends if the
+   * receiver has accepted other events since the wait began.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
     const { outputCounts, clock } = this.context;

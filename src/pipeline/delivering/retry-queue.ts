@@ -46,8 +46,8 @@ export class RetryQueue {
   }
 
   /**
-   * Returns `isPressed`, and `isOnly`: whether `entry` has all events of the destination that wait
-   * for retries. Without `entry`, `isOnly` is false.
+   * Returns `isPressed`, and `isOnly`: whether all events of the destination that wait for retries
+   * are in `entry`. Without `entry`, `isOnly` is false.
    */
   stateFor(entry?: RetryEntry): { isPressed: boolean; isOnly: boolean } {
     const isOnly = this.counts.waiting === entry?.outputs.length;
@@ -75,9 +75,9 @@ export class RetryQueue {
   }
 
   /**
-   * Adds an event behind a failed one of the same user; returns false when the user has no failed
-   * event in this queue. Unless the added event has failed before, its failures count as begun at
-   * `now`, a time of the clock `elapsed()`.
+   * Adds an event behind a failed one of the same user. Returns false, and adds nothing, when the
+   * user has no failed event in this queue. If the added event has not failed before, stores `now`
+   * (a time of the clock `elapsed()`) as the start of its failures.
    */
   addBehind(output: Output, now: number): boolean {
     const entry = this.#entries.get(userOf(output));
@@ -114,8 +114,8 @@ export class RetryQueue {
   }
 
   /**
-   * Makes those entries due at once whose `mayRetryEarlier` is true; with `all`, makes all entries
-   * due. Returns whether there was any such entry.
+   * Makes entries due at once: those with `mayRetryEarlier`, or with `all` every entry. Returns
+   * false if there is no such entry.
    */
   makeDue(now: number, all = false): boolean {
     let hasAny = false;
@@ -135,7 +135,7 @@ export class RetryQueue {
   }
 }
 
-/** Returns the user of an output. The outputs of one user are sent in order. */
+/** Returns the id of the user to whom an output belongs. One user's outputs are sent in order. */
 export function userOf({ input }: Output): string {
   return input.event.user;
 }

@@ -16,7 +16,7 @@ export function retryDelayMs(attempts: number, random: number, afterMs = 0): num
   return Math.max(ceiling * random, afterMs);
 }
 
-/** Maximum probability that failures come from chance at which the event counts as their cause. */
+/** Largest probability of failures by chance at which the event counts as their cause. */
 const CHANCE_MAX = 1e-6;
 
 /** Failures of one event, and the results of other events since its first failure. */

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { remembered } from "../../remembered.ts";
 
-/** Maximum number of cached IP addresses. */
+/** Maximum number of IP addresses whose location is cached. */
 const ADDRESSES_REMEMBERED_MAX = 4_096;
 
 /** Fields read from a record of a city database in MaxMind format. Each may be absent. */

@@ -31,7 +31,7 @@ export interface ActiveLaneParts {
   recovered: DeliveryIntent | undefined;
   past: DestinationPast | undefined;
   /**
-   * Failure of the destination that an earlier process stored: for how long all attempts had
+   * Failure of the destination, as an earlier process stored it: for how long all attempts had
    * failed, or for how long the receiver had refused all events.
    */
   earlierFailure: FailureRecord;
@@ -58,7 +58,7 @@ export class ActiveLane {
   readonly #routes: LaneRoutes;
   /** Notified when settings change or this delivery stops. */
   readonly #changed = new Notifier();
-  /** Notified only when this delivery stops, to abandon a batch that runs in a sandbox process. */
+  /** Signals that this delivery stops. A batch that runs in a sandbox process is then abandoned. */
   readonly #stopping = new Notifier();
   #isRunning = true;
   /** Whether events wait for a sandbox process, which runs user code. */
@@ -110,15 +110,15 @@ export class ActiveLane {
   }
 
   /**
-   * Age in seconds of the oldest event that was taken and whose outcome is not on disk yet; 0 when
-   * there is none.
+   * Age in seconds of the oldest event that this delivery has taken and whose outcome is not on
+   * disk yet; 0 when there is none.
    */
   get lagSeconds(): number {
     const { oldest } = this.#shared.memory;
     return oldest === undefined ? 0 : this.#shared.clock.age(oldest.retryWindowStart) / 1_000;
   }
 
-  /** Whether the delivery has been idle for `LANE_IDLE_MS`, so that this object may be closed. */
+  /** Whether this object may be closed: idle for `LANE_IDLE_MS`, and the destination works. */
   get mayRest(): boolean {
     const isIdle = this.#loop.isWaiting && this.uncommitted === 0 && this.committer.isIdle;
     if (!isIdle || !this.replays.isEmpty || !this.delivery.client.isWell) return false;
@@ -130,7 +130,7 @@ export class ActiveLane {
     return this.#shared.memory.uncommitted;
   }
 
-  /** Makes the loop check for new events. */
+  /** Makes the batch loop of this delivery check for new events. */
   wake(): void {
     this.#shared.work.notify();
   }

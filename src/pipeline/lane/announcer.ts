@@ -10,15 +10,14 @@ interface AnnouncerParts extends Pick<LaneContext, "logs" | "logger"> {
 }
 
 /**
- * Tells the lanes (one for each destination) about new records of the logs. First wakes the lanes
- * that deliver events of these records' sources. Then moves the log's announced end (the end of the
- * records for which lanes were woken) behind these records. A lane without events to deliver rests
- * until it is woken. It then skips the records before the announced end that were added while it
- * rested, because none of them was for it. If the sources of new records are unknown, the announcer
- * reads the records, once for all lanes.
+ * Announces new records of a log to the lanes (one for each destination). First wakes the lanes
+ * that deliver events of the records' sources; if the sources are unknown, reads the records once
+ * for all lanes. Then sets the announced end of the log (a sequence number) to the end of the new
+ * records. A resting lane that was not woken skips the records that were added while it rested, up
+ * to the announced end, because none of them was for it.
  */
 export class Announcer {
-  /** Names of the logs that existed at the start, or have had new records since then. */
+  /** Names of the logs that existed when this object was created, or have had new records since. */
   readonly #known = new Set<string>();
   /**
    * Logs with new records whose sources are unknown. The announcer reads these records before it
@@ -29,8 +28,8 @@ export class Announcer {
   #isStopped = false;
 
   /**
-   * Sets the announced end of each log to the log's present end. The lanes start later, and read
-   * the records before this end without being woken.
+   * Sets the announced end of each log to the log's present end. Lanes start after this call, and
+   * read the records before that end without being woken.
    */
   constructor(private readonly parts: AnnouncerParts) {
     for (const log of parts.logs.names()) {

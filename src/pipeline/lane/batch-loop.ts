@@ -34,8 +34,8 @@ export interface BatchLoopParts
 const dispatchedAll = Promise.resolve(true);
 
 /**
- * Errors that were logged already. Lanes that share a read of a log get the same error object. This
- * set makes sure that it is logged only once.
+ * Errors that were logged already. Lanes that share a read of a log get the same error object. With
+ * this set, only the first of these lanes logs the error.
  */
 const loggedErrors = new WeakSet<object>();
 
@@ -45,7 +45,7 @@ const loggedErrors = new WeakSet<object>();
  * so that the sandbox process can read the second batch while it runs the code over the first.
  */
 export class BatchLoop {
-  /** Whether the loop has found no events to take, and waits for `work`. */
+  /** Whether the loop has found no events to take, and waits for a notification of `work`. */
   isWaiting = false;
 
   constructor(private readonly parts: BatchLoopParts) {}
@@ -98,8 +98,8 @@ export class BatchLoop {
   /**
    * Runs user code over `events`, waits for `before` (the end of the previous batch), then passes
    * the outputs on to delivery, so that outputs leave in the order of the events. Resolves with
-   * false if user code must run again: if `before` resolves with false, over all `events`; if some
-   * outputs do not fit in memory, over their events and the later ones.
+   * false if user code must run again: over all `events` if `before` resolves with false, otherwise
+   * over the first event whose outputs do not fit in memory and all later ones.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
     const { scheduler, decide, work } = this.parts;

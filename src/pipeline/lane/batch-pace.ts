@@ -6,15 +6,15 @@ import { RateMeter } from "../../concurrency/rate-meter.ts";
  */
 const INTERVAL_MS_MAX = 10;
 /**
- * Number of events per second from which a lane (the delivery to one destination) starts its
- * batches `INTERVAL_MS_MAX` apart. With fewer events, it may start them sooner. A batch costs half
- * a millisecond besides its events. At this rate, batches of one event would therefore use the
- * whole processor.
+ * Minimum number of events per second with which a lane (the delivery to one destination) starts
+ * its batches `INTERVAL_MS_MAX` apart. A lane with fewer events may start its batches sooner. A
+ * batch costs half a millisecond besides its events. At this rate, batches of one event would
+ * therefore use the whole processor.
  */
 const LANE_EVENTS_PER_SECOND = 2_000;
 /**
- * Number of batches per second, in all lanes together, from which each lane starts its batches
- * `INTERVAL_MS_MAX` apart.
+ * Minimum number of batches per second, in all lanes together, with which each lane starts its
+ * batches `INTERVAL_MS_MAX` apart.
  */
 const BATCHES_PER_SECOND = 1_000;
 

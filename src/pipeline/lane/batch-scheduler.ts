@@ -58,8 +58,8 @@ export class BatchScheduler {
    */
   #replaysDue = 0;
   /**
-   * Events that were taken, but over which user code must run again because their outputs did not
-   * fit in memory. They are in the order in which they were taken.
+   * Events that were taken, but over which user code must run again, such as because their outputs
+   * did not fit in memory. They are in the order in which they were taken.
    */
   #unrun: LaneEvent[] = [];
   readonly size = new BatchSize();
@@ -81,7 +81,7 @@ export class BatchScheduler {
     this.#hasRequeued = ledger.requeued.oldest(destinationId, requeuedIds, 1).length > 0;
   }
 
-  /** Whether user code must run again over some events whose outputs did not fit in memory. */
+  /** Whether there are taken events over which user code must run again. */
   get hasUnrun(): boolean {
     return this.#unrun.length > 0;
   }
@@ -97,16 +97,16 @@ export class BatchScheduler {
   }
 
   /**
-   * Puts events whose outputs did not fit in memory at the front of the events over which user code
-   * must run again. All of these come before any new event.
+   * Puts events first in the list of events over which user code must run again, because they were
+   * taken before the events in the list. Later batches have the listed events before any new event.
    */
   putBack(events: readonly LaneEvent[]): void {
     this.#unrun.unshift(...events);
   }
 
   /**
-   * Puts events at the end of the events over which user code must run again, because they were
-   * taken after those. All of these come before any new event.
+   * Puts events last in the list of events over which user code must run again, because they were
+   * taken after the events in the list. Later batches have the listed events before any new event.
    */
   putBackLast(events: readonly LaneEvent[]): void {
     this.#unrun.push(...events);
@@ -114,7 +114,7 @@ export class BatchScheduler {
 
   /**
    * Takes the events of the next batch. The batch is empty when there are no events, or no memory
-   * for their outputs. `work` is then notified once there may be events again, or free memory.
+   * for their outputs. `work` is notified as soon as there may be events or free memory again.
    */
   async take(): Promise<LaneEvent[]> {
     const { clock, pace } = this.parts;

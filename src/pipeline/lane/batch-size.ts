@@ -16,11 +16,11 @@ const BATCH_OUTPUT_BYTES = 256 << 10;
 /**
  * Decides the number of events in a batch for user code. Every batch costs half a millisecond
  * besides its events, so fast code with small outputs gets large batches. Slow code, code with
- * large outputs and code that calls `fetch` get few events per batch, because the limits of CPU
- * time and of `fetch` requests apply to a whole batch.
+ * large outputs, and code that names `fetch` or `geolocation` get few events per batch, because
+ * limits such as those of CPU time and `fetch` requests apply to a whole batch.
  */
 export class BatchSize {
-  /** Estimated bytes of the outputs of one event, by recent batches; 0 before the first batch. */
+  /** Estimated bytes of one event's outputs, from recent batches; 0 before the first batch. */
   bytesPerEvent = 0;
   #msPerEvent = Number.POSITIVE_INFINITY;
 
@@ -33,7 +33,7 @@ export class BatchSize {
     this.#msPerEvent = (1_000 * seconds) / events;
   }
 
-  /** Returns the largest number of events for the next batch of this program. */
+  /** Returns the largest number of events for the next batch over which `program` runs. */
   eventsMax(program: LiveProgram): number {
     if (namesHostCall(program)) return TRANSFORM_BATCH_EVENTS;
     const fitting = Math.min(

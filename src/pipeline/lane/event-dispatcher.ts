@@ -32,11 +32,10 @@ interface DispatchResult {
 
 /**
  * Creates the function that passes the outputs of a batch on to delivery, in the order of the
- * events. It records the final outcome of an event without outputs at once. It stops at the first
+ * events. An event without outputs gets its final outcome at once. The function stops at the first
  * event for which user code returned no result, or whose outputs do not fit in memory, and returns
  * this event and all later ones as `rest`. `decisions` has one entry for each event. `results` has
- * one entry for each event that is to be sent, in the same order, because user code runs only over
- * these events.
+ * one entry for each event whose decision is `send`, in the same order.
  */
 export function createDispatcher({ memory, delivery, committer }: EventDispatcherParts) {
   function push(event: LaneEvent, outputs: readonly Output[], bytes: number): boolean {

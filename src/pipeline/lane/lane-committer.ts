@@ -23,9 +23,9 @@ import type { LaneParts } from "./lane-context.ts";
 const COMMIT_DELAY_MS = 50;
 /**
  * Interval in milliseconds of commits to a ledger (a store of delivery progress) that the nodes of
- * a cluster share. Every node reads each commit from the Kafka brokers. This costs a millisecond
- * per commit, but less for several commits at the same time. All nodes therefore commit when the
- * time since the epoch is a multiple of this interval.
+ * a cluster share. All nodes commit when the time since the epoch is a multiple of this interval,
+ * because commits at the same time cost less: every node reads each commit from the Kafka brokers,
+ * which takes a millisecond for a single commit.
  */
 const SHARED_COMMIT_INTERVAL_MS = 500;
 
@@ -45,7 +45,7 @@ interface PendingCommit {
   change: LaneChange;
   /** Events whose final outcomes the change stores. */
   events: LaneEvent[];
-  /** Log → sequence number of the first record that the lane needed at the time of the change. */
+  /** Log → sequence number of the first record that the lane needs once the change is on disk. */
   lows: Map<string, number>;
   replayLows: ReturnType<LaneReplays["lows"]>;
 }
@@ -157,7 +157,7 @@ export class LaneCommitter implements LaneCommitSource {
     this.#scheduleSoon();
   }
 
-  /** Schedules a commit if the outage has grown by `#outageStepMs` since it was last written. */
+  /** Schedules a commit if the outage has grown by `#outageStepMs` since its length was written. */
   noteOutage(): void {
     const grownMs = (this.#parts.failureRecord().outageMs ?? 0) - this.#writtenOutageMs;
     if (grownMs >= this.#outageStepMs) this.schedule();
@@ -236,9 +236,9 @@ export class LaneCommitter implements LaneCommitSource {
 
   /**
    * Milliseconds by which an outage must grow before its length is written again: at first
-   * `DOWN_MS_MIN`, and later as long as the length written last. A long outage then costs few
-   * writes, and a crash forgets at most half of it. The result is at most `OUTAGE_STEP_FRACTION` of
-   * the retry window.
+   * `DOWN_MS_MIN`, later the length that was written last. A long outage then costs few writes, and
+   * a crash forgets at most half of it. The result never exceeds `OUTAGE_STEP_FRACTION` of the
+   * retry window.
    */
   get #outageStepMs(): number {
     const { retryWindowMs } = this.#parts;

@@ -50,13 +50,13 @@ export interface LaneParts extends Omit<LaneContext, "memory"> {
   reader: LaneReader;
   destination(): Destination;
   health: HealthLogger;
-  /** The memory of this lane. */
+  /** Budget that limits the memory of this lane. */
   memory: LaneBudget;
   /** Notified when there may be new events to take, or free memory for the outputs of user code. */
   work: Notifier;
   /** Whether the lane runs. */
   isRunning(): boolean;
-  /** The failures that are stored for a restart; see `DestinationClient.failureRecord`. */
+  /** Returns what to store about failures for a restart: see `DestinationClient.failureRecord`. */
   failureRecord(): FailureRecord;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;

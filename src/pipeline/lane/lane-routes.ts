@@ -9,7 +9,7 @@ import {
 } from "../model/routes.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
 
-/** The connections of one destination by source, which decide which events are sent. */
+/** The connections of one destination, by source. They decide which events are sent. */
 export class LaneRoutes {
   /**
    * The routes that `current` returns; undefined until its first call, because most destinations
@@ -59,7 +59,8 @@ export class LaneRoutes {
 
   /**
    * Decides whether an event is sent, discarded or refused. A replayed event is discarded if its
-   * replay job has ended, as `replays` knows.
+   * replay job has ended. It is also discarded while the destination is disabled: the job then
+   * takes the event back.
    */
   decide(event: LaneEvent, replays: Pick<LaneReplays, "isRunning">): RouteDecision {
     if (this.#isRemoved) return { kind: "discard" };

@@ -117,7 +117,8 @@ export class Lane implements LaneCommitSource {
 
   /**
    * Frees the memory of a lane that has been idle: closes `#active`, and keeps only the read
-   * positions. Does nothing if the lane has work, or has read events without a final outcome.
+   * positions. Does nothing if the lane has work, if its destination fails, or if the outcome of an
+   * event is not on disk yet.
    */
   rest(): void {
     const active = this.#active;
@@ -231,8 +232,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Age in seconds of the oldest event in the logs that the lane has not taken; 0 if there is none
-   * or its age is unknown.
+   * Age in seconds of the oldest event that the lane has not taken from the logs; 0 if there is no
+   * such event or its age is unknown.
    */
   get #secondsBehind(): number {
     const { clock, logs } = this.context;

@@ -14,17 +14,17 @@ interface Resting {
 const LANES_PER_TURN = 256;
 
 /**
- * Reads the logs for resting lanes that may have unread records, such as after a start. Wakes each
- * lane to which one of the records may have to be delivered. Moves the read positions of the other
- * lanes past the records. One read serves all lanes with the same read position. For thousands of
- * idle destinations, a log is therefore read only once, and their lanes are not woken.
+ * Reads the logs for resting lanes that may have unread records, such as after a start of the
+ * server. One read serves all lanes with the same read position. Wakes each lane to which one of
+ * the records may have to be delivered. Moves the read positions of the other lanes past the
+ * records. Thousands of idle destinations therefore cost one read of a log.
  */
 export class LanesBehind<L extends Resting> {
   /** The resting lanes that may have unread records, in the order of their turns. */
   readonly #lanes = new Set<L>();
   /**
-   * Log → end of the log when a lane was added last. This class reads each log only up to this end.
-   * For later records, an `Announcer` wakes the lanes.
+   * Log → end of the log when `add` last added a lane. This class reads each log only up to this
+   * end. For later records, an `Announcer` wakes the lanes.
    */
   readonly #ends = new Map<string, number>();
   /**

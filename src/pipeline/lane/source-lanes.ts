@@ -24,8 +24,8 @@ export class SourceLanes {
 
   /**
    * Replaces the connections of a destination by `connections`; `before` has the previous ones.
-   * Returns true if this node did not see the last records of ended connections at the previous
-   * call, and sees all of them at present. The caller must then wake the destination's lane once
+   * Returns true if the last records of ended connections have become visible to this node since
+   * the previous call for this destination. The caller must then wake the destination's lane once
    * more: it may not have read these records yet, and records added later do not wake it.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {

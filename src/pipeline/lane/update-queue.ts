@@ -22,8 +22,8 @@ export class UpdateQueue {
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * `onError` is called when an update fails, with two exceptions: a retry of failed updates is
-   * already scheduled, or the previous update of the same destination failed too.
+   * `onError` is called when an update fails, but not while a retry of failed updates is scheduled,
+   * and not if the previous update of the same destination failed too.
    */
   constructor(
     private readonly slicer: TimeSlicer,
@@ -35,7 +35,7 @@ export class UpdateQueue {
     return this.#waiting.size === 0 && this.#failed.size === 0;
   }
 
-  /** Updates the first `UPDATES_AT_ONCE_MAX` waiting destinations in the call, the others later. */
+  /** Updates the first `UPDATES_AT_ONCE_MAX` waiting destinations at once, and the others later. */
   add(destinationIds: Iterable<string>): void {
     for (const id of destinationIds) this.#waiting.add(id);
     this.updateNow(this.#waiting.values().take(UPDATES_AT_ONCE_MAX));

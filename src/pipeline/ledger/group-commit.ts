@@ -53,7 +53,7 @@ export class GroupCommit<Change> {
   #flushing: Promise<void> | undefined;
   #number = 0;
   #closing = false;
-  /** Resolved by `close`. Ends the pause after a failed commit. */
+  /** Promise that `close` resolves, to end the pause after a failed commit. */
   readonly #stopped = Promise.withResolvers<void>();
   /** Whether writing has ended for good: further changes are never written. */
   isClosed = false;
@@ -62,7 +62,7 @@ export class GroupCommit<Change> {
 
   constructor(private readonly parts: GroupCommitParts<Change>) {}
 
-  /** Makes the next transaction include the changes of `committer`. */
+  /** Makes the next transaction include the changes of the lane `committer`. */
   schedule(committer: CommitSource<Change>): void {
     if (this.isClosed) return;
     this.#dirty.add(committer);
@@ -127,8 +127,8 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Returns the changes of `committer`; undefined when it has none. If the store cannot be read,
-   * because it is being reopened, returns undefined too, and schedules `committer` for the next
+   * Returns the changes of the lane `committer`; undefined when it has none. If the store cannot be
+   * read, because it is being reopened, returns undefined too, and schedules the lane for the next
    * transaction.
    */
   #collect(committer: CommitSource<Change>): Change | undefined {

@@ -3,7 +3,7 @@ import type { StoredLetter } from "../model/dead-letter.ts";
 /** The fields of a dead letter that decide to which group it belongs. */
 export type GroupedFacts = Pick<StoredLetter, "stage" | "reason" | "status" | "code">;
 
-/** Number of characters at the start of a reason that are compared with other reasons. */
+/** Number of characters of a reason, from its start, that are compared with other reasons. */
 const COMPARED_CHARS_MAX = 300;
 
 /**

@@ -4,11 +4,11 @@ import type { JobCounts, JobFailure } from "../model/replay-job.ts";
 import { groupNameOf } from "./group-name.ts";
 
 /**
- * Maximum number of reasons that a replay counts separately. Failures for any other reason are
- * counted together.
+ * Maximum number of failure reasons that a replay counts separately. Failures for any other reason
+ * are counted together.
  */
 const JOB_FAILURES_MAX = 20;
-/** Number of characters at the start of a reason that a replay shows. */
+/** Number of characters to which the list of a replay's failures cuts each reason. */
 const REASON_CHARS_MAX = 300;
 /** Group id of the failures whose reasons are not counted separately. */
 const OTHER = "";

@@ -29,8 +29,8 @@ export interface JobEnd {
 export const RUNNING = "replay-jobs-running";
 
 /**
- * The tables of replay jobs, which send logged events or dead letters again. The tables hold all
- * running jobs, and the most recent ended ones.
+ * The tables of replay jobs. Such a job sends logged events again, or requeues or deletes dead
+ * letters. The tables hold all running jobs, and the most recent ended ones.
  */
 export class JobTables {
   /**
@@ -77,7 +77,7 @@ export class JobTables {
   /**
    * Throws an `ApiError` if the job may not start: too many jobs are running, or a running job
    * already sends logged events to the same destination. Jobs that only wait for the outcomes of
-   * letters do not count.
+   * letters do not count as running.
    */
   expectRoom(job: ReplayJob): void {
     // Jobs that only wait for the outcomes of their letters do not requeue more letters.
@@ -138,10 +138,10 @@ export class JobTables {
   }
 
   /**
-   * Adds a request that requeues or deletes dead letters by their ids to the list of replay jobs.
-   * If the request needs several transactions, this method is called once in each of them. The
-   * first call creates the entry in the list. Each later call adds the letters of its transaction
-   * to this entry.
+   * Adds a request to the list of replay jobs. The request names dead letters by their ids, and
+   * requeues or deletes them. If it needs several transactions, this method is called once in each
+   * of them. The first call creates the entry in the list. Each later call adds the letters of its
+   * transaction to this entry.
    */
   record(job: LetterJob, now: number): void {
     const { workspaceId, id, counts } = job;

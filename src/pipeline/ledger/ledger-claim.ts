@@ -6,7 +6,7 @@ export interface LedgerOwner {
   node: string;
   /** Id of the node's claim, new each time that a node claims the ledger. */
   claim: string;
-  /** Number of commits under this claim. The last one has this number. */
+  /** Number of commits under this claim, which is also the number of the last commit. */
   commits: number;
 }
 
@@ -18,8 +18,8 @@ export interface ClaimListener {
    */
   onLost(): void;
   /**
-   * Called when other nodes may have requeued dead letters of these destinations, or started or
-   * ended replay jobs to them.
+   * Called when other nodes may have requeued dead letters of the destinations in `destinationIds`,
+   * or may have started or ended replay jobs to these destinations.
    */
   onReplaysChanged(destinationIds: Set<string>): void;
 }
@@ -74,9 +74,9 @@ export class LedgerClaims {
 
   /**
    * Calls `apply`, which makes the commit `number`, unless this commit was made before. A node
-   * repeats a commit when it does not know whether the first try was written. Applying it twice
-   * could overwrite changes that other nodes made in between. The commits of a claim are numbered
-   * from 1. Throws `ClaimLostError` when `claim` is not the owner's claim.
+   * repeats a commit when it does not know whether the first try was written. A commit that is
+   * applied twice could overwrite changes that other nodes made in between. The commits of a claim
+   * are numbered from 1. Throws `ClaimLostError` when `claim` is not the owner's claim.
    */
   applyOnce(claim: string, number: number, apply: () => void): void {
     const owner = this.expect(claim);

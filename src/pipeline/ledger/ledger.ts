@@ -55,8 +55,8 @@ export class Ledger {
   #stopListening = () => {};
   #claim: { id: string; listener: ClaimListener } | undefined;
   /**
-   * Ids of destinations that had running jobs when another node last changed the jobs, or when this
-   * node claimed the ledger.
+   * Ids of destinations that had running replay jobs when another node last changed such jobs, or
+   * when this node claimed the ledger.
    */
   #jobDestinations = new Set<string>();
 
@@ -95,7 +95,7 @@ export class Ledger {
   }
 
   /**
-   * Whether this node has claimed the ledger, which the nodes of a cluster share. False on a
+   * Whether the nodes of a cluster share the ledger, and this node has claimed it. False on a
    * standalone server.
    */
   get isShared(): boolean {
@@ -144,7 +144,7 @@ export class Ledger {
     return { destinationIds: taken.map((letter) => letter.destinationId), done };
   }
 
-  /** Runs one step of a job that requeues or deletes dead letters; see `moveLetters`. */
+  /** Runs one step of a job that requeues or deletes letters: see the function `moveLetters`. */
   async moveLetters(workspaceId: string, id: string, count: number, now: number) {
     const moved: MovedLetters = await this.#store.change(() => {
       const moved = moveLetters(this.#tables, this.#jobs, { workspaceId, id, count, now });
@@ -221,7 +221,7 @@ export class Ledger {
     return this.#commits.isFailing;
   }
 
-  /** Why progress and dead letters cannot be written; undefined while they can. */
+  /** Reason why progress and dead letters cannot be written; undefined while they can. */
   failure(): string | undefined {
     return this.#store.trouble();
   }

@@ -26,7 +26,7 @@ type GroupRow = Omit<LetterGroup, "id" | "destinationId"> & { responses?: readon
  * each event.
  */
 const GROUPS_OF_DESTINATION_MAX = 200;
-/** Number of characters at the start of a letter's reason that a group shows. */
+/** Number of characters to which a group cuts the reason that it shows. */
 const REASON_CHARS_MAX = 300;
 /**
  * Name of the group for letters that fit into no other group, once the destination has the maximum
@@ -96,9 +96,10 @@ export class LetterGroups {
 
   /**
    * Returns the id of a dead letter's group and the receiver's response to the letter's event. If
-   * this response is not stored, `response` is the group's latest stored one with the same status
-   * and error code. If there is none, it has only the letter's status and code, and is absent if
-   * the letter has neither. Returns an empty object if no group holds the letter.
+   * this response is not stored, returns the group's latest stored response with the same status
+   * and error code. If there is no such response, returns one with only the letter's status and
+   * code, or no response if the letter has neither. Returns an empty object if no group holds the
+   * letter.
    */
   detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
     const { destinationId, status, code, responseId } = letter;

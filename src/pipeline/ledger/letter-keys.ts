@@ -16,7 +16,7 @@ export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTE
   return { start, end, exclusiveStart: true, limit };
 }
 
-/** Returns the first parts of all keys of a table, each once. Does one read for each of them. */
+/** Returns the first parts of all keys of a table, without duplicates. Reads one key for each. */
 export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
   const firsts = new Set<string>();
   let start: PairKey = ["", ""];

@@ -3,7 +3,7 @@ import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 import type { PairKey } from "./letter-keys.ts";
 
-/** A stored response of a receiver, as the row of its dead letter group lists it. */
+/** Entry for a stored response of a receiver, in the row of a group of dead letters. */
 export interface KeptResponse {
   id: string;
   /** Creation time of the dead letter with this response, in milliseconds since the epoch. */
@@ -14,10 +14,10 @@ export interface KeptResponse {
 /** Maximum number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Minimum number of milliseconds between two replacements in a full group (one with
- * `RESPONSES_OF_GROUP_MAX` responses): a new response replaces the oldest. Without this minimum, a
- * receiver that answers each event differently would make every dead letter write its response,
- * which all nodes of a cluster read.
+ * Minimum time in milliseconds for which a group with `RESPONSES_OF_GROUP_MAX` responses keeps them
+ * after the latest one was added. A new response then replaces the oldest. Without this minimum, a
+ * receiver that answers each event differently would cause a write of one response for each dead
+ * letter, and all nodes of a cluster read each write.
  */
 const REPLACED_AFTER_MS = 60_000;
 /** Largest total size in bytes of a destination's stored responses, in one ledger. */
@@ -84,8 +84,9 @@ export class LetterResponses {
   }
 
   /**
-   * Adds `bytes` to the stored bytes of responses, of a destination and in all; a negative number
-   * reduces them. Returns false, and changes nothing, if an increase would exceed a limit.
+   * Adds `bytes` to the stored total of response bytes of a destination, and to that of all
+   * destinations. A negative number reduces the totals. Returns false, and changes nothing, if an
+   * increase would exceed a limit.
    */
   #add(destinationId: string, bytes: number): boolean {
     const own = this.#sum(destinationId) + bytes;

@@ -33,7 +33,7 @@ export interface DropRange {
   before?: string | undefined;
 }
 
-/** Number of characters of events at which a transaction takes no further dead letter. */
+/** Number of event characters after which a transaction takes no more dead letters. */
 const LOT_CHARS_MAX = 8 << 20;
 /** Largest number of dead letters that one transaction removes or requeues. */
 const LOT_LETTERS_MAX = 1_000;

@@ -77,5 +77,5 @@ export function recordMoved(
   jobs.record({ ...record, destinationId, reason: cut, counts }, now);
 }
 
-/** Number of characters at the start of a reason that an entry in the list of replays stores. */
+/** Number of characters to which an entry in the list of replays cuts a reason. */
 const REASON_CHARS_MAX = 300;

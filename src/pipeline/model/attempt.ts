@@ -45,7 +45,7 @@ export type AttemptResult = {
 
 /**
  * Returns the cause if the receiver refused all events of a delivery; undefined otherwise. `events`
- * is their number.
+ * is the number of events in the delivery.
  */
 export function fullRefusal(result: AttemptResult, events: number): FailureCause | undefined {
   if (result.kind === "rejected") return { reason: result.reason, response: result.response };

@@ -17,16 +17,16 @@ export interface InputEvent {
   readonly type: string;
   readonly event: BuiltEvent;
   /**
-   * End of each other event log at the time when this event was received. The records before these
-   * ends are delivered before this event. This keeps the events of a user in order even if several
-   * processes received them. Undefined when there are no other logs.
+   * Ends of all event logs except the log of this event, at the time when this event was received.
+   * The records before these ends are delivered before this event. This keeps the events of a user
+   * in order even if several processes received them. Undefined when there are no other logs.
    */
   readonly after?: readonly LogEnd[] | undefined;
 }
 
 /** An event that was read from a log. */
 export interface LogInput extends InputEvent {
-  /** Sequence number of the event's record. */
+  /** Sequence number of the event's record in its log. */
   readonly sequence: number;
 }
 
@@ -44,9 +44,9 @@ export function parseJsonOrText(json: Uint8Array | string): unknown {
 }
 
 /**
- * Parses an event that another node sent. Nodes send events as JSON text, because large integers
- * would be rounded inside a message. Any other value is returned unchanged: nodes with an older
- * release send parsed events.
+ * Parses an event that another node sent. Nodes send events as JSON text, because a large integer
+ * in a parsed event would be rounded. Any value other than a text is returned unchanged, because
+ * nodes with an older release send parsed events.
  */
 export function parseFromNode(event: unknown): unknown {
   return typeof event === "string" ? parseJsonOrText(event) : event;
@@ -54,9 +54,9 @@ export function parseFromNode(event: unknown): unknown {
 
 /**
  * Parses the JSON of an event that user code returned, to show it to users who may read events.
- * Removes the members named in `overrideMembers` from the event and from each object in its
- * `integrations`. Such members override parts of the delivery request, so their values may be
- * credentials, such as an `Authorization` header.
+ * Removes the members named in `overrideMembers` from the event itself, and from each object in the
+ * event's `integrations`. Such members override parts of the delivery request, so their values may
+ * be credentials, such as an `Authorization` header.
  */
 export function shownOutput(
   json: Uint8Array | string,
@@ -71,7 +71,7 @@ export function shownOutput(
   return event;
 }
 
-/** Members that identify an event; see `eventKey`. */
+/** Fields of an event that identify it; see `eventKey`. */
 export type EventIdentity = Pick<InputEvent, "sourceId" | "receivedAt" | "messageId">;
 
 /**

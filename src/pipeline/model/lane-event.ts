@@ -6,8 +6,8 @@ import type { Routes } from "./routes.ts";
 
 /**
  * Origin of an event in delivery: a log record that was read for a connection, a log record that
- * was read for a replay job, or a requeued dead letter. When the event gets its final outcome, the
- * origin decides which progress is stored: the read position in the log, or the state of the dead
+ * was read for a replay job, or a requeued dead letter. The origin decides which progress is stored
+ * when the event gets its final outcome: the read position in the log, or the state of the dead
  * letter.
  */
 export type Origin =
@@ -42,7 +42,7 @@ export interface LaneEvent {
   openOutputs: number;
   /**
    * The routes (connections by source) with which `LaneRoutes.decide` last allowed the event to be
-   * sent. Undefined if it has not allowed that yet.
+   * sent. Undefined before it has allowed that for the first time.
    */
   checkedRoutes: Routes | undefined;
   /**
@@ -145,7 +145,7 @@ export interface Output {
    * Undefined before that.
    */
   failingSince: number | undefined;
-  /** Index in `UserGroups` of the group of the same user's outputs; -1 until queued. */
+  /** Index in `UserGroups` of the group of this user's outputs; -1 if the output is in no group. */
   userGroup: number;
   /**
    * Counts of the output's failures in requests that held only this output. Undefined before the
@@ -166,20 +166,20 @@ export interface FailuresAlone {
    */
   ofEvent: number;
   /**
-   * Number of failures in `ofEvent` during which the destination probably accepted other outputs.
-   * The first failure counts, and each later one if another output was delivered since the output's
-   * previous failure.
+   * Number of the failures in `ofEvent` at which the destination probably accepted other outputs.
+   * The output's first failure counts. Each later one counts if another output was delivered since
+   * the output's previous failure.
    */
   ofEventAmongTaken: number;
   /**
-   * Number of successive failures in `ofEvent` during which nothing showed whether the destination
-   * is down: no output of another user was tried, and none waited for a retry. A failure sets the
-   * number to 0 if such an output was tried since the previous failure or waits for a retry.
+   * Number of successive failures in `ofEvent` at which nothing showed whether the destination is
+   * down: no other output was tried since the previous failure, and no output of another user
+   * waited for a retry. A failure for which one was tried or waited sets the number to 0.
    */
   ofEventAlone: number;
   /**
-   * Number of failures during which the destination probably accepted other outputs, whether the
-   * event or the destination may have caused them.
+   * Number of failures at which the destination probably accepted other outputs. Counts all such
+   * failures, whether the event or the destination may have caused them.
    */
   amongTaken: number;
   /** Whether the last failure counts in `amongTaken`. */

@@ -12,9 +12,9 @@ export interface CursorRecord {
 }
 
 /**
- * A batched delivery that may be in progress. It is stored before the delivery begins and removed
- * after the delivery has ended. After a crash, the delivery is therefore repeated with the same
- * `name` and with all of its events that have no final outcome.
+ * A batched delivery (one delivery of many events) that may be in progress. It is stored before the
+ * delivery begins and removed after the delivery has ended. After a crash, the delivery is
+ * therefore repeated with the same `name` and with all of its events that have no final outcome.
  */
 export interface DeliveryIntent {
   name: string;
@@ -25,8 +25,8 @@ export interface DeliveryIntent {
   ends: Positions;
   /**
    * Highest id of the requeued dead letters in the delivery. The delivery includes all letters that
-   * were requeued for the destination and have this id or a lower one. Absent when it has no
-   * letters.
+   * were requeued for the destination and have this id or a lower one. Absent when the delivery has
+   * no letters.
    */
   letter?: string;
   /**
@@ -37,10 +37,10 @@ export interface DeliveryIntent {
 }
 
 /**
- * Duration and cause of the current failure of a lane (the delivery to one destination): all its
- * attempts fail, or all its events are refused. Durations are stored instead of start times,
- * because the clock may differ after a restart. There are no fields while the destination's server
- * accepts events.
+ * Duration and cause of the current failure of a lane (the delivery to one destination). A lane
+ * fails while all its attempts fail, or while all its events are refused. Durations are stored
+ * instead of start times, because the clock may differ after a restart. All fields are absent while
+ * the destination's server accepts events.
  */
 export interface FailureRecord {
   /**
@@ -69,9 +69,9 @@ export interface LaneRecord extends FailureRecord {
   logs: Record<string, CursorRecord>;
   /**
    * Connection id → start of the connection's latest live period (a time in which it delivers), as
-   * a position in each log. If a period begins before the lane's read position, the lane first
-   * reads the older records. Until then, the start of the previous period, if any, is stored
-   * instead, so that a restart reads the older records again.
+   * a position in each log. If this start is before the lane's read position, the lane first reads
+   * the records in between. Until it has read them, the start of the previous period, if any, is
+   * stored instead, so that a restart reads them again.
    */
   known: Record<string, Positions>;
 }
@@ -86,10 +86,11 @@ export function isFailing(record: LaneRecord | undefined): boolean {
 }
 
 /**
- * Whether a lane's stored state, `stored`, is recent enough, so that its current state (the second
+ * Whether a lane's stored state, `stored`, is so recent that its current state (the second
  * parameter) need not be stored. Positions, live periods and the name of the batched delivery must
- * be equal. Both states must have a refusal, or neither. The outage lengths must differ by less
- * than `outageStepMs`. An outage that has ended must not be in `stored`.
+ * be equal. Both states must have a refusal (`refusedMs`), or neither. The lengths of their outages
+ * must differ by less than `outageStepMs`. If the current state has no outage, `stored` must have
+ * none.
  */
 export function isStored(
   stored: LaneRecord | undefined,

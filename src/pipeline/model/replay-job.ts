@@ -12,8 +12,8 @@ export interface EventFilter extends ContentFilter {
   userId?: string;
   anonymousId?: string;
   /**
-   * MessageIds of the events to replay. Each one also matches in lower case, so that an upper-case
-   * UUID finds the messageId that pixelmill made, which is in lower case.
+   * MessageIds of the events to replay. Each one is searched as given and in lower case, because a
+   * user may give an id in upper case that pixelmill made in lower case.
    */
   messageIds?: readonly string[];
 }
@@ -139,8 +139,8 @@ export interface LetterJob extends JobBase {
   movedAt?: number;
   /**
    * Id of the dead letter that the job scanned last; the next scan continues after it. The job
-   * scans letters with ids below `before`, and so no letter that is created after the job. Letters
-   * whose ids have a time in the future, because a clock was ahead, are scanned too.
+   * scans letters with ids below `before`, so that letters created after the job are left out. It
+   * also scans letters whose ids have a time in the future, because a clock was ahead.
    */
   after: string;
   before: string;
@@ -175,8 +175,8 @@ export interface JobProgress
 }
 
 /**
- * Returns the `destinationId` that all elements of `all` have, and the `reason` that all have. A
- * value that differs between elements is undefined.
+ * Returns the `destinationId` that all elements of `all` have in common, and the `reason` that they
+ * have in common. A field that differs between the elements is undefined in the result.
  */
 export function commonScope(all: readonly Pick<LetterJob, "destinationId" | "reason">[]) {
   const common = (key: "destinationId" | "reason") =>

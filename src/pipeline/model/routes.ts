@@ -1,7 +1,9 @@
 import type { Connection, Destination } from "../../catalog/model.ts";
 import type { Positions } from "../../log/positions.ts";
 
-/** A destination and its connections by source id. They decide which events it gets. */
+/**
+ * A destination and its connections, by source id. They decide which events the destination gets.
+ */
 export interface Routes {
   destination: Destination;
   bySource: ReadonlyMap<string, Connection>;
@@ -57,8 +59,8 @@ export function latestStart({ from, until, earlier = [] }: Connection): Position
 }
 
 /**
- * Whether `positions` were taken later than `known`. Both hold the ends of all logs at one moment.
- * Because ends only grow, one end that is higher in `positions` proves it.
+ * Whether `positions` were read later than `known`. Each of the two holds the ends of all logs at
+ * one moment. Because ends only grow, one end that is higher in `positions` proves it.
  */
 function isAfter(positions: Positions, known: Positions): boolean {
   return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));

@@ -113,7 +113,7 @@ export class CodeLogs {
     this.#dropOldest();
   }
 
-  /** Returns the latest lines that match, at most `limit`, newest first. */
+  /** Returns the latest lines that match `filter`, at most `limit`, newest first. */
   list(workspaceId: string, filter: CodeLogFilter, limit: number): CodeLogLine[] {
     const { lines = [] } = this.#byWorkspace.get(workspaceId) ?? {};
     const matches = matcherOf(filter);

@@ -13,9 +13,9 @@ type Credentials = LiveProgram["credentials"];
  */
 const START_CHARS = 4;
 /**
- * Maximum number of characters that the search compares per character of the text. `CHARS_MORE` is
- * first added to the length of the text, so that short texts have a margin. Without a maximum, many
- * credentials with equal beginnings would block the server for seconds.
+ * Maximum number of characters that the search for credentials compares, per character of the text.
+ * `CHARS_MORE` is first added to the length of the text, so that short texts have a margin. Without
+ * a maximum, many credentials with equal beginnings would block the server for seconds.
  */
 const COMPARED_PER_CHAR = 16;
 const CHARS_MORE = 256;

@@ -11,8 +11,8 @@ import type { EventOutcome } from "../model/lane-event.ts";
  */
 const LOG_INTERVAL_MS_MIN = 60_000;
 /**
- * Milliseconds between two log lines about dead letters. Each line has the number of dead letters
- * since the line before it.
+ * Interval in milliseconds at which the dead letters of a destination are logged. Each log line has
+ * the number of dead letters since the line before it.
  */
 const DEAD_LETTERS_MS = 60_000;
 

@@ -26,9 +26,9 @@ export interface FigureSources {
 }
 
 /**
- * Returns functions that read this node's event counts (`minute`) and lags (`lag`). Their results
- * are stored as figures (statistics) of destinations, sources, connections, workspaces and
- * transformations.
+ * Returns functions that read this node's event counts (`minute`) and the numbers of events that
+ * wait for delivery (`lag`). Their results are stored as figures (statistics) of destinations,
+ * sources, connections, workspaces and transformations.
  */
 export function pipelineFigures(sources: FigureSources, lanes: () => Iterable<LaneGauges>) {
   const slicer = new TimeSlicer();

@@ -29,8 +29,8 @@ export interface LastFailure extends FailureCause {
 }
 
 /**
- * Current state of a lane, which delivers one destination's events of one partition. `mergeGauges`
- * combines the states of a destination's lanes in several partitions.
+ * Current state of a lane, which delivers one destination's events of one partition (the events of
+ * some users). `mergeGauges` combines the states of a destination's lanes in several partitions.
  */
 export interface LaneGauges {
   labels: LaneLabels;

@@ -24,8 +24,9 @@ export interface ConnectionRates extends Rates {
 
 interface LaneMinute {
   /**
-   * Counters of the lane (a destination's delivery), in the order of a figure row's columns. The
-   * counter `RECEIVED` is 0, because received events are counted only per source.
+   * Counters of the lane (a destination's delivery), in the order of the columns of a row of
+   * figures (statistics). The counter `RECEIVED` is 0, because received events are counted only per
+   * source.
    */
   counters: ArrayLike<number>;
   /** Counters of each source whose events were counted. */
@@ -47,9 +48,9 @@ const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS
 
 /**
  * Number of expected failures at which a destination with failed events counts as recovered. The
- * expected failures since its last failure are the outputs that it has accepted since then, times
- * the failure rate of the last minute. At 3, a destination that still fails counts as recovered in
- * about one of e³ = 20 cases.
+ * expected failures are the outputs that the destination has accepted since its last failure, times
+ * the failure rate of the last minute. With the value 3, a destination that still fails counts as
+ * recovered in about one of e³ = 20 cases.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;
@@ -96,7 +97,7 @@ class LaneHistory {
     this.#count(sourceId, RECEIVED, now, count);
   }
 
-  /** Counts `count` outputs of one source's events, which have the final outcome `kind`. */
+  /** Counts outputs of one source's events: `count` outputs with the final outcome `kind`. */
   recordOutcome(
     sourceId: string,
     kind: "delivered" | "dropped" | "dead-letter",

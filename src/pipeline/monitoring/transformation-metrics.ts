@@ -51,8 +51,8 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
 
   /**
    * Returns the labels for the metrics of a revision. If another revision of the transformation ran
-   * before, deletes its metrics. Also deletes those of the least recently run transformation when
-   * there are more than `TRANSFORMATIONS_MAX`.
+   * before, deletes that revision's metrics. When there are more than `TRANSFORMATIONS_MAX`
+   * transformations with metrics, deletes those of the one that ran longest ago.
    */
   function show({ workspaceId, transformation }: LiveProgram): Labels {
     const { id, versionId } = transformation;
@@ -91,8 +91,8 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
 type RunCounts = Record<(typeof outcomes)[number], number>;
 
 /**
- * Adds a batch to a transformation's figures. Events for which its code returned an event
- * (`passed`) count as delivered.
+ * Adds the outcomes of one batch to a transformation's figures (statistics). Events for which the
+ * code returned an event (`passed`) count as delivered.
  */
 export function recordRunFigures(
   runs: MinuteCounters,

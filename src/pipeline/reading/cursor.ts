@@ -3,9 +3,9 @@ import type { CursorRecord } from "../model/lane-record.ts";
 import { SequenceCounts } from "./sequence-counts.ts";
 
 /**
- * The read position in one log of a lane, which delivers one destination's events. The lane takes
+ * The read position of one lane (the delivery to one destination) in one log. The lane takes
  * records in order, but their events may get their final outcomes in any order. The stored form is
- * therefore the position `next` plus the sequence numbers below it without a final outcome. After a
+ * therefore the position `next`, and the sequence numbers below it without a final outcome. After a
  * restart, the lane reads only these records and the records from `next` on.
  */
 export class Cursor {
@@ -26,7 +26,7 @@ export class Cursor {
   /**
    * Sequence numbers that still have to be read again after a restart, because the stored cursor
    * lists them as records without a final outcome. A number is removed when the lane has taken the
-   * record, or has read on behind it without taking it.
+   * record, or when the lane has read past the record without taking it.
    */
   readonly #recovered: Set<number>;
   /**
@@ -35,8 +35,8 @@ export class Cursor {
    */
   readonly #backfills = new Map<string, number>();
   /**
-   * Lowest sequence number that would be read after a restart from the stored cursor. The log must
-   * keep this record and all later ones.
+   * Lowest sequence number that the lane would read after a restart, given the cursor that is
+   * stored on disk. The log must keep this record and all later ones.
    */
   durableLow: number;
 
@@ -131,8 +131,8 @@ export class Cursor {
   }
 
   /**
-   * Notes that a copy of this cursor is stored durably. `low` is the value of `this.low` when the
-   * copy was made.
+   * Notes that a copy of this cursor was stored on disk. `low` is the value that `this.low` had
+   * when the copy was made.
    */
   committed(low: number): void {
     // `this.low` is lower when a backfill began meanwhile.

@@ -1,7 +1,7 @@
 /**
- * Holds for each log of a partition the position of the last record found there that a newer
- * version of pixelmill wrote. Deliveries stop before such a record: this version cannot read it,
- * and must not skip it.
+ * Holds for each log of a partition (the events of some users) the highest position at which a
+ * record was found that a newer pixelmill wrote and that this version cannot read. Deliveries stop
+ * before such a record, because they must not skip it.
  */
 export class HeldRecords {
   readonly #furthest = new Map<string, number>();
@@ -11,9 +11,10 @@ export class HeldRecords {
   }
 
   /**
-   * Returns the logs in which a delivery may be waiting at a record that a newer pixelmill wrote.
-   * `lowOf` returns a log's lowest position that a delivery still needs, or undefined when the log
-   * has no deliveries.
+   * Returns the logs in which a delivery may be waiting at a record that a newer pixelmill wrote:
+   * logs in which some delivery needs records at or below the position of such a record. `lowOf`
+   * returns a log's lowest position that a delivery still needs; undefined if the log has no
+   * deliveries.
    */
   logsAbove(lowOf: (log: string) => number | undefined): string[] {
     return [...this.#furthest].flatMap(([log, sequence]) =>

@@ -2,7 +2,7 @@ import { type EventRecord, type LogEnd, recordBytes } from "../../event/record.t
 import { uuidText } from "../../event/uuid.ts";
 import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 
-/** Maximum total bytes of the events that the cache keeps and of their log records. */
+/** Maximum number of bytes of the events that the cache keeps, together with their log records. */
 const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /**

@@ -16,23 +16,24 @@ export class LaneReader {
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
   readonly #periods: LivePeriods;
-  /** Log → chunk taken only in part, kept so that the next `take` need not read it again. */
+  /** Log → chunk (decoded records) of which `take` has taken a part; kept for the next `take`. */
   readonly #chunks = new Map<string, LogChunk>();
-  /** Batched delivery that a crash interrupted. While it is set, only its events are taken. */
+  /** Batched delivery that a crash interrupted. While present, only its events are taken. */
   recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;
   /** Whether the lane has read all logs to their ends and was not woken since then. */
   #isIdle = false;
   /**
-   * Log → time of receipt of its next record. Has only logs whose next record was written by a
-   * newer version of pixelmill. The lane stops before it, and skips no records unread meanwhile.
+   * Log → time of receipt of the log's next record. Has only logs whose next record was written by
+   * a newer version of pixelmill. The lane stops before such a record. While there is one, the lane
+   * skips no records of any log without reading them.
    */
   readonly held = new Map<string, number>();
 
   /**
-   * Creates a reader that continues from the stored state `record`. If `repeated`, the delivery
-   * that a crash interrupted, is given, takes only its events until `endRecovery` is called.
+   * Creates a reader that continues from the stored state `record`. `repeated` is a delivery that a
+   * crash interrupted; if given, `take` returns only its events until `endRecovery` is called.
    */
   constructor(
     private readonly logs: LogSet,
@@ -54,7 +55,7 @@ export class LaneReader {
     this.recovering = undefined;
   }
 
-  /** Applies changed connections. Moves the position back if a new live period needs that. */
+  /** Applies changed connections. Moves the position back if a connection needs older records. */
   setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
@@ -72,7 +73,7 @@ export class LaneReader {
     }
   }
 
-  /** Tells the reader that the logs may have new records of connected sources, to be read. */
+  /** Tells the reader that the logs may have new records, which the next `take` then reads. */
   wake(): void {
     this.#skipAnnounced();
     this.#isIdle = false;
@@ -102,7 +103,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether the lane has read a log up to the end to which idle lanes may skip. */
+  /** Whether the lane has read a log up to its announced end, the end to which idle lanes skip. */
   #isAhead(log: string): boolean {
     return this.logs.announcedEnd(log) <= this.#cursor(log).position;
   }
@@ -136,7 +137,7 @@ export class LaneReader {
 
   /**
    * Whether the lane has read all records of its sources, and all events that it took have final
-   * outcomes. A log in which the lane waits at a record of a newer pixelmill counts as read.
+   * outcomes. A log in which a record of a newer pixelmill version stops the lane counts as read.
    */
   get isSettled(): boolean {
     const isRead = (log: string) => this.held.has(log) || this.#isAhead(log);
@@ -204,8 +205,8 @@ export class LaneReader {
   }
 
   /**
-   * Takes events from one log. `isHeld` in the result tells whether the log's next record has to
-   * wait until other logs were read further, or until the recovery has ended.
+   * Takes events from one log. In the result, `isHeld` is true if the log's next record has to
+   * wait: until other logs were read further, or until the recovery after a crash has ended.
    */
   async #takeFrom(
     log: string,

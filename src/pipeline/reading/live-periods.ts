@@ -4,10 +4,10 @@ import type { LaneRecord } from "../model/lane-record.ts";
 import { latestStart } from "../model/routes.ts";
 
 /**
- * The current live period of each connection, as the log positions from which it delivers. When a
- * new period begins before the read position of the lane (the delivery to one destination), the
- * lane first reads the older records. Until it has read them, `record` returns the connection's
- * previous period.
+ * The current live period (time in which it delivers) of each connection, as the log positions at
+ * which this period begins. When a new period begins before the read position of the lane (the
+ * delivery to one destination), the lane first reads the records in between. Until it has read
+ * them, `record` returns the connection's previous period.
  */
 export class LivePeriods {
   /** Connection id → positions in the logs at which its current live period begins. */
@@ -31,8 +31,9 @@ export class LivePeriods {
 
   /**
    * Applies the current connections and returns the changes. `begun` has the connections with a new
-   * live period (time in which they deliver); `known` is the start of the period that was known
-   * before. `ended` has the ids of known connections that `connections` does not contain.
+   * live period (time in which they deliver). `known` in its elements is the start of the
+   * connection's previous period. `ended` has the ids of known connections that `connections` does
+   * not contain.
    */
   update(connections: ReadonlyMap<string, Connection>) {
     const begun: { connection: Connection; known: Positions | undefined }[] = [];

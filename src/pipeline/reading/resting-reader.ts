@@ -19,9 +19,9 @@ export interface LogPlace {
 /**
  * The read positions of a resting lane: a lane (the delivery to one destination) for which nothing
  * is left to read or to deliver. Most destinations are idle, and a `RestingReader` takes only a
- * tenth of the memory of a `LaneReader`. It moves to the announced end of each log without reading
- * the records before it. None of them is for this lane: such a record wakes the lane before the
- * announced end moves past it.
+ * tenth of the memory of a `LaneReader`. It moves to the announced end of each log (see
+ * `setAnnouncedEnd`) without reading the records before it. None of these records is for this lane:
+ * such a record wakes the lane before the announced end moves past it.
  */
 export class RestingReader {
   /** Log → sequence number of the next record to read. */
@@ -152,9 +152,9 @@ export class RestingReader {
 
   /**
    * Returns the position of the next record below `ends` that the lane has neither read nor
-   * skipped. When there is none, returns undefined and sets `isBehind` to false. The lane then
-   * skips records without reading them, so the `Announcer` must wake it for each record that it has
-   * to deliver.
+   * skipped. When there is none, returns undefined and sets `isBehind` to false. From then on, the
+   * lane skips records without reading them. The `Announcer` must therefore wake the lane for each
+   * record that it has to deliver.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {
@@ -193,9 +193,9 @@ export class RestingReader {
 
   /**
    * Approximate time of receipt, in milliseconds since the epoch, of the oldest record that the
-   * lane has not read or skipped. If a record of a newer pixelmill stops the lane, this is the time
-   * of that record. Otherwise, if `isBehind`, it is the time of the last record that the lane
-   * skipped. Undefined in all other cases.
+   * lane has not read or skipped. If the lane waits at a record that a newer pixelmill wrote, this
+   * is the time of that record. Otherwise, if `isBehind`, it is the time of the last record that
+   * the lane skipped. Undefined in all other cases.
    */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());

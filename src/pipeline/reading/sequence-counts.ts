@@ -1,12 +1,12 @@
 /**
- * Number of sequence numbers that one block covers. Blocks of several numbers save memory and time,
- * because the sequence numbers in a collection lie close together.
+ * Number of successive sequence numbers that one `Block` of a `SequenceCounts` covers. Blocks save
+ * memory and time, because the sequence numbers in one `SequenceCounts` lie close together.
  */
 const BLOCK_SEQUENCES = 128;
 
 interface Block {
   number: number;
-  /** How often each sequence number of the block is in the collection. */
+  /** How often the `SequenceCounts` holds each sequence number that the block covers. */
   counts: Uint16Array;
   size: number;
 }
@@ -19,8 +19,8 @@ interface Block {
 export class SequenceCounts {
   readonly #blocks = new Map<number, Block>();
   /**
-   * The block that `add` or `remove` used last. If it is empty, only this field has it, and
-   * `#blocks` does not.
+   * The block that `add` or `remove` used last. An empty block is only in this field, not in
+   * `#blocks`.
    */
   #last: Block = { number: -1, counts: new Uint16Array(), size: 0 };
 
@@ -32,7 +32,7 @@ export class SequenceCounts {
     block.size += 1;
   }
 
-  /** Removes a sequence number once. Returns false when the collection does not hold it. */
+  /** Removes one occurrence of a sequence number. Returns false when there is none. */
   remove(sequence: number): boolean {
     const number = Math.floor(sequence / BLOCK_SEQUENCES);
     const block = this.#block(number);

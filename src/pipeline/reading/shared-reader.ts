@@ -33,7 +33,8 @@ export interface LogChunk {
   sources: ReadonlySet<string>;
   /**
    * Time of receipt of the record at `next`, if a newer version of pixelmill wrote it; otherwise
-   * undefined. Readers stop at such a record: a read at its position returns this chunk again.
+   * undefined. Readers stop at such a record: a read at the position `next` returns this chunk
+   * again.
    */
   newerAt: number | undefined;
 }
@@ -76,8 +77,8 @@ export class SharedReader {
   /**
    * Returns a view that has only the logs of `readers` and shares the caches of this reader. If
    * `repetitions` is given, a read resolves only after `repetitions` has searched its records for
-   * repeated events. If `held` is given, it gets the position of each record of a newer pixelmill
-   * at which a read stops.
+   * repeated events. If `held` is given, it gets the position of each record at which a read stops
+   * because a newer pixelmill wrote the record.
    */
   subset(
     readers: { keys(): Iterable<string> },
@@ -115,8 +116,8 @@ export class SharedReader {
       /**
        * Returns the chunk that contains the record at `sequence` or, if the log has no such record,
        * the next existing record. Returns undefined at the end of the log. A chunk ends before a
-       * record of a newer pixelmill; a read at the position of such a record returns a chunk with
-       * this position as `next`.
+       * record that a newer pixelmill wrote. A read at the position of such a record returns a
+       * chunk whose `next` is this position.
        */
       read: async (log: string, sequence: number): Promise<LogChunk | undefined> => {
         const chunk = await this.#chunkAt(log, sequence);

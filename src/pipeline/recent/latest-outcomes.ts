@@ -22,14 +22,14 @@ type FinalOutcome = Exclude<EventOutcome["kind"], "discarded">;
 interface KeptOutcome extends EventIdentity {
   at: number;
   /**
-   * JSON of the event as user code returned it for the destination, or of the received event if no
-   * code ran or it returned no event. Undefined when it or the received event is too long to be
+   * JSON of the event as user code returned it for the destination. If no code ran, or it returned
+   * no event, this is the received event. Undefined when one of the two events is too long to be
    * kept.
    */
   json: Uint8Array | undefined;
   /**
-   * JSON of the event as received. Undefined when no user code ran, so that `json` is the same, or
-   * when one of the two is too long to be kept.
+   * JSON of the event as received. Undefined when no user code ran, because `json` is then the
+   * same, or when the received event or the event after user code is too long to be kept.
    */
   received: Uint8Array | undefined;
   reason?: string;
@@ -46,8 +46,8 @@ export interface LatestOutcome extends Omit<KeptOutcome, "json" | "received"> {
    */
   received?: string;
   /**
-   * JSON text of the event as user code returned it for the destination, or of the received event
-   * if no code ran or it returned no event. Absent in the same cases as `received`.
+   * JSON text of the event as user code returned it for the destination. If no code ran, or it
+   * returned no event, this is the received event. Absent in the same cases as `received`.
    */
   event?: string;
 }
@@ -125,9 +125,10 @@ export class LatestOutcomes {
   }
 
   /**
-   * Returns the latest `eventsMax` events that match `filter`, each with all of its outcomes at the
-   * destinations that the filter allows, newest first. Returns fewer outcomes if the answer would
-   * exceed about `RECENT_ANSWER_BYTES_MAX` bytes. Omits outcomes at deleted destinations.
+   * Returns the outcomes of the latest `eventsMax` events that match `filter`, the newest outcome
+   * first. Includes all outcomes of these events at the destinations that the filter allows.
+   * Returns fewer outcomes if the answer would exceed about `RECENT_ANSWER_BYTES_MAX` bytes. Omits
+   * outcomes at deleted destinations.
    */
   list(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[] {
     const { sourceId, destinationId, outcome } = filter;

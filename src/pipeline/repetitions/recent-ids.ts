@@ -9,22 +9,22 @@ export interface Occurrence {
   receivedAt: number;
 }
 
-/** Limit on the total number of ids in all `RecentIds` objects that share this budget. */
+/** Limit on the number of ids that all `RecentIds` objects with this budget hold together. */
 export interface IdBudget {
   readonly countMax: number;
   /** Number of ids for which the `RecentIds` of this budget have allocated memory. */
   allocated: number;
 }
 
-/** Number of slots that a ring has when its first id is added. */
+/** Number of slots that the ring of a `RecentIds` has when its first id is added. */
 const CAPACITY_MIN = 1 << 8;
 /** Number of 32-bit words of an id's hash. Different ids practically never share a 128-bit hash. */
 const HASH_WORDS = 4;
 const NONE = -1;
 /**
  * Fraction of live slots above which a full ring that cannot grow forgets its oldest id. Up to this
- * fraction, the ring is rewritten without its dead slots (those whose id occurred again later).
- * Rewriting 500,000 slots takes 75 ms, and is worth it only if it frees many slots.
+ * fraction, the ring is rewritten without its dead slots, which are slots whose id occurred again
+ * later. Rewriting 500,000 slots takes 75 ms, and is worth it only if it frees many slots.
  */
 const LIVE_FRACTION_MAX = 7 / 8;
 

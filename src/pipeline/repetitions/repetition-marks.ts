@@ -2,9 +2,9 @@ import type { RepetitionLot } from "../ledger/repetition-table.ts";
 import type { Occurrence } from "./recent-ids.ts";
 
 /**
- * Returns the key of a row in the ledger (store of delivery progress). The row stores a lot:
- * successive repetitions found in one log. The key is the name of the log, and the sequence number
- * of the lot's first repetition.
+ * Returns the key of the ledger row that stores a lot. A lot is a group of successive repetitions
+ * (repeated events) that were found in one log. The key is the name of this log, and the sequence
+ * number of the lot's first repetition.
  */
 export function keyOfLot({ log, rows }: RepetitionLot): [log: string, sequence: number] {
   return [log, rows[0]![0]];
@@ -39,8 +39,8 @@ export class RepetitionMarks {
   }
 
   /**
-   * Whether the log has already deleted all records of at least one lot (ledger row of
-   * repetitions). `firstOf` returns the first sequence number that a log still holds.
+   * Whether at least one lot (ledger row of repetitions) is obsolete, because its log has deleted
+   * all of the lot's records. `firstOf` returns the first sequence number that a log still holds.
    */
   hasBefore(firstOf: (log: string) => number): boolean {
     return this.#lots.some((lot) => isBefore(lot, firstOf));

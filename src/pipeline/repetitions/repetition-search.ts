@@ -7,7 +7,7 @@ import { Repetitions, type RepetitionsParts } from "./repetitions.ts";
 
 interface RepetitionSearchParts extends Pick<RepetitionsParts, "live" | "clock" | "timeOf"> {
   metrics: Pick<LaneMetrics, "repeated">;
-  /** Counters by source to which repeated events are added. Absent: they are not counted. */
+  /** Counters, by source, to which repeated events are added. Absent: they are not counted. */
   received?: MinuteCounters;
 }
 

@@ -35,13 +35,13 @@ const SEARCH = "search";
 export class Repetitions {
   readonly #start: SearchStart;
   readonly #mutex = new KeyedMutex();
-  /** Source id → deduplication window in milliseconds (0: none) at catalog version `#topology`. */
+  /** Source id → deduplication window in ms (0: none), as of the catalog version `#topology`. */
   readonly #windows = new Map<string, number>();
   #topology: number | undefined;
   readonly #ids = new Map<string, RecentIds>();
   /** Log → position below which all records were searched. Has only logs whose search has begun. */
   readonly #searched = new Map<string, number>();
-  /** Log → end of its new records, as last passed to `wake`. */
+  /** Log → end of the log's new records, as `wake` was last told it. */
   readonly #announced = new Map<string, number>();
   /** The repetitions that are stored in the ledger. */
   readonly #marks = new RepetitionMarks();
@@ -52,9 +52,9 @@ export class Repetitions {
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
   /**
-   * Names of the logs whose search is in progress. Before a record is searched, other logs are
-   * searched up to the ends that the record names; a log in this set is then skipped. Otherwise,
-   * damaged records that name each other's logs would cause an endless recursion.
+   * Names of the logs whose search is in progress. A record names ends of other logs, up to which
+   * these logs are searched before the record. This recursive search skips the logs in this set.
+   * Without that, damaged records that name each other's logs would cause an endless recursion.
    */
   readonly #active = new Set<string>();
   #storedPositions = "";
@@ -73,9 +73,9 @@ export class Repetitions {
   }
 
   /**
-   * Searches a log up to the end of the chunk that was read from it. Resolves when the repetitions
-   * that were found are stored in the ledger (store of delivery progress); rejects when they cannot
-   * be stored.
+   * Searches a log for repetitions up to `next`, the end of a chunk that was read from it, unless
+   * no source in the chunk has deduplication. Resolves when the repetitions that were found are
+   * stored in the ledger (store of delivery progress); rejects when they cannot be stored.
    */
   async search(
     log: string,
@@ -98,9 +98,9 @@ export class Repetitions {
   }
 
   /**
-   * Notes new records. If the log was searched up to them and none of their sources has
-   * deduplication, marks them as searched, so that they need not be read for a search. Without a
-   * `range`, marks nothing, because the new records may be of any log and source.
+   * Notes the new records in `range`. If all older records of their log were searched and none of
+   * their sources has deduplication, counts them as searched, so that they need not be read for a
+   * search. Without a `range`, counts no records, because any log and source may have new ones.
    */
   wake(range?: DurableRange): void {
     if (range === undefined) {
@@ -139,7 +139,7 @@ export class Repetitions {
 
   /**
    * Returns the first position of a log whose record the search may still need. The log must keep
-   * its records from there on: after a restart, the search again reads the messageIds received
+   * the records from there on: after a restart, the search reads again the messageIds received
    * within the longest deduplication window. Returns Infinity when no source has deduplication.
    */
   async neededFrom(log: string): Promise<number> {
@@ -178,8 +178,8 @@ export class Repetitions {
 
   /**
    * Searches a log for repetitions up to `end`. `from` is the read position of a lane (the delivery
-   * to one destination). If this log was never searched, the search begins at or before `from`, or
-   * at the earliest position that `SearchStart.firstOf` allows.
+   * to one destination). If no search of this log has stored a position, the search begins at or
+   * before `from`, but not before the position that `SearchStart.firstOf` returns.
    */
   async #searchTo(log: string, end: number, from?: number): Promise<void> {
     const reader = this.parts.readers.get(log);
@@ -211,8 +211,8 @@ export class Repetitions {
   }
 
   /**
-   * Searches each other log up to the end that it had when an event was received. The records
-   * before this end are older than the event, so the event may repeat one of them.
+   * Searches each log in `after` up to the end given there, its end when an event was received. The
+   * records before this end are older than the event, so the event may repeat one of them.
    */
   async #searchOthers({ after = [] }: SentEvent): Promise<void> {
     for (const { log, sequence } of after) {

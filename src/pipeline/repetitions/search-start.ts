@@ -16,8 +16,9 @@ export interface SearchStartParts {
 }
 
 /**
- * Finds two positions of a log for the search for repeated events after a restart: where the search
- * for repetitions continues, and the earlier position from which it first reads messageIds.
+ * Finds two positions of a log at which the search for repeated events begins after a restart: the
+ * position from which it searches for repetitions, and an earlier position from which it reads
+ * messageIds first.
  */
 export class SearchStart {
   #oldest: Promise<number> | undefined;
@@ -25,8 +26,8 @@ export class SearchStart {
   constructor(private readonly parts: SearchStartParts) {}
 
   /**
-   * Returns the earliest position at which a search of the log may begin. From there to the end,
-   * the log has at most `readBytesMax` bytes, or consists of a single part (such as a segment file)
+   * Returns the earliest position at which a search of the log may begin. The records from there on
+   * have at most `readBytesMax` bytes, or are in a single part of the log (such as a segment file)
    * that is larger.
    */
   firstOf(reader: LogReader): number {
@@ -71,7 +72,10 @@ export class SearchStart {
     return await positionAt(reader, time - windowMs, this.parts.timeOf);
   }
 
-  /** Returns the time of the oldest record in all logs that was not searched before the restart. */
+  /**
+   * Returns the time of receipt of the oldest record, in any log, that was not searched before the
+   * restart.
+   */
   async #oldestUnsearched(): Promise<number> {
     const { readers, timeOf, clock } = this.parts;
     let oldest = clock.now();
@@ -94,9 +98,9 @@ export class SearchStart {
 }
 
 /**
- * Returns the position from which a log has at most `bytesMax` bytes, at the beginning of a part
- * (such as a segment file). If the last part alone has more bytes, returns the beginning of that
- * part.
+ * Returns the earliest beginning of a log part (such as a segment file) from which the log has at
+ * most `bytesMax` bytes to its end. If the last part alone has more bytes, returns the beginning of
+ * the last part.
  */
 function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
   let bytes = 0;

@@ -43,7 +43,7 @@ export function sentEvent(
   }
 }
 
-/** Events of a log with positions from `from`, inclusive, to `next`, exclusive. */
+/** Events of a log from position `from` (inclusive) to position `next` (exclusive). */
 interface ReadEvents {
   from: number;
   next: number;
@@ -84,8 +84,8 @@ export class SentEventReader {
   }
 
   /**
-   * Clears the cache of the events that were read last, so that they are read again. Called after
-   * `isWanted` has changed its result for a source.
+   * Clears the cache `#last`, so that events are read again. Called after `isWanted` has changed
+   * its result for a source.
    */
   forget(): void {
     this.#last.clear();

@@ -14,7 +14,7 @@ import { createRangeLogSet, replayRecord, replayRoutes } from "./range-log-set.t
 import { READY_BYTES_MAX, ReadyEvents } from "./ready-events.ts";
 import { ReplayRate } from "./replay-rate.ts";
 
-/** Pause in milliseconds before the next read when a read failed or found no events. */
+/** Pause in milliseconds before the next read, after a read that failed or found no events. */
 const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
@@ -27,14 +27,14 @@ export interface EventReplayParts {
   /** Maximum number of taken events of this replay that have no final outcome yet. */
   inFlightMax: number;
   /**
-   * Log → position before which the replay's events end whose delivery was interrupted by a crash
-   * of the server. The replay first sends the events before it again that have no final outcome.
-   * Undefined when no delivery was interrupted.
+   * Log → position at which the events of this replay end whose delivery a crash interrupted.
+   * Before it sends other events, the replay sends again all events below this position that have
+   * no final outcome. Undefined when no delivery was interrupted.
    */
   recovered: Positions | undefined;
-  /** Called when `take` may return events after it returned none. */
+  /** Called when `take` may return events again after a call of `take` has returned none. */
   onReady(): void;
-  /** Called when the range was read to its end, after a crash first its interrupted part. */
+  /** Called each time when reading ends: at the end of the range, or of its interrupted part. */
   onRead(): void;
   /** Stops the delivery to the destination after an error that only a bug can cause. */
   fail(error: unknown): void;
@@ -67,9 +67,7 @@ export class EventReplay {
   #counts: JobCounts;
   #failures: JobFailure[];
   #reachedAt: number | undefined;
-  /**
-   * JSON of the values that `progress` returned last. It returns undefined until one has changed.
-   */
+  /** JSON of the values that `progress` returned last. It returns undefined until one changes. */
   #lastProgress = "";
 
   constructor(private readonly parts: EventReplayParts) {
@@ -97,12 +95,12 @@ export class EventReplay {
     return this.#isEnded && this.#inFlight === 0;
   }
 
-  /** Whether `take` would return an event. If not yet, `onReady` is called once it may. */
+  /** Whether `take` would return an event. If false, `onReady` is called when that may change. */
   get isDue(): boolean {
     return this.#due() > 0;
   }
 
-  /** Takes up to `count` events, and about `bytes` bytes, as far as the rate allows. */
+  /** Takes up to `count` events and about `bytes` bytes, and no more than the job's rate allows. */
   take(count: number, bytes: number): LaneEvent[] {
     const due = Math.min(count, this.#due());
     const events = this.#shift(due, bytes);
@@ -110,7 +108,7 @@ export class EventReplay {
     return events;
   }
 
-  /** Waits for events whose delivery a crash interrupted, and takes them; none after the last. */
+  /** Takes events whose delivery a crash interrupted, once they are read; none if all are taken. */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const isReading = () => !this.#isRead && !this.#isStopped;
     while (this.#isRecovering && this.#ready.length === 0 && isReading())
@@ -135,7 +133,7 @@ export class EventReplay {
     this.#leaveFlight();
   }
 
-  /** Puts an event back that was taken, but not sent because the destination is disabled. */
+  /** Puts back an event that was taken but not sent, because the destination is disabled. */
   putBack(event: LaneEvent): void {
     this.#ready.putBack(event);
     this.#leaveFlight();

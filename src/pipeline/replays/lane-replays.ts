@@ -17,8 +17,8 @@ interface LaneReplaysParts
 }
 
 /**
- * All replays of the event log that run to one destination. The destination's lane (its delivery)
- * takes their events.
+ * All replays of logged events to one destination. The destination's lane (its delivery) takes
+ * their events.
  */
 export class LaneReplays {
   readonly #replays = new Map<string, EventReplay>();
@@ -37,8 +37,8 @@ export class LaneReplays {
   }
 
   /**
-   * Starts the running jobs that are not started yet, and stops those that have ended. Returns
-   * whether a job has ended. Some events of an ended job may still be in delivery.
+   * Starts a replay for each running job that has none yet, and stops the replays of jobs that have
+   * ended. Returns whether a job has ended. Some events of an ended job may still be in delivery.
    */
   refreshJobs(): boolean {
     const running = this.#startJobs();
@@ -127,8 +127,9 @@ export class LaneReplays {
   }
 
   /**
-   * Notes that `progress` is on disk, and removes the jobs that it completes. `lows` is the result
-   * of `lows()` at the time when `progress` was returned.
+   * Notes that `progress`, an earlier result of `progress()`, is on disk. Ends the replays whose
+   * jobs are complete according to it. `lows` is the result of `lows()` at the time of that earlier
+   * call.
    */
   committed(progress: readonly JobProgress[], lows: ReturnType<LaneReplays["lows"]>): void {
     for (const { id, doneAt } of progress) {

@@ -19,12 +19,12 @@ const WAITING_REPLAYS_MAX = 1_000;
 const CROWDED_MS = 200;
 /** Pause in milliseconds after a step that failed. */
 const FAILURE_MS = 1_000;
-/** Shortest pause in milliseconds between two steps, which lets other work run. */
+/** Shortest pause in milliseconds between two steps of a job. During the pause, other work runs. */
 const PURGE_PAUSE_MS = 10;
 
 interface LetterJobRunnerParts {
   ledger: Ledger;
-  /** Makes the destinations `destinationIds` get requeued dead letters without a delay. */
+  /** Makes the deliveries to the destinations `destinationIds` read requeued letters at once. */
   wake(destinationIds: readonly string[]): void;
   clock: Clock;
   logger: Logger;
@@ -45,8 +45,9 @@ export class LetterJobRunner {
   }
 
   /**
-   * Starts all jobs in the ledger (store of delivery progress) that should run and are not running
-   * yet. If the ledger cannot be read, tries again later.
+   * Starts all dead-letter jobs that have the state `running` in the ledger (store of delivery
+   * progress) and that this runner has not started yet. If the ledger cannot be read, tries again
+   * later.
    */
   startJobs(): void {
     if (this.#isStopped) return;
@@ -80,8 +81,8 @@ export class LetterJobRunner {
 
   /**
    * Requeues or deletes the next dead letters of a job. `last` has the destinations of the letters
-   * that earlier steps of the job have requeued. If too many letters wait for one of them, changes
-   * nothing, and the result asks the caller to pause. Never rejects.
+   * that the job requeued last. If too many requeued letters wait for one of these destinations,
+   * changes nothing, and the result has a pause after which the caller tries again. Never rejects.
    */
   async #step(workspaceId: string, id: string, last: readonly string[]) {
     const { ledger, wake, clock, logger } = this.parts;

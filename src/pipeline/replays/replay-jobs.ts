@@ -18,7 +18,7 @@ import { mergeJobs } from "./merge-jobs.ts";
  */
 interface EventReplayRequest
   extends Pick<EventJob, "destinationId" | "sourceId" | "from" | "filter" | "startedBy"> {
-  /** End of the range; by default the current time, which is also used instead of a later time. */
+  /** End of the time range. If absent or in the future, the current time is used instead. */
   to?: number;
   /** Events per second; absent for the default rate. */
   rate?: number;
@@ -30,7 +30,7 @@ interface LetterReplayRequest extends Pick<LetterJob, "kind" | "filter" | "start
   rate?: number;
   /**
    * Time in milliseconds since the epoch. Only letters that were created before it are requeued or
-   * deleted. A later time than the current one has no effect. The default is the current time.
+   * deleted. If absent or in the future, the current time is used instead.
    */
   before?: number | undefined;
 }

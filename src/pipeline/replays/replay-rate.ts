@@ -2,8 +2,9 @@ import type { Clock } from "../clock.ts";
 import { TRANSFORM_BATCH_EVENTS } from "../limits.ts";
 
 /**
- * Capacity of the token bucket, in milliseconds of the replay's rate. After a pause, a replay
- * releases together the events that its rate allows in this time, and no more.
+ * Capacity of the token bucket: the milliseconds in which an empty bucket fills at the replay's
+ * rate. After a pause, a replay can release at once only the events that its rate allows in this
+ * time.
  */
 const BURST_MS = 100;
 
@@ -37,7 +38,7 @@ export class ReplayRate {
     return { count: 0, waitMs: ((lot - this.#tokens) * 1_000) / eventsPerSecond };
   }
 
-  /** Removes the tokens of events that were taken. */
+  /** Removes one token for each of `events` events that were taken. */
   spend(events: number): void {
     this.#tokens -= events;
   }

@@ -86,9 +86,9 @@ export class Retention {
   /**
    * Returns for each log the position before which its records may be deleted. It is at most the
    * log's position in `below`, from which deliveries need the records. Without bounds, returns
-   * `below`. With bounds, whole parts of logs (such as segment files) may be deleted, the oldest
-   * part of all logs first. This ends when the oldest part does not exceed the age bound, the logs
-   * together do not exceed the size bound, and the disk is not nearly full.
+   * `below`. With bounds, allows to delete whole parts of logs (such as segment files), the oldest
+   * part of all logs first, until three conditions hold: the oldest part that is left is within the
+   * age bound, the logs together are within the size bound, and the disk is not nearly full.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { bounds, readers, allReaders = readers, onGivenUp, logger } = this.parts;
@@ -148,7 +148,8 @@ export class Retention {
   /**
    * Returns the age in milliseconds of the log part that will be deleted next (`cut.at`): the age
    * of its first record. If this record's time is in the future because of a wrong clock, uses the
-   * first record of the next part with a possible time. Returns 0 when no such time can be read.
+   * first later part whose first record has a possible time. Returns 0 when no such time can be
+   * read.
    */
   async #age(cut: Cut): Promise<number> {
     const { clock, logger } = this.parts;
@@ -193,7 +194,7 @@ function sum(parts: readonly LogPart[]): number {
  * smaller ones follow the bound more closely.
  */
 const SEGMENT_FRACTION = 1 / 16;
-/** Shortest time (longest: `SEGMENT_MS_MAX`) in milliseconds after which a new segment begins. */
+/** Minimum of a segment's age bound in milliseconds; its maximum is `SEGMENT_MS_MAX`. */
 const SEGMENT_MS_MIN = 1_000;
 export const SEGMENT_MS_MAX = 3_600_000;
 

@@ -36,16 +36,16 @@ interface ReverseScanOptions {
   isWanted(record: Uint8Array): boolean;
   timeOf: TimeOf;
   /**
-   * Maximum number of matching records that one stride keeps. It keeps the newest ones; the scan
-   * finds the others again if it continues.
+   * Maximum number of matching records that one stride keeps: the newest ones. If the scan
+   * continues, it finds the others again.
    */
   countMax: number;
   slicer: TimeSlicer;
 }
 
 /**
- * Result of one stride: its matching records, the time of the oldest record that it read, and the
- * bytes that it read.
+ * Result of one stride: its matching records, the time of receipt of the oldest record in it, and
+ * the bytes that it read.
  */
 interface Seen {
   hits: ScanHit[];
@@ -59,7 +59,7 @@ export class ReverseScan {
   #stride = FIRST_STRIDE;
   /** Matching records that were found and not taken yet. The newest is last. */
   readonly #hits: ScanHit[] = [];
-  /** Time of the oldest record scanned so far; Infinity before the first stride. */
+  /** Time of receipt of the oldest record scanned so far; Infinity before the first stride. */
   reachedAt = Number.POSITIVE_INFINITY;
   bytes = 0;
 
@@ -95,8 +95,8 @@ export class ReverseScan {
   }
 
   /**
-   * Scans one stride (a range of positions). If the records in it are too large, discards the
-   * stride, and the next call scans fewer positions.
+   * Scans one stride (a range of positions). If the records in it are too large together, discards
+   * the result of this stride, and the next call scans fewer positions.
    */
   async step(signal: AbortSignal): Promise<void> {
     const { reader, countMax } = this.options;

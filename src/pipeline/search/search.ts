@@ -12,9 +12,9 @@ import type { LogInput } from "../model/input-event.ts";
 import { ReverseScan } from "./reverse-scan.ts";
 
 /**
- * Reasons why a search stops before it has reached the beginning of the logs: it has reached its
- * maximum number of events (`limit`), size of the answer (`size`), bytes scanned (`bytes`) or
- * duration (`time`).
+ * Reasons why a search stops before it has reached the beginning of the logs: it has found the
+ * maximum number of events (`limit`), filled the maximum size of the answer (`size`), scanned the
+ * maximum number of bytes (`bytes`) or run for the maximum time (`time`).
  */
 export const searchStopReasons = ["limit", "size", "bytes", "time"] as const;
 type SearchStopReason = (typeof searchStopReasons)[number];
@@ -63,7 +63,7 @@ interface SearchParts {
   /** Readers of all event logs, by log name. */
   readers: ReadonlyMap<string, LogReader>;
   clock: Pick<Clock, "elapsed">;
-  /** Builds the event of a record as it is before user code runs. */
+  /** Builds the event of a record, in the form that the event has before user code runs over it. */
   eventOf(record: EventRecord): BuiltEvent;
 }
 

@@ -5,8 +5,8 @@ import type { EventMetadata, MetadataKey } from "../../sandbox/program.ts";
 import type { InputEvent } from "../model/input-event.ts";
 
 /**
- * The part of the metadata that is equal for all events with the same source, type and name, as
- * JSON.
+ * The part of an event's metadata that all events with the same source, type and name have in
+ * common, as JSON.
  */
 interface SharedMetadata {
   sourceId: string;

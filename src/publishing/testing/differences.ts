@@ -30,8 +30,8 @@ function compare(path: string, expected: unknown, actual: unknown, found: Differ
 }
 
 /**
- * Rounds a large integer to a 64-bit float, as in JavaScript code and in stored test cases. Returns
- * any other value unchanged.
+ * Returns a large integer rounded to a 64-bit float, the form that integers have in JavaScript code
+ * and in stored test cases. Returns any other value unchanged.
  */
 const rounded = (value: unknown) => (isLargeInteger(value) ? Number(JSON.stringify(value)) : value);
 

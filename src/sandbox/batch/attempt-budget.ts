@@ -25,15 +25,16 @@ const CLOCK_ROOM = 0.1;
  */
 const GROWTH_MIN = 2;
 /**
- * Fraction of the CPU limit `cpuMs` that one event in a new guest (process that runs user code)
- * gets at least: a fresh interpreter needs it to compile itself during the first events. Exactly
- * this fraction is given to an event of a suspect program (see `isSuspect` of `begin`). The server
- * does not kill a guest that has used less CPU time.
+ * Fraction of the CPU limit `cpuMs` that one event gets at least in a new guest (process that runs
+ * user code), because a fresh interpreter compiles itself during the first events. An event of a
+ * suspect program (see `isSuspect` of `begin`) gets exactly this fraction. The server kills a guest
+ * for its CPU time only above this fraction.
  */
 const COLD_SHARE = 0.25;
 /**
  * Multiple of the CPU limit at which the server kills a guest process that does not stop loading a
- * program. It is above 1, because the kill also ends the other programs of the guest.
+ * program. With 1, it could kill a guest that would soon stop the load by itself. A kill also ends
+ * the other programs of the guest.
  */
 const LOAD_KILL_FACTOR = 2;
 
@@ -86,14 +87,17 @@ export class AttemptBudget {
 
   /**
    * CPU time in ms after which the server kills a guest process that does not stop loading code. It
-   * may exceed `cpuMs`: the guest stops the code by wall-clock time. On a machine that is less busy
-   * than expected, the code gets more CPU time in the same wall-clock time.
+   * may exceed `cpuMs`: a JavaScript guest stops the load after the wall-clock time `clockMs`, in
+   * which the code can use more than `cpuMs` of CPU time if the machine is less busy than expected.
    */
   get loadKillMs(): number {
     return Math.min(LOAD_KILL_FACTOR * this.cpuMs, this.clockMs);
   }
 
-  /** CPU time in ms after which the server kills a guest process that does not stop its events. */
+  /**
+   * CPU time in ms after which the server kills a guest process that does not stop by itself while
+   * it runs events.
+   */
   get killMs(): number {
     return Math.max(this.cpuMs, COLD_SHARE * this.limits.cpuMs);
   }
@@ -110,8 +114,9 @@ export class AttemptBudget {
   /**
    * Returns whether an event whose code was stopped has used up its time. `usedMs` is the CPU time
    * of this event alone. `hadWholeAttempt` is true if no other event ran before it in the attempt.
-   * Such an event has also used up its time if the attempt had the longest wall-clock time. If it
-   * has not used up its time, the machine was too busy: the next attempts get more wall-clock time.
+   * If this is true and the attempt had the maximum wall-clock time, the event has used up its
+   * time. If this is true and the result is false, the machine was too busy, and the next attempts
+   * get more wall-clock time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isOver = this.isProof(usedMs) || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);

@@ -31,8 +31,8 @@ export class BatchLogs {
   }
 
   /**
-   * Adds the lines of one attempt. `events` lists the events that the attempt ran, by their indexes
-   * in the batch.
+   * Adds the lines of one attempt. `events` has the indexes in the batch of the events that the
+   * attempt ran.
    */
   add(lines: readonly LogLine[], events: readonly number[]): void {
     for (const line of lines) {

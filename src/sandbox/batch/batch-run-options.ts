@@ -41,7 +41,7 @@ export interface BatchRunOptions {
   culpritsMax: number;
   /** Budget of a test run. When it ends, events without an outcome fail with the budget's error. */
   budget?: TestBudget;
-  /** Total bytes of the outputs above which the run ends before all events have run. */
+  /** Limit on the total bytes of the outputs. Above it, the run ends before all events have run. */
   bytesMax: number;
   hostFunctions: HostFunctions;
   /**

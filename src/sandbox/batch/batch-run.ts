@@ -22,8 +22,8 @@ import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./
 
 /**
  * Number of guests (processes that run user code) that may die in a row before an event is blamed
- * without proof. If one more dies, the event that ran alone in it is blamed, although another
- * program in the same guest may be the cause.
+ * without proof. If one more guest dies while an event runs alone in it, this event is blamed,
+ * although another program in the same guest may be the cause.
  */
 const LOSSES_MAX = 3;
 /**
@@ -41,7 +41,7 @@ type RunAnswer = RunReport | LoadFailure;
 
 /** Runs one batch of events through a program in several attempts, and records their outcomes. */
 export class BatchRun {
-  /** Whether the batch has ended a guest process, or has run out of time in one. */
+  /** Whether a guest process died or ran out of time while it worked on this batch. */
   hasCostGuest = false;
   readonly #logs: BatchLogs;
   readonly #budget: AttemptBudget;
@@ -100,7 +100,7 @@ export class BatchRun {
     return budget?.error ?? trial?.suspended() ?? (isCostly ? notRun(count) : undefined);
   }
 
-  /** Runs one attempt, over all events without an outcome that fit one frame, or over one event. */
+  /** Runs one attempt, over one event or over the open events (`#open`) that fit one frame. */
   async attempt(source: GuestSource): Promise<void> {
     const taken = this.#nextEvents();
     const answer = await this.#askGuest(source, taken);
@@ -140,7 +140,7 @@ export class BatchRun {
 
   /**
    * Returns the result of a batch that is done. If the outputs are too large, it has only the first
-   * events. Otherwise, events without an outcome get the error of the whole batch.
+   * outcomes. Otherwise, events without an outcome get the error of the whole batch.
    */
   finish(): BatchRunResult {
     const error = this.#loadError ?? this.#refusal ?? this.#failure?.error;

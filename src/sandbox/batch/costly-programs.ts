@@ -6,7 +6,10 @@ import {
 } from "../../settings/limits.ts";
 import type { Program } from "../program.ts";
 
-/** Maximum number of programs whose cost is recorded. Beyond it, the oldest entry is deleted. */
+/**
+ * Maximum number of programs whose cost is recorded. Beyond it, the record of the program that was
+ * costly longest ago is deleted.
+ */
 const PROGRAMS_MAX = 10_000;
 
 interface CostRecord {

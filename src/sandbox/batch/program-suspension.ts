@@ -94,8 +94,8 @@ interface FailureRecord {
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();
   /**
-   * Time of the last successful event, by the id of the program. The last key is the program that
-   * succeeded last. Times older than `SUSPENSION_GOOD_MS` are deleted.
+   * Program id → time of the program's last successful event. The map is ordered by this time, the
+   * oldest first. Times older than `SUSPENSION_GOOD_MS` are deleted.
    */
   readonly #goodAt = new Map<string, number>();
   readonly #running = new Map<string, RunningProgram>();

@@ -17,7 +17,7 @@ export interface GuestRuntime {
 }
 
 /**
- * Answer to a request: a reply with its body, or, as `frame`, a complete encoded message that
+ * Answer to a request: either a reply with its body, or a complete encoded message (`frame`) that
  * already contains the request's number (`exchange`). A frame is valid until the runtime answers
  * the next request.
  */

@@ -48,10 +48,11 @@ const backlog: GuestFrame[] = [];
 let exchange = 0;
 
 /**
- * Reads the next request from the socket. Returns undefined when the host has closed its end or has
- * died. The body of the request is valid until the next call of `receive` or `receiveResults`.
- * Reads and writes are blocking, because a guest process has no other work: with one event per
- * frame, blocking calls handle 44,000 events a second, an event loop handles 16,000.
+ * Reads the next request from the socket to the host (the server). Returns undefined when the host
+ * has closed the socket or has died. The body of the request is valid until the next call of
+ * `receive` or `receiveResults`. Reads and writes are blocking, because a guest process has no
+ * other work: with one event per frame, blocking calls handle 44,000 events a second, an event loop
+ * handles 16,000.
  */
 export function receive(): GuestFrame | undefined {
   const frame = backlog.shift() ?? nextFrame();
@@ -88,7 +89,7 @@ function nextFrame(): GuestFrame | undefined {
 }
 
 /**
- * Reads until the buffer contains `wanted` unused bytes. Returns false when the input has ended.
+ * Reads from the socket until `input` has `wanted` unused bytes. Returns false if it ends before.
  */
 function readUntil(wanted: number): boolean {
   if (start + wanted > input.length) {

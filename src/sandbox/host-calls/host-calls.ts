@@ -19,14 +19,15 @@ import { printable } from "../protocol/printable.ts";
 import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./host-functions.ts";
 
 /**
- * Maximum UTF-16 units of the host calls (such as `fetch`) of a batch that have no result yet.
- * Above this size, the server sends results only after enough of these calls have ended. Until
- * then, the guest process waits for results, and so it sends no more calls.
+ * Limit of the total UTF-16 units of the host calls (such as `fetch`) without a result yet, in one
+ * attempt to run a batch. While these calls exceed it, the server sends no results to the guest
+ * process. The guest sleeps until it gets results, so it sends no further calls.
  */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /**
- * Maximum UTF-16 units of the results of host calls (such as `fetch`) that wait to be sent to the
- * guest process. Above this size, the server starts no further host call.
+ * Limit of the total UTF-16 units of the results of host calls (such as `fetch`) that are not sent
+ * to the guest process yet, in one attempt to run a batch. Once the results reach it, the server
+ * starts no further host call of the attempt.
  */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
@@ -36,20 +37,22 @@ export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
  */
 const RESULTS_BYTES_MAX = 8 << 20;
 /**
- * Maximum number of host calls of one batch: `FETCHES_MAX` while the program is being loaded, and
- * as many while it runs. All but the first `FETCHES_MAX` fail. Only user code that controls its
- * guest process can send more than `CALLS_MAX`; the server then ends the process.
+ * Maximum number of host calls in one attempt to run a batch. Calls beyond the first `FETCHES_MAX`
+ * get an error as their result. An intact guest process sends up to `FETCHES_MAX` while it loads
+ * the program, and up to `FETCHES_MAX` while it runs the events. If it sends more in all, user code
+ * has taken control of it, and the server ends it.
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
- * Maximum size in bytes of the JSON array of host calls in one frame. The calls in the array have
- * at most `FETCH_REQUEST_CHARS_MAX` UTF-16 units together. Brackets and commas add three, and each
- * unit takes up to three bytes of UTF-8.
+ * Maximum size in bytes of the JSON array of host calls in one frame. The calls in the array, with
+ * the commas between them, have at most `FETCH_REQUEST_CHARS_MAX` UTF-16 units. Three more units
+ * leave room for the brackets. Each unit takes up to three bytes of UTF-8.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
- * Limits of the JSON array of host calls in one frame: a list of objects, each with a nested object
- * of headers. The shortest value, such as a header `"a":"",`, takes six UTF-16 units.
+ * Limits of the JSON array of host calls in one frame. Its three levels are the array, a call, and
+ * the object with the call's headers. `valuesMax` follows from the shortest possible value: a
+ * header such as `"a":"",` takes six UTF-16 units.
  */
 const CALLS_BOUNDS: GuestJsonBounds = { levelsMax: 3, valuesMax: FETCH_REQUEST_CHARS_MAX / 6 };
 
@@ -62,9 +65,9 @@ type HostCall = { id: number; chars: number } & ({ request: GuestFetchRequest } 
 type HostCallResult = GuestFetchResponse | { location: object } | { error: string };
 
 /**
- * Performs the host calls of one batch. A host call is a call by user code of a function, such as
- * `fetch`, that the server executes. The guest process sends calls, and then sleeps until the
- * server sends results.
+ * Performs the host calls in one attempt to run events of a batch. In a host call, user code calls
+ * a function, such as `fetch`, that the server executes. The guest process sends calls, and then
+ * sleeps until the server sends results.
  */
 export class HostCalls {
   #abortController: AbortController | undefined;
@@ -91,8 +94,8 @@ export class HostCalls {
   /**
    * Starts the host calls in `calls`, a JSON array. Waits until a result is available, and until
    * the calls without a result do not exceed `FETCH_REQUESTS_CHARS_MAX`; the guest process sends no
-   * calls meanwhile. Resolves with as many results as one frame may contain. Throws
-   * `GuestFrameError` when `calls` is no valid list of calls, when the batch has made too many
+   * calls meanwhile. Resolves with as many results as one frame may contain. Rejects with
+   * `GuestFrameError` when `calls` is no valid list of calls, when the attempt has made too many
    * calls, or when there is neither a result nor a call in progress.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
@@ -126,7 +129,7 @@ export class HostCalls {
     return texts;
   }
 
-  /** Aborts the HTTP requests that user code has in progress. */
+  /** Aborts those HTTP requests of user code that are in progress in this attempt. */
   abort(): void {
     clearTimeout(this.#deadline);
     this.#abortController?.abort();

@@ -1,5 +1,6 @@
 /**
- * An HTTP request that user code makes with `fetch` or `fetchV2`. Every field is untrusted input.
+ * An HTTP request that user code makes with `fetch` or `fetchV2`. `url`, `method`, `headers` and
+ * `body` are untrusted input.
  */
 export interface GuestFetchRequest {
   workspaceId: string;

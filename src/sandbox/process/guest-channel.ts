@@ -28,8 +28,8 @@ export interface ExchangeLimits {
    */
   restartsClockOnCpu?: boolean;
   /**
-   * Performs the host calls of user code (such as `fetch`) during the exchange. If absent, user
-   * code can make no host calls.
+   * Performs the host calls of user code (such as `fetch`) during this exchange (request and
+   * reply). If absent, user code can make no host calls.
    */
   hostCalls?: HostCalls;
 }
@@ -77,8 +77,8 @@ export class GuestChannel {
   }
 
   /**
-   * Extends the time limit of the exchange in progress by `ms` milliseconds, because the guest
-   * process could not run for this time.
+   * Extends the time limit of the exchange (request and reply) in progress by `ms` milliseconds,
+   * because the guest process could not run for this time.
    */
   extendDeadline(ms: number): void {
     const exchange = this.current;

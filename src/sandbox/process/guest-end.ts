@@ -51,8 +51,8 @@ export class GuestEndedError extends Error {
 }
 
 /**
- * Returns whether the cause `cause` of the end of a guest process proves that user code had taken
- * control of the process. Otherwise a guest process never ends for such a cause.
+ * Returns whether `cause`, the cause of the end of a guest process, proves that user code had taken
+ * control of the process. A guest process that controls itself never ends for such a cause.
  */
 export function isBreach(cause: GuestEndCause): boolean {
   return messages[cause] === BROKE_OUT;
@@ -66,12 +66,12 @@ export function endError(cause: GuestEndCause): UserError {
   return { message: messages[cause] };
 }
 
-/** Error of an event that did not run because the caller stopped waiting for the outcome. */
+/** Error of an event that did not run because the request that asked for it has ended. */
 export const notAwaited: UserError = { message: "Not run: the request has ended" };
 
 /**
- * Returns the error of an event that did not run because `culprits` other events of the request had
- * been stopped.
+ * Returns the error of an event that did not run because other events of the request had been
+ * stopped. `culprits` is the number of these other events.
  */
 export function notRun(culprits: number): UserError {
   return { message: `Not run: ${culprits} other events of the request were stopped` };

@@ -20,9 +20,8 @@ export interface GuestSocketEvents {
 
 /**
  * The server's end of the socket to a guest (process that runs user code). The server and the guest
- * use a pair of connected sockets, because the pipes of `Bun.spawn` would be slower: their streams
- * make three calls of `epoll_ctl`, two empty reads and six promises for each request and reply,
- * which take a third of the whole time.
+ * use a pair of connected sockets, because the pipes of `Bun.spawn` are slower: for each request
+ * and its reply, their streams make three calls of `epoll_ctl`, two empty reads and six promises.
  */
 export class GuestSocket {
   #socket: Socket | undefined;
@@ -52,7 +51,7 @@ export class GuestSocket {
 
   /**
    * Sends bytes. The caller may reuse `bytes` as soon as this returns. Throws when the guest
-   * process has closed its end.
+   * process has closed its end of the socket.
    */
   send(bytes: Buffer): void {
     const sent = this.#socket && this.#unsent.length === 0 ? this.#socket.write(bytes) : 0;

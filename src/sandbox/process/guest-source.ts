@@ -13,5 +13,5 @@ export interface GuestSource {
   readonly isLeaving: boolean;
 }
 
-/** Function that does work in the guest process of `source`, and resolves with its result. */
+/** Function that does work in the guest process of `source`. Resolves with the work's result. */
 export type GuestUse<T> = (source: GuestSource) => Promise<T>;

@@ -84,7 +84,7 @@ export class Guest {
     this.exited = Promise.all([this.#exit.promise, this.#readStderr()]);
   }
 
-  /** Whether the guest should be replaced, because it used too much memory when last measured. */
+  /** Whether the guest should be replaced because of its memory use at the last measurement. */
   get isNearMemoryLimit(): boolean {
     return this.#monitor.isNearMemoryLimit;
   }
@@ -146,8 +146,8 @@ export class Guest {
 
   /**
    * Makes the guest process confine itself (restrict its own access to the system). Resolves with
-   * the process's report whether user code can run. With `insecure`, code can run even if the
-   * confinement is incomplete.
+   * the process's report, which says whether user code can run. With `insecure`, code can run even
+   * if the confinement is incomplete.
    */
   async start(insecure: boolean): Promise<StartReport> {
     const limits: ExchangeLimits = {

@@ -4,8 +4,8 @@ import { GUEST_PROGRAMS_MAX, GUEST_THREADS_MAX } from "../guest-limits.ts";
 import type { GuestLanguage } from "../program.ts";
 
 /**
- * Address space in KiB of a JavaScript guest process (`ulimit -v`). Code that stays within the
- * memory limit needs 760 MB of address space; the rest is a reserve.
+ * Maximum address space in KiB of a JavaScript guest process (`ulimit -v`). Code that stays within
+ * the memory limit needs 760 MB of address space; the rest is a reserve.
  */
 const GUEST_ADDRESS_KIB_MAX = 900_000;
 /**
@@ -24,16 +24,16 @@ const GUEST_IDLE_CPU_MS_MAX = 2_000;
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /**
- * Delay in milliseconds before a new spare Python guest process starts, after a spare one was
- * assigned to work that waited for it. The delay is longer than a test of user code (about 35 ms),
- * so that the start does not slow down the test.
+ * Milliseconds between the moment at which a Python guest process is given to work that had to wait
+ * for it, and the start of a new spare one. A test of user code takes about 35 ms, so it has
+ * usually ended before this start, which would slow it down.
  */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */
 const PYTHON_COMPILER_THREADS_MAX = 4;
 /**
- * Address space in KiB of a Python guest process: 8 GiB for two reservations of WebAssembly memory
- * of 4 GiB each, 1.4 GiB for the rest of the process, and a reserve of 0.7 GiB.
+ * Maximum address space in KiB of a Python guest process: 8 GiB for two reservations of WebAssembly
+ * memory of 4 GiB each, 1.4 GiB for the rest of the process, and a reserve of 0.7 GiB.
  */
 const GUEST_PYTHON_ADDRESS_KIB_MAX = 10_800_000;
 /**

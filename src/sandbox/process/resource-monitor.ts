@@ -31,8 +31,8 @@ const ALL_THREADS = 3;
 
 /**
  * Milliseconds of wall-clock time by which the limit `wallMs` of a request is extended for each
- * millisecond of CPU time that its code has used. The limit is meant for code that sleeps. Without
- * the extension, it would also stop code that computes on a busy machine, where it may get only a
+ * millisecond of CPU time that its code has used. `wallMs` is meant for code that sleeps. Without
+ * the extension, it would also stop code that computes on a busy machine, where code may get only a
  * twentieth of a processor.
  */
 const CLOCK_PER_CPU = 20;
@@ -74,8 +74,8 @@ export class ResourceMonitor {
   ) {}
 
   /**
-   * Whether the guest process should be replaced, because it used more memory at the last
-   * measurement than `recycleBytes` of its language permits.
+   * Whether the guest process should be replaced because of its memory use at the last
+   * measurement: more than `recycleBytes` of its language permits.
    */
   get isNearMemoryLimit(): boolean {
     return this.residentBytes > this.idleBytes + this.profile.recycleBytes;
@@ -108,8 +108,9 @@ export class ResourceMonitor {
   }
 
   /**
-   * Whether a guest process that has no request is to be measured at the time `now`. A guest with a
-   * CPU debt is measured at every call, a guest without one every `GUEST_IDLE_POLL_MS`.
+   * Whether to measure the guest process at the time `now`, if it has no request. Always true for a
+   * guest with a CPU debt. A guest without one is due `GUEST_IDLE_POLL_MS` after its last
+   * measurement.
    */
   isDue(now: number): boolean {
     return this.#cpuDebtMs > 0 || now - this.#measuredAt >= GUEST_IDLE_POLL_MS;

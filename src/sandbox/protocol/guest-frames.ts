@@ -163,9 +163,9 @@ export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJson
 }
 
 /**
- * Limits of the header of a frame from a guest process. A valid header has three levels (an object
- * with a list of objects); one more is allowed. For each event the header has a count, and at most
- * one error with five values. It also has the lines of `log(...)`, each with five values.
+ * Limits of the header of a frame from a guest process. `levelsMax` is one more than the three
+ * levels of a valid header (an object with a list of objects). `valuesMax` has room for a count and
+ * an error with five values for each event, and for five values for each line of `log(...)`.
  */
 const HEADER_BOUNDS: GuestJsonBounds = { levelsMax: 4, valuesMax: 65_536 };
 

@@ -63,11 +63,12 @@ export interface RunRequest {
    * Size in bytes of the array of events in the body. The metadata of the events follows the array.
    */
   eventsBytes: number;
-  /** Wall-clock time in milliseconds after which the guest process stops the code. */
+  /** Wall-clock time in milliseconds after which a JavaScript guest process stops the code. */
   budgetMs: number;
   /**
-   * CPU time in milliseconds that the code may use. The wall-clock time `budgetMs` is longer than
-   * this when the events run again because a busy machine gave the code too little CPU time.
+   * CPU time in milliseconds that the code may use. A Python guest process stops the code after it.
+   * `budgetMs` is larger than `cpuMs` for events that run again because the machine was so busy
+   * that the code got too little CPU time within `budgetMs`.
    */
   cpuMs: number;
   /** Maximum number of lines of `log(...)` in the reply. */
@@ -98,8 +99,9 @@ export type GuestReply =
    */
   | { kind: "overflowed" }
   /**
-   * Reply that user code can run. `reason` is the part of the confinement that is missing, which
-   * the server must have allowed with `insecure`. Absent when the confinement is complete.
+   * Reply that user code can run. `reason` is the missing part of the confinement; absent when the
+   * confinement is complete. Incomplete confinement gets this reply only if the request `start` has
+   * `insecure`; otherwise the reply is `unconfined`.
    */
   | { kind: "ready"; reason?: string }
   | { kind: "unconfined"; reason: string }
@@ -157,7 +159,7 @@ export const OPEN = -2;
  */
 export interface RunStop {
   reason: "timeout" | "full" | "failed";
-  /** Index of the event that used up the time; absent if it is not known. */
+  /** Index in `counts` of the event that used up the time; absent if it is not known. */
   culprit?: number;
   /**
    * CPU time in whole milliseconds that the event `culprit` alone used; absent if it is not known.

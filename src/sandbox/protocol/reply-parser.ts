@@ -45,8 +45,8 @@ export function parseStartReply(frame: GuestFrame): StartReport {
 }
 
 /**
- * Whether a frame (message) reports that the guest process has overflowed its stack. It is the last
- * frame of the process.
+ * Whether a frame (message) reports that the guest process has overflowed its stack. The guest
+ * process sends no frame after such a frame.
  */
 export function isStackOverflow(frame: GuestFrame): boolean {
   return headerField(frame, "kind") === "overflowed";

@@ -16,8 +16,8 @@ export type SchedulableGuest = Pick<
 >;
 
 /**
- * Fraction of its equal share of the processors that a workspace may use without CPU debt. CPU time
- * beyond this fraction is added to the debt.
+ * Fraction of an equal share (all processors divided by the number of workspaces that compute) that
+ * a workspace may use without CPU debt. CPU time beyond this fraction is added to the debt.
  */
 const FREE_SHARE = 0.5;
 
@@ -40,10 +40,10 @@ const FREE_SHARE = 0.5;
  */
 export class CpuScheduler<T extends SchedulableGuest> {
   /**
-   * Workspaces with a guest process whose CPU debt is above the limit, in the order of their turns.
-   * (`schedule` lowers this limit as more guests compute.) The processors go first to one guest of
-   * each workspace, in this order, then to the second guests. Guests above the limit that get no
-   * processor are paused.
+   * Workspaces with a guest process that may be paused, because its CPU debt is above the limit
+   * that `schedule` computes. They are in the order of their turns. The processors are given first
+   * to one such guest of each workspace, in this order, then to the second guests. Such guests that
+   * get no processor are paused.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;

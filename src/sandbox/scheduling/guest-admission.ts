@@ -23,9 +23,9 @@ export interface GuestHolder {
    */
   onAdmit(): void;
   /**
-   * Takes the permission to have a guest process from the holder. The holder starts no more work,
-   * and calls `release` when its guest has exited. If `immediately` is true, the holder kills the
-   * guest at once. Otherwise the guest finishes the work in progress first.
+   * Withdraws the holder's permission to have a guest process. The holder starts no more work, and
+   * calls `release` when its guest has exited. If `immediately` is true, the holder kills the guest
+   * at once. Otherwise the guest finishes the work in progress first.
    */
   evict(immediately: boolean): void;
 }
@@ -34,7 +34,7 @@ export interface AdmissionLimits {
   guestsMax: number;
   /** Whether there is enough memory for one more guest process. */
   hasMemory(): boolean;
-  /** Whether all guest processes together use more memory than the limit. */
+  /** Whether all guest processes together use more memory than they may. */
   isOverMemory(): boolean;
 }
 
@@ -86,8 +86,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Asserts that `holder` has the permission to have a guest process, and that no more holders have
-   * it than guest processes are allowed.
+   * Asserts that `holder` has the permission to have a guest process, and that the number of
+   * holders with this permission does not exceed the maximum number of guest processes.
    */
   assertAdmitted(holder: T): void {
     assert(this.#holders.has(holder), "Only admitted workspaces get a guest");

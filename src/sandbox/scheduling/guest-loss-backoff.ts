@@ -1,9 +1,9 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Shortest delay in milliseconds before a workspace's next guest process. It applies after the loss
- * (end of a guest through user code) that exceeds the `freeLosses` losses without a delay. Each
- * further loss doubles the delay, up to `DELAY_MS_MAX`.
+ * Delay in milliseconds before a workspace's next guest process, after the first loss (end of a
+ * guest through user code) beyond the `freeLosses` losses that cause no delay. Each further loss
+ * doubles the delay, up to `DELAY_MS_MAX`.
  */
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;

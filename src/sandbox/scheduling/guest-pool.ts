@@ -34,8 +34,9 @@ export class GuestPool {
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #throwAways: FairSemaphore;
   /**
-   * Guest processes that have only parsed, and so run no user code yet. The key is the test budget
-   * of the request for which a guest was started; only work of this request uses the guest.
+   * Guest processes that have parsed code, but have not run any user code yet. The key is the test
+   * budget of the request for which the guest was started; only work of this request uses the
+   * guest.
    */
   readonly #unused = new Map<TestBudget, ThrowAwayGuests>();
   readonly #sweep = setInterval(() => this.#evictIdle(), SWEEP_MS);

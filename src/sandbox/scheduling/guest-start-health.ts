@@ -31,8 +31,8 @@ export class GuestStartHealth {
   confinementGap: string | undefined;
 
   /**
-   * Whether guest processes count as unavailable, because the last `FAILURES_MAX` starts have
-   * failed, or because a guest has reported that it cannot run code.
+   * Whether guest processes count as unavailable: the last `FAILURES_MAX` starts have failed, or a
+   * guest has reported that it cannot run code.
    */
   get unavailable(): boolean {
     return this.#failures >= FAILURES_MAX;

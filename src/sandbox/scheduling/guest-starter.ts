@@ -31,13 +31,13 @@ const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
   /**
-   * Reason why user code does not run. If user code runs with incomplete confinement, the missing
-   * part of the confinement. Absent if user code runs with complete confinement.
+   * Reason why user code does not run or, if it runs with incomplete confinement, the part of the
+   * confinement that is missing. Absent if user code runs with complete confinement.
    */
   reason?: string;
   /**
    * Whether user code runs, or would run, with incomplete confinement. False if a guest has started
-   * with complete confinement.
+   * with complete confinement and the state is not `unavailable`.
    */
   insecure: boolean;
 }
@@ -256,8 +256,8 @@ export class GuestStarter {
   }
 
   /**
-   * Schedules another start of a guest process after a failed one, even if no work needs a guest
-   * then. If the start succeeds, the language is available again.
+   * Schedules another start of a guest process after a failed one, even if no work will need a
+   * guest at that time. If the start succeeds, the language is available again.
    */
   #retry(language: GuestLanguage): void {
     clearTimeout(this.#retries.get(language));

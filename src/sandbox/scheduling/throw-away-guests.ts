@@ -10,16 +10,17 @@ import type { TestBudget } from "../test-budget.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 
 /**
- * CPU time in ms that a guest process uses without a charge to the test budget of the request. A
- * guest needs it to load code that does nothing, and one request may contain many small tests.
+ * CPU time in ms of each guest process that is not charged to the test budget of the request. A
+ * guest needs this time even for code that does nothing. Without the deduction, a request with many
+ * small tests would use up its budget by loading.
  */
 const FREE_CPU_MS = 20;
 
 /**
- * Provides the guest process for one test of user code, and a new one whenever the test has killed
- * it. The CPU time of all these guests is charged to the budget of the request that contains the
- * test. Until this object is disposed of, it holds one of the permits that limit how many tests run
- * at the same time.
+ * Provides the guest process for one test of user code, and a new one whenever the last one has
+ * ended during the test. The CPU time of all these guests is charged to the budget of the request
+ * that contains the test. Until this object is disposed of, it holds one of the permits that limit
+ * how many tests run at the same time.
  */
 export class ThrowAwayGuests implements GuestSource, Disposable {
   readonly isLeaving = false;

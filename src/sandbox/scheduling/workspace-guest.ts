@@ -76,7 +76,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     private readonly admission: GuestAdmission<WorkspaceGuest>,
     private readonly language: GuestLanguage,
     private readonly losses: GuestLossBackoff,
-    /** The `WorkspaceGuest` with the workspace's first queue; undefined if this is that one. */
+    /** The workspace's `WorkspaceGuest` with the first queue; undefined in that object itself. */
     private readonly first?: WorkspaceGuest,
   ) {}
 
@@ -101,8 +101,8 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   }
 
   /**
-   * Whether this object can be deleted, because a new object would behave in the same way: it has
-   * no guest process and no work, and its code has not ended a guest recently.
+   * Whether this object can be deleted: it has no guest process and no work, and its code has not
+   * ended a guest recently. A new object would then behave in the same way.
    */
   get isForgettable(): boolean {
     return this.#state === "none" && this.idleSince !== undefined && this.losses.count() === 0;

@@ -16,7 +16,7 @@ export interface TlsKeys {
   ca?: string;
 }
 
-/** Paths of the TLS files of one listener, which are the values of settings. */
+/** Paths of the TLS files of one listener. Each path is the value of a setting. */
 export interface TlsPaths {
   certificate: string;
   key: string;
@@ -62,8 +62,8 @@ export function readTlsKeys({ certificate, key, clients, prefix }: TlsPaths): Re
 }
 
 /**
- * Explanations of errors in TLS files. Each key is a text that the code or message of OpenSSL's
- * error contains.
+ * Explanations of errors in TLS files, by a text that the code or the message of the OpenSSL error
+ * contains.
  */
 const reasons = {
   KEY_VALUES_MISMATCH: "they do not belong together",

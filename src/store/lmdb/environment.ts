@@ -37,9 +37,9 @@ export function openEnvironment(path: string, names: Iterable<string>, { isView 
   for (const name of names) table(name);
   /**
    * Runs `apply` in a transaction, and rolls it back when `apply` throws or returns `ABORT`. lmdb's
-   * method `transaction` is not used, because it would keep what `apply` wrote before it threw. The
-   * commits of a view do not wait for the disk. They are synchronous, because this then costs less
-   * than handing them to another thread.
+   * method `transaction` is not used, because it would keep what `apply` wrote before it threw.
+   * With `isView`, commits do not wait for the disk. They are then synchronous, because handing
+   * them to another thread would cost more.
    */
   const transact = async (apply: () => unknown): Promise<unknown> =>
     isView ? root.transactionSync(apply) : root.childTransaction(apply);
@@ -67,9 +67,9 @@ export function isAlive({ root }: Environment): boolean {
 export const PROBE = "\u0000probe";
 
 /**
- * Returns a promise of the error with which LMDB or the disk made a transaction fail. Returns
- * undefined if the transaction succeeded, or failed only because its `apply` threw. The promise
- * never rejects. It is needed because LMDB reports the reason of a failed commit later.
+ * Returns a promise of the error with which LMDB or the disk made a transaction fail. The promise
+ * never rejects. Returns undefined if the transaction succeeded, or failed only because its `apply`
+ * threw. LMDB reports the error of a failed commit later, so the error itself cannot be returned.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

@@ -18,8 +18,8 @@ const LEAF = 2;
 const OVERFLOW = 4;
 const KINDS = BRANCH | LEAF | OVERFLOW;
 /**
- * LMDB's flag of an entry in a leaf page whose value is in overflow pages. `SUB_DATA` is the flag
- * of an entry whose value is a nested tree.
+ * Flag that LMDB sets for an entry of a leaf page if the entry's value is in overflow pages. LMDB
+ * sets `SUB_DATA` if the value is a nested tree.
  */
 const BIG_DATA = 1;
 const SUB_DATA = 2;

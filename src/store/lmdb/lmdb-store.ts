@@ -16,8 +16,8 @@ export interface StoreOptions {
   /** Name of the store in messages, such as "The catalog" in "The catalog is closed". */
   name: string;
   /**
-   * Whether the store is a local copy (view) of a shared log. Its commits return before the data is
-   * on disk. If a crash of the machine damages the file, the view reads the log again.
+   * Whether the store is a local copy (view) of a shared log. If so, commits return before the data
+   * is on disk: the view reads the log again if a crash of the machine damages the file.
    */
   isView?: boolean;
   /**
@@ -253,7 +253,7 @@ class LmdbStore implements LocalStore {
     this.#reopened();
   }
 
-  /** Records whether the last write succeeded. `error` is undefined if it did, else its error. */
+  /** Records whether the last write succeeded. `error` is the write's error; undefined if none. */
   #setFailure(error: unknown): void {
     const { logger, name, path } = this.options;
     clearTimeout(this.#probe);

@@ -58,7 +58,8 @@ export function acquireExclusive(path: string): (() => void) | undefined {
 
 /**
  * Marks the file of a store as intact: records the file's identity and size. A marked file is not
- * checked when the store is opened again. A copy of it has another identity, so it is checked.
+ * checked when the store is opened again. A copy of the file has another identity, so the copy is
+ * checked.
  */
 export function markIntact(path: string): void {
   const { identity, bytes } = fileFacts(path);

@@ -11,9 +11,9 @@ const bootFileOf = (path: string) => `${dataFileOf(path)}-boot`;
 
 /**
  * Opens the store for a view, this node's local copy of an ordered log. Commits do not wait for the
- * disk. The file therefore survives a crash of the process, but a crash of the machine may tear it.
- * A file that was written before the last boot of the machine, or that cannot be opened, is
- * deleted. The view then reads the whole log.
+ * disk, so a crash of the machine may tear the file (leave pages from different points in time). A
+ * crash of the process does not. A file that was written before the last boot of the machine, or
+ * that cannot be opened, is deleted. The view then reads the whole log.
  */
 export function openView(options: StoreOptions): LocalStore {
   const { path, name, logger } = options;

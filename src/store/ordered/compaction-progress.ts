@@ -42,7 +42,7 @@ const ROW_BYTES = 64;
 /**
  * Reads the rows after the row `at`, in the order of table and key, up to `max.rows` rows or about
  * `max.bytes` bytes. In the result, `next` is the key of the last row that was read; pass it as
- * `at` to the next call. It is absent if no rows remain.
+ * `at` to the next call. `next` is absent if no rows remain.
  */
 export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAndBytes) {
   const writes: RowWrite[] = [];

@@ -14,9 +14,10 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * Length of the log that, together with `factor`, makes a compaction start: more entries than
-   * `min.rows` plus `factor` times the rows that the last compaction appended, or more bytes than
-   * `min.bytes` plus `factor` times the bytes that it appended.
+   * Lengths of the log beyond which a compaction starts, together with `factor`. The limits are
+   * `min.rows` entries plus `factor` times the rows that the last compaction appended, and
+   * `min.bytes` bytes plus `factor` times the bytes that it appended. Exceeding one of them is
+   * enough.
    */
   min: RowsAndBytes;
   factor: number;
@@ -32,7 +33,7 @@ export interface CompactionBounds {
   stalledMs: number;
   /**
    * Milliseconds for which log entries that a compaction has replaced stay in the log. In this
-   * time, slow nodes can still read in these entries whether their own change sets took effect.
+   * time, slow nodes can still learn from these entries whether their own change sets took effect.
    */
   keptMs: number;
 }
@@ -95,11 +96,12 @@ export class LogCompaction {
   /** Log position below which this node has deleted the entries; 0 before it has deleted any. */
   #trimmed = 0;
   /**
-   * Log position below which a compaction has replaced all entries, and when this node learnt this.
-   * The replaced entries are deleted `keptMs` later. Undefined while no entries wait for deletion.
+   * Log position below which a compaction has replaced all entries, and the time when this node
+   * learnt this. The replaced entries are deleted `keptMs` after that time. Undefined while no
+   * entries wait for deletion.
    */
   #first: { position: number; since: number } | undefined;
-  /** Time (`performance.now()`) before which nothing is started, because the last run failed. */
+  /** Time (`performance.now()`) before which no compaction or deletion starts, after one failed. */
   #notBefore = 0;
   #isClosed = false;
 
@@ -109,11 +111,10 @@ export class LogCompaction {
 
   /**
    * Starts a compaction, or the deletion of replaced log entries, in the background, if one is due.
-   * The store calls this after each change set of this node that took effect, and after each read.
-   * Usually the node with the most change sets therefore runs the compaction, which then rarely
-   * conflicts with other nodes. After a read, a compaction starts only if more than `min.rows`
-   * entries follow the last change set. No node changes the store in this case: only the barriers
-   * (empty entries) that reads append make the log longer.
+   * The store calls this after each change set of this node that took effect, and after each read
+   * of the log's end. After a read, a compaction starts only if more than `min.rows` entries follow
+   * the last change set. These are barriers (empty entries) that reads have appended while no node
+   * changed the store.
    */
   runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;
@@ -150,8 +151,9 @@ export class LogCompaction {
   }
 
   /**
-   * Whether the entries below log position `first` can be deleted, because `keptMs` has passed
-   * since this node learnt that a compaction replaced them.
+   * Whether `keptMs` has passed since this node learnt that a compaction replaced the log entries
+   * below position `first`, so that they can be deleted. False if this node has deleted them
+   * already.
    */
   #isPast(first: number): boolean {
     if (first <= this.#trimmed) return false;

@@ -6,10 +6,7 @@ import type { ViewProgress } from "./view-progress.ts";
  */
 const ACKNOWLEDGED_MS_MAX = 8_000;
 
-/**
- * Error for a log that has lost entries: it ends before the position up to which this node has read
- * it.
- */
+/** Error for a log that has lost entries: its end is before entries that this node has read. */
 export class LogShortenedError extends Error {
   constructor(read: number, end: number) {
     super(`has ${read} entries of its log, which ends at ${end}`);
@@ -17,22 +14,22 @@ export class LogShortenedError extends Error {
 }
 
 /**
- * Reads the end position of an ordered log. It cannot ask the leader for it: a leader that was
- * replaced keeps answering with its old end. But only the present leader can acknowledge an entry.
- * Each read therefore appends an empty entry (barrier), and uses the position of this entry.
- * Concurrent calls share one barrier.
+ * Reads the end position of an ordered log. The leader's report of the end is not sufficient: a
+ * leader that was replaced keeps reporting its old end. But only the present leader can acknowledge
+ * an entry. Each read therefore appends an empty entry (barrier), and uses the position of this
+ * entry. Concurrent calls of `read` share one barrier.
  */
 export class OrderedLogEnd {
   /**
-   * Promise that all calls of `read` share that came while a barrier (empty entry) was in flight.
-   * It resolves with the position of the next barrier: entries that these calls must see may come
-   * after the barrier in flight. Undefined while no call waits.
+   * Promise shared by all calls of `read` that came while a barrier (empty entry) was in flight. It
+   * resolves with the position of the next barrier: entries that these calls must see may come
+   * after the barrier in flight. Undefined while no call waits for a next barrier.
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
   /**
-   * Promise of the calls of `read` that wait for the barrier (empty entry) in flight or, if none is
-   * in flight, that waited for the last one. Undefined before the first barrier.
+   * Promise shared by the calls of `read` that wait for the barrier (empty entry) in flight. If
+   * none is in flight, the promise of the last barrier. Undefined before the first barrier.
    */
   #reading: PromiseWithResolvers<number> | undefined;
   /**

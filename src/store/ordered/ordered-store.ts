@@ -22,7 +22,7 @@ import { passOf, Turns } from "./turns.ts";
 import { ViewProgress } from "./view-progress.ts";
 
 export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" | "change"> {
-  /** Called with the reason (a sentence) when an entry in a newer format stops the reading. */
+  /** Called with the reason (a sentence) when this node stops at an entry in a newer format. */
   onNewer?(reason: string): void;
   /** Maximum size of a change set in bytes. Default 64 MiB. */
   changeSetBytesMax?: number;
@@ -31,7 +31,7 @@ export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" |
 }
 
 const DEFAULTS = { changeSetBytesMax: 64 << 20, changeMsMax: 20_000 };
-/** Milliseconds for which `recover` tries again while the log ends before entries already read. */
+/** Milliseconds for which `recover` tries again while the log ends below the position read. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
@@ -160,8 +160,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Commits the calls `first` of `change` together as one change set. If the set has no effect,
-   * tries again. Each attempt also includes the calls that have arrived by then, unless `isAlone`.
+   * Commits the calls of `change` in `first` as one change set. If the set has no effect, tries
+   * again. Each attempt also includes the calls that have arrived by then, unless `isAlone`.
    */
   async #decide(first: readonly PendingChange[], isAlone = false): Promise<void> {
     const { local, changeSetBytesMax } = this.#options;
@@ -226,7 +226,7 @@ export class OrderedStore implements Store {
     }
   }
 
-  /** Applies log entries. Stops reading the log and throws at the first one in a newer format. */
+  /** Applies log entries. Stops reading the log and throws at the first entry in a newer format. */
   async #takeKnown(entries: readonly LogEntry[]): Promise<void> {
     const until = entries.findIndex(({ bytes }) => newerFormat(bytes) !== undefined);
     const known = until < 0 ? entries : entries.slice(0, until);
@@ -246,7 +246,7 @@ export class OrderedStore implements Store {
 
   /**
    * Stops reading the log for good, and throws, if `error` says that the log has lost entries that
-   * this node has read. If it read on, the view would skip new entries at the lost positions.
+   * this node has read. A node that kept reading would miss the new entries at the lost positions.
    */
   #stopIfShortened(error: unknown): void {
     if (!(error instanceof LogShortenedError)) return;

@@ -16,7 +16,8 @@ import type { LogEntry } from "./ordered-log.ts";
 
 /**
  * State of a view after it has applied the log entries before the position `next`. It is stored in
- * the same transaction as the rows that these entries write, so these field names must not change.
+ * the same transaction as the rows that these entries write. The names of its fields are stored
+ * too, so they must not change.
  */
 export interface ViewPosition {
   /** Log position of the first entry that the view has not applied yet. */
@@ -160,9 +161,9 @@ export class OrderedView {
 
   /**
    * Returns the state with which the view begins again after log entries were deleted before the
-   * view had read them. `position` and `found` are those of the oldest entry in the log. This entry
-   * must start a compaction, which writes all rows again and so replaces the rows of the view.
-   * Throws if it does not.
+   * view had read them. `position` is that of the oldest entry in the log, and `found` is the
+   * entry's content. This entry must start a compaction, which writes all rows again and so
+   * replaces the rows of the view. Throws if it does not.
    */
   #beginAt(position: number, found: ChangeSet | ChangeSetPart | undefined): ViewPosition {
     const compaction = found && "writes" in found ? compactionOf(found) : undefined;

@@ -8,9 +8,9 @@ import type { OrderedView } from "./ordered-view.ts";
 export interface PendingChange extends Pick<PromiseWithResolvers<unknown>, "resolve" | "reject"> {
   apply: () => unknown;
   allowStale: boolean;
-  /** Maximum number of milliseconds that the call may take. After that, its promise rejects. */
+  /** Maximum duration of this call of `change` in milliseconds. After it, the promise rejects. */
   msMax: number;
-  /** Time by `performance.now()` at which the promise of the call rejects. */
+  /** Time (`performance.now()`) at which the promise of this call of `change` rejects. */
   until: number;
 }
 

@@ -13,13 +13,15 @@ export const passOf = (author: string): Uint8Array =>
 
 /**
  * Minimum number of milliseconds for which a node lets another node that has the turn append first.
- * The maximum is `TURN_MS_MAX`: that node may have stopped or have nothing left to change.
+ * `TURN_MS_MAX` is the maximum, because the other node may have stopped or have nothing left to
+ * change.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;
 /**
- * Time that a node lets another node append first, in multiples of the time that its own last
- * attempt took. On a machine that lacks processor time, an attempt takes seconds.
+ * Factor by which a node multiplies the duration of its own last attempt. The product is the time
+ * for which it lets another node append first. On a machine that lacks processor time, an attempt
+ * takes seconds.
  */
 const ATTEMPTS_PER_TURN = 2;
 
@@ -77,8 +79,8 @@ export class Turns {
   }
 
   /**
-   * Whether the other nodes let this node append first, because its last change set had no effect.
-   * They wait, for a limited time, until this node tries again or gives up.
+   * Whether this node's last change set had no effect, so that the other nodes let this node append
+   * first. They wait, for a limited time, until this node tries again or gives up.
    */
   get isAwaited(): boolean {
     return this.#refused.has(this.author);

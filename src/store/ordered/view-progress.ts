@@ -40,8 +40,8 @@ export class ViewProgress {
   }
 
   /**
-   * Waits until the view has all rows and has applied all entries before `position`. Rejects if the
-   * view has stopped reading before that, because of `fail`.
+   * Waits until the view has all rows and has applied all entries before `position`. Rejects with
+   * the error passed to `fail` if the view stops reading the log before that.
    */
   async reach(position: number): Promise<void> {
     if (this.#hasReached(position)) return;

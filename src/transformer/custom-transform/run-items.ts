@@ -58,8 +58,8 @@ export async function runItems(
   }
 
   /**
-   * Runs a program over all inputs. If the outputs would need too much memory at once, runs them in
-   * several batches.
+   * Runs a program over all inputs. Splits the inputs into several batches if the outputs of all
+   * inputs together would need too much memory.
    */
   async function runAll(program: Program, inputs: readonly Input[]): Promise<ProgramOutcome[]> {
     const all: ProgramOutcome[] = [];

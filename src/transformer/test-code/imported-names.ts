@@ -30,8 +30,8 @@ export function importedNames(
 const COMMENT = /\/\*(?:[\s\S]*?\*\/|[\s\S]*)|\/\/.*/g;
 
 /**
- * Returns the names that an import statement imports, given its part before the module. For
- * example, `import a, { b as c } from ` imports a and b.
+ * Returns the names that an import statement imports. `statement` is the part of it before the
+ * module's name. For example, `import a, { b as c } from ` imports a and b.
  */
 function namesIn(statement: string): string[] {
   const clause = statement.slice("import".length).replace(COMMENT, " ");

@@ -32,8 +32,8 @@ export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise
 }
 
 /**
- * Whether a workspace is the operator's: the oldest one. The server prints the workspace's admin
- * token, or takes it from the setting `admin.token`.
+ * Whether a workspace is the operator's: the oldest one. The operator has access to it by its admin
+ * token, which the server prints or takes from the setting `admin.token`.
  */
 export function isOperators({ catalog }: Pick<StatusDeps, "catalog">, workspaceId: string) {
   return catalog.workspaces.list(1)[0]?.id === workspaceId;
@@ -41,7 +41,7 @@ export function isOperators({ catalog }: Pick<StatusDeps, "catalog">, workspaceI
 
 type Items = Pick<WorkspaceState, "sources" | "connections" | "destinations">;
 
-/** Returns the facts about the sources of a workspace, from its state. */
+/** Returns the facts about the sources of a workspace, from the workspace's present state. */
 export function sourceFacts({ sources, connections, destinations }: Items): SourceFacts[] {
   const reading = new Set(
     destinations

@@ -40,7 +40,7 @@ export function currentCode(kind: CodeKind) {
 /**
  * Returns the current states of the transformations and libraries whose revisions a publish request
  * lists. If one of them is deleted, returns an empty list, so that If-Match fails as for a resource
- * that does not exist. Otherwise, publishing would create the deleted one again.
+ * that does not exist. Without this failure, publishing would create the deleted one again.
  */
 export function namedCode(
   deps: CodeDeps,

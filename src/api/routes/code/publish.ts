@@ -218,7 +218,7 @@ function selection(body: Revisions, { signal }: Request): CodeSelection {
   };
 }
 
-/** Returns a test suite with an id: the request's id or, without one, the suite's name. */
+/** Returns a test suite with an id: its id in the request or, if it has none there, its name. */
 export function named({ id, ...suite }: Static<typeof TestSuite>): SuiteInput {
   return { ...suite, id: id ?? suite.name };
 }

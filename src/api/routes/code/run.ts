@@ -103,5 +103,5 @@ export const runRoutes = [
   }),
 ] as const;
 
-/** Name of code in error messages, if the request gives it none. */
+/** Name in error messages for code to which the request gives no name. */
 const UNNAMED = "code";

@@ -46,9 +46,10 @@ export const destinationFailureRoutes = [
 ] as const;
 
 /**
- * Returns a list with the latest delivery failure that the destination's stored dead letters
- * record. The list is empty if there is none. Dead letters that were replayed or deleted do not
- * count. After a restart, the server knows no other failures.
+ * Returns a list with the latest delivery failure that is stored with the destination's dead
+ * letters. The list is empty if no such failure is stored. The failures of dead letters that were
+ * replayed or deleted do not count. A server that was restarted knows no other failures than the
+ * stored ones.
  */
 function storedFailure(
   deadLetters: DeadLetters,

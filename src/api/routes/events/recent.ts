@@ -168,8 +168,8 @@ function sourcesOf({ deps, workspaceId }: RecentCall, destinationId: string): Se
 }
 
 /**
- * Returns the longest beginning of the list whose events have at most `RECENT_ANSWER_BYTES_MAX`
- * bytes together, but at least one event.
+ * Returns the first events of the list: as many as have at most `RECENT_ANSWER_BYTES_MAX` bytes
+ * together, but at least one.
  */
 function firstBytes(events: SearchResult["events"]): SearchResult["events"] {
   let bytes = 0;

@@ -264,8 +264,8 @@ const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
 };
 
 /**
- * Returns, by job id, a sentence about why the job's events wait: the job's destination accepts no
- * events at present. Leaves out jobs whose events do not wait.
+ * Returns, by job id, a sentence for each replay job whose events wait. The sentence says why the
+ * job's destination accepts no events at present.
  */
 export async function replayWaits(
   deps: StatusDeps,
@@ -287,7 +287,7 @@ export async function replayWaits(
   return waits;
 }
 
-/** Whether a job has events that are not delivered yet. */
+/** Whether a replay job has events that are not delivered yet. */
 function isUnderWay(job: ReplayJob): boolean {
   return job.kind === "events" ? job.state === "running" : pendingLetters(job) > 0;
 }

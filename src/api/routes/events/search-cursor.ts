@@ -29,7 +29,7 @@ export function sealCursor(positions: Positions, key: Uint8Array): string {
   return Buffer.concat(sealed).toString("base64url");
 }
 
-/** Decrypts a search's cursor. Undefined if the string is no cursor of this workspace. */
+/** Decrypts a search's cursor. Undefined if the string is no cursor encrypted with `key`. */
 export function openCursor(cursor: string, key: Uint8Array): Positions | undefined {
   const bytes = Buffer.from(cursor, "base64url");
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;

@@ -207,8 +207,8 @@ type OutcomeQuery = { [Key in "destinationId" | "outcome"]?: SearchQuery[Key] | 
 
 /**
  * Adds to each found event its outcomes at the destinations. If the query names a destination,
- * keeps only the outcomes at this destination. If the query names an outcome, keeps only the events
- * that have this outcome at one of the remaining destinations.
+ * keeps only the outcomes at this destination. If the query names an outcome, then keeps only the
+ * events that have this outcome among their kept outcomes.
  */
 export async function withOutcomes(
   { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId"> & { query: OutcomeQuery },

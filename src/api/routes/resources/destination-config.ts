@@ -189,9 +189,10 @@ function formOf(kind: ConfigForms, config: DestinationConfig): ConfigForm {
 }
 
 /**
- * Returns the sent config, with stored strings in place of masked ones. A client sends masked
- * strings if it copies them from a response. A masked string is kept if the sent config would
- * change how responses show the stored string: another sent key could then reveal a masked part.
+ * Returns the sent config, with the stored string in place of each masked string. A client sends
+ * masked strings if it copies them from a response. A masked string is not replaced if responses
+ * would then show the stored string in another way than before, because of another sent key.
+ * Otherwise, a response could reveal a masked part.
  */
 function unmasked(
   { maskedKeys = [] }: ConfigForm,
@@ -224,9 +225,8 @@ function withText(config: DestinationConfig, path: string, text: string): Destin
 }
 
 /**
- * Returns an error for each string that contains a mask and differs from the stored string.
- * Responses do not show such a string, so the server does not know which secret the mask stands
- * for.
+ * Returns an error for each string that contains a mask and differs from the stored string. No
+ * response shows this string, so the server does not know which secret its mask stands for.
  */
 function maskErrors(
   { maskedKeys = [] }: ConfigForm,

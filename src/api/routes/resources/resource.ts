@@ -29,8 +29,8 @@ interface ResourceOptions<Singular, Plural, Path, Item extends TObject, Stored> 
    */
   state?(answer: Static<Item>): unknown;
   /**
-   * Returns the items of this kind. `get` and `remove` throw `missing` if the workspace has no item
-   * with the id.
+   * Returns the stored items of the kind for which `resource` creates routes. `get` and `remove`
+   * throw `missing` if the workspace has no item with the id.
    */
   table(catalog: Catalog): ItemList<Stored> & {
     get(workspaceId: string, id: string): Stored;

@@ -42,8 +42,8 @@ const workspaceRoute = route("GET /v2/workspace", {
 });
 
 /**
- * Routes for RudderStack products that pixelmill does not have. They answer with an empty object,
- * because rudder-cli requests all of them before it applies changes.
+ * Routes for RudderStack products that pixelmill does not have. rudder-cli requests all of them
+ * before it applies changes. Therefore, they answer with an empty object instead of an error.
  */
 const catalogues = [
   "GET /v2/catalog/categories",

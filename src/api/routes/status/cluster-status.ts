@@ -61,11 +61,12 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 }
 
 /**
- * Returns the problems of a cluster, one sentence each. A problem is listed only if it is proven.
- * For "Node … does not answer", questions must leave this node, and no message must have arrived
- * from the other node recently. For "Partition … runs at no node", the node that ran it last must
- * have left, no node must report that it runs the partition, and the partition must not be assigned
- * to a node that did not answer.
+ * Returns the problems of a cluster, one sentence each. Two kinds of problem are listed only if the
+ * cluster's members are known, this node's questions reach the other nodes, and the following
+ * holds:
+ * - "Node … does not answer": no message from the named node has arrived recently
+ * - "Partition … runs at no node": the node that ran the partition last has left, no node reports
+ *   that it runs the partition, and the partition is not assigned to a node that did not answer
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;
@@ -89,8 +90,8 @@ export function problemsOf(facts: ClusterFacts): string[] {
 }
 
 /**
- * Returns a sentence about nodes whose answers came too late, for example because a broker is far
- * away.
+ * Returns a sentence about nodes that send messages, but whose answers to this node's questions
+ * came too late, for example because a broker is far away.
  */
 function describeLate(late: readonly ClusterNode[]): string {
   const ids = late.map(({ id }) => id).join(", ");

@@ -47,7 +47,8 @@ export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings
   /** Partitions whose events the node delivers. Absent on a standalone server. */
   running?: number[];
   /**
-   * Partitions that are assigned to the node and do not run. Absent in answers of older versions.
+   * Partitions that are assigned to the node and do not run. Absent in the answer of a node with an
+   * older version.
    */
   stopped?: { partition: number; reason: string }[];
   /** Disk of the node's data directory. Absent in answers of nodes with an older version. */
@@ -85,9 +86,9 @@ export function localStatus(
 
 /**
  * Returns, by destination id, since when the destination's user code has been slow
- * (`slowCodeSince`), and why user code cannot run (`blocked`). Returns an empty map, without
- * looking up the code of the destinations, if `blocked` is undefined and no code of the workspace
- * is slow.
+ * (`slowCodeSince`), and the reason why user code cannot run (the parameter `blocked`). If there is
+ * no such reason and no code of the workspace is slow, returns an empty map without looking up the
+ * code of the destinations.
  */
 function codeStates(
   { catalog, slowCode }: StatusDeps,

@@ -49,9 +49,10 @@ interface ProblemSources {
 
 /**
  * Returns all problems of a workspace, worst first: sorted by kind, then by age (oldest first),
- * then by number of dead letters. Each cause has one problem. An alert about a destination is left
- * out if the destination itself is listed as down, failing or lagging. The problem about a
- * suspended transformation counts the dead letters of its destinations.
+ * then by number of dead letters. Lists one problem for each cause. Therefore leaves out an alert
+ * about a destination if the destination itself is listed as down, failing or lagging. The dead
+ * letters of a suspended transformation's destinations are counted in the problem about the
+ * transformation.
  */
 export function problemsOf(
   state: ProblemSources,

@@ -229,9 +229,9 @@ export const statusListRoutes = [
 ] as const;
 
 /**
- * Returns the states of all sources or destinations of a workspace, if the workspace's requests
- * share one computed state. Returns undefined otherwise, and also if the shared state lacks items
- * because the workspace has too many.
+ * Returns the states of all sources or destinations of a workspace. Returns undefined if the
+ * workspace's requests do not share one computed state, or if the shared state lacks items because
+ * the workspace has too many.
  */
 async function wholeState<Kind extends "sources" | "destinations">(
   deps: StatusDeps,

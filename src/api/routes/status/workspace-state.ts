@@ -218,7 +218,7 @@ function rounded(rates: Rates): Rates {
 interface DestinationContext {
   lane: LaneSummary | undefined;
   code: LinkedTransformation | undefined;
-  /** Whether all nodes of the cluster answered, so that no state is missing. */
+  /** Whether all nodes of the cluster answered. If not, a destination's state may be unknown. */
   isAllKnown: boolean;
 }
 

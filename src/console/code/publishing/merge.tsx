@@ -54,8 +54,8 @@ export function useMerge(context: CodeContext, text: MergedText) {
     },
     /**
      * Calls `save`, and resolves with true if it succeeds. If the code must first be merged with
-     * another user's newer revision, opens the merge dialog and resolves with false. This is known
-     * before `save`, or because the server refuses `save` for this reason.
+     * another user's newer revision, opens the merge dialog and resolves with false. `save` is then
+     * not called, or the server has refused it because of that revision.
      */
     async saveOrMerge(save: () => Promise<unknown>): Promise<boolean> {
       if (isOutdated) {

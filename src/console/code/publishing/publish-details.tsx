@@ -36,7 +36,7 @@ export function PublishDetails(props: { context: CodeContext; code: string }) {
   );
 }
 
-/** Field for the reason of a publication. The history and the audit log show this note. */
+/** Field for a note: the reason of a publication. The history and the audit log show the note. */
 export function NoteField(props: { value: string; onInput: (note: string) => void }) {
   return <TextField label={codeTexts.note} hint={codeTexts.noteHint} optional {...props} />;
 }

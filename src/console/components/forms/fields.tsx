@@ -264,7 +264,7 @@ export function Form(props: {
    * value of each. Undefined if there are none.
    */
   conflict?: Parameters<typeof FieldConflicts>[0] | undefined;
-  /** Type of the item that the form edits. When it changes, the form removes its error message. */
+  /** Type of the edited item. When the type changes, the form removes its error message. */
   itemType?: string;
   isNarrow?: boolean;
 }) {

@@ -30,7 +30,7 @@ export const concerns = ({ path, isList }: FieldPath, pointer: string): boolean 
 /**
  * Returns the form's error message for the value at `path` or, with `isList`, for an item of this
  * list. Undefined if there is none, or if the component is not in a form. The caller must show the
- * message, because the form then leaves it out below its fields.
+ * message, because the form does not repeat it below its fields.
  */
 export function useErrorAt(path: string | undefined, isList = false): string | undefined {
   const form = useContext(FormErrors);

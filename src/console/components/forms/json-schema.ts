@@ -20,9 +20,7 @@ export interface JsonSchema {
   maxLength?: number;
   maxItems?: number;
   contentMediaType?: string;
-  /**
-   * Whether most users set this optional property. If true, a form does not fold its field away.
-   */
+  /** Whether most users set this optional property. If so, its field is not folded away. */
   "x-essential"?: boolean;
   "x-applies-when"?: EffectCondition;
 }

@@ -264,7 +264,7 @@ function parseJson(text: string): unknown {
  * validation.
  */
 function Advanced(props: {
-  /** Whether the fields are shown at first, because one of them has a value. */
+  /** Whether the group of optional fields is open at first. True if one of them has a value. */
   isOpen: boolean;
   children: ComponentChildren;
 }) {

@@ -4,9 +4,9 @@ import { withCode } from "../inline-code.tsx";
 import { type FieldProps, TextField } from "./fields.tsx";
 
 /**
- * Field for a secret. It says whether a secret is stored, because the API never returns one. A
- * blank field keeps the stored secret. A button removes a stored optional secret: the value is then
- * null.
+ * Field for a secret. It says only whether a secret is stored, because the API never returns the
+ * secret. A blank field keeps the stored secret. A button removes a stored optional secret: the
+ * value is then null.
  */
 export function SecretField(
   props: FieldProps & {

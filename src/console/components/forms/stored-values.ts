@@ -47,8 +47,8 @@ export function storedValues(values: Values, secretsSet: readonly string[]): Val
 }
 
 /**
- * Returns a deep copy of an API answer. `structuredClone` refuses large integers as `parseToShow`
- * returns them.
+ * Returns a deep copy of an API answer. `structuredClone` refuses the objects that stand for large
+ * integers in the result of `parseToShow`.
  */
 export const copyOf = <T>(values: T) => parseToShow(JSON.stringify(values)) as T;
 
@@ -80,7 +80,7 @@ export function storedItemsOf(
   });
 }
 
-/** Returns a string that two items share exactly if all fields other than secrets are equal. */
+/** Returns the fields of an item other than secrets, sorted and as JSON, to compare items. */
 function identity(item: Values, { properties = {} }: JsonSchema): string {
   const others = Object.entries(item).filter(([key]) => !properties[key]?.writeOnly);
   return JSON.stringify(others.sort());

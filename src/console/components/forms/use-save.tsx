@@ -112,7 +112,7 @@ export function useItemForm(
 
 /**
  * Component state for saving an item that another user may change while the form is open. If both
- * have changed the same field, this user chooses one of the two values, and then saves again.
+ * users have changed the same field, this user chooses one of the two values, and then saves again.
  */
 export function useSave(
   item: Omit<Parameters<typeof saveValues>[0], "yours" | "isSecret"> & {

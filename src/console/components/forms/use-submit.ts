@@ -4,7 +4,7 @@ import { showError } from "../toasts.ts";
 /**
  * Component state for submitting a form with `send`. While a submit is pending, further submits are
  * ignored. `run` runs another action of the form, such as a test. `error` is the error of the last
- * submit or action. If this fails after the form was closed, a toast shows the error.
+ * submit or action. If the form is closed before a submit or action fails, a toast shows the error.
  */
 export function useSubmit(send: () => Promise<unknown>) {
   const [error, setError] = useState<unknown>();

@@ -44,14 +44,14 @@ export class AccessTokenError extends Error {
  */
 const MARGIN_MS_MAX = 30_000;
 /**
- * Minimum milliseconds between two replacements of refused tokens. For a token that the receiver
- * had accepted before it refused it, the minimum is `REVOKED_MS_MIN`.
+ * Minimum milliseconds between two replacements of refused tokens. For the replacement of a token
+ * that the receiver had accepted earlier, the minimum is `REVOKED_MS_MIN`.
  */
 const REFUSED_MS_MIN = 30_000;
 /**
- * Minimum milliseconds from the last replacement of a refused token to the replacement of a token
- * that the receiver had accepted before it refused it. Such a token was revoked, so the receiver is
- * likely to accept a new one.
+ * Minimum milliseconds between two replacements of refused tokens, if the receiver had accepted the
+ * second token earlier. The second token was then revoked, so the receiver is likely to accept a
+ * new one.
  */
 const REVOKED_MS_MIN = 1_000;
 /** Maximum number of tokens that are stored as accepted by the receiver. */
@@ -88,8 +88,8 @@ export class AccessTokens {
   #failure: { error: AccessTokenError; until: number } | undefined;
   /**
    * Time of `performance.now()` before which a refused token is not replaced: `REFUSED_MS_MIN`
-   * after the last replacement. A token that the receiver had accepted before it refused it is
-   * replaced earlier, `REVOKED_MS_MIN` after the last replacement.
+   * after the last replacement. A refused token that the receiver had accepted earlier can be
+   * replaced sooner: `REVOKED_MS_MIN` after the last replacement.
    */
   #heldUntil = Number.NEGATIVE_INFINITY;
   /** Tokens with which the receiver has accepted events: the last `ACCEPTED_TOKENS_MAX` at most. */
@@ -114,10 +114,10 @@ export class AccessTokens {
   }
 
   /**
-   * Discards a token that the receiver refused, so that the next `acquire` requests a new one. If
-   * too little time has passed since the last replacement, keeps the token and returns false. This
-   * time is `REVOKED_MS_MIN` if the receiver had accepted this token before, otherwise
-   * `REFUSED_MS_MIN`.
+   * Discards a token that the receiver refused, so that the next `acquire` requests a new one, and
+   * returns true. Keeps the token and returns false if too little time has passed since the last
+   * replacement: less than `REVOKED_MS_MIN` if the receiver had accepted this token before,
+   * otherwise less than `REFUSED_MS_MIN`.
    */
   invalidate(text: string): boolean {
     if (this.#token()?.text !== text) return true;

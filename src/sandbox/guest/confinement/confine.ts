@@ -22,8 +22,8 @@ const LANDLOCK_CREATE_RULESET_VERSION = 1;
 const LANDLOCK_NET_BIND_CONNECT = 3n;
 const LANDLOCK_SCOPE_SOCKET_SIGNAL = 3n;
 /**
- * Number of file system rights in each ABI version of Landlock, from version 1 on. Newer versions
- * use the last number.
+ * Number of Landlock's file system rights in each ABI version, from version 1 on. For versions
+ * beyond this list, the last number is used.
  */
 const LANDLOCK_FS_RIGHTS = [13n, 14n, 15n, 15n, 16n];
 

@@ -23,8 +23,8 @@ export class ScriptTimeout extends Error {
 }
 
 /**
- * Thrown when user code has replaced built-ins that the runner needs. The original error is
- * discarded.
+ * Thrown when user code has replaced built-ins that the runner needs. It replaces the error that
+ * the runner threw for this reason.
  */
 export class BrokenBuiltIns extends Error {
   override readonly name = "Broken";

@@ -129,9 +129,9 @@ export function cut(message: string): string {
 const SHORT_CHARS = 100;
 
 /**
- * Limits the total size of the errors of one reply. When the errors up to and including one exceed
- * `GUEST_ERRORS_CHARS_MAX` UTF-16 units of JSON, the messages of this error and of all later ones
- * are cut to `SHORT_CHARS`, and their `library` is left out.
+ * Limits the total size of the errors of one reply. Once the errors so far, including the current
+ * one, exceed `GUEST_ERRORS_CHARS_MAX` UTF-16 units of JSON, the message of the current error and
+ * of each later one is cut to `SHORT_CHARS`, and its `library` is left out.
  */
 export function shortened(errors: readonly UserError[]): UserError[] {
   let chars = 0;

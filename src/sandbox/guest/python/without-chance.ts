@@ -4,9 +4,9 @@ import nodeCrypto from "node:crypto";
 const NOW_MS = 1_700_000_000_000;
 
 /**
- * Fixes the clock (in UTC) and the sequence of random numbers, so that Pyodide makes the same
- * snapshot each time. Disposing of the result undoes this. The function replaces globals of the
- * process, so only a process that makes the snapshot may call it.
+ * Stops the clock (in UTC) and makes random numbers repeatable, so that Pyodide makes the same
+ * snapshot at each build. Disposing of the result restores both. The function replaces globals of
+ * this process, so it must be called only in the process that makes the snapshot.
  */
 export function withoutChance(): Disposable {
   let state = 1;
@@ -32,7 +32,7 @@ export function withoutChance(): Disposable {
   return stack;
 }
 
-/** Replaces a property. Returns the function that restores it. */
+/** Replaces the property `name` of `object`. Returns a function that restores the property. */
 function replace<T, K extends keyof T>(object: T, name: K, value: T[K]): () => void {
   const before = Object.getOwnPropertyDescriptor(object, name);
   Object.defineProperty(object, name, { value, configurable: true, writable: true });
