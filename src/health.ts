@@ -46,9 +46,9 @@ interface ReadinessSources {
 export function readiness(sources: ReadinessSources): Readiness {
   const { backend, sandbox, certificates } = sources;
   const { state, reason, insecure } = sandbox.status();
-  const pixels = sources.ingest.health();
+  const ingest = sources.ingest.health();
   const checks = {
-    ingest: checkOf(pixels.trouble),
+    ingest: checkOf(ingest.trouble),
     sandbox: checkOf(state === "ready" ? undefined : (reason ?? "Not started yet")),
     catalog: checkOf(backend.catalog.trouble() ?? sources.starting),
     ...backend.checks(),
@@ -56,7 +56,7 @@ export function readiness(sources: ReadinessSources): Readiness {
   const warnings = [
     ...(insecure ? [SANDBOX_INSECURE] : []),
     ...(existsSync(holdFile(sources.config)) ? [DELIVERIES_HELD] : []),
-    ...pixels.warnings,
+    ...ingest.warnings,
     ...backend.logs.warnings(),
     ...backend.warnings(),
     ...sources.pipeline.warnings(),

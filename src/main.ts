@@ -1,6 +1,6 @@
 /**
  * Runs the command that the command line arguments name. Processes that run user code (`guest`) or
- * accept pixels (`ingest`) start from this same executable. Each branch imports only the modules
+ * accept events (`ingest`) start from this same executable. Each branch imports only the modules
  * that it needs, so that a guest starts within milliseconds.
  */
 const [command, ...rest] = process.argv.slice(2);

@@ -88,7 +88,7 @@ function checkFreeSpace(data: string): CheckResult {
   const { bavail, bsize } = statfsSync(data);
   const free = bavail * bsize;
   const detail = `${(free / GIB).toFixed(1)} GiB free, ${fileSystemOf(data, readFileSync("/proc/self/mounts", "utf8"))}`;
-  const advice = "a full disk refuses pixels with 503";
+  const advice = "a full disk refuses events with 503";
   return okOrWarns(free >= FREE_BYTES_MIN, { subject: "disk space", detail, advice });
 }
 
@@ -139,7 +139,7 @@ function checkWriteLatency(data: string): CheckResult {
   times.sort((a, b) => a - b);
   const [half, most] = [times[WRITES / 2]!, times[Math.floor(WRITES * 0.99)]!];
   const detail = `a durable write takes ${half.toFixed(2)} ms, 1 % take ${most.toFixed(1)} ms or more`;
-  const advice = "each pixel waits for such a write";
+  const advice = "each event waits for such a write";
   return okOrWarns(half <= SLOW_MS, { subject: "disk speed", detail, advice });
 }
 

@@ -14,7 +14,7 @@ import {
 } from "../settings/limits.ts";
 import { createClientAddresses } from "./client-address.ts";
 import { createFlushResponses } from "./flush-responses.ts";
-import type { ChangeableIngestSettings, IngestSettings, PixelOutcomes } from "./messages.ts";
+import type { ChangeableIngestSettings, IngestOutcomes, IngestSettings } from "./messages.ts";
 import {
   createEvictionCounter,
   createHandshakeCounter,
@@ -46,7 +46,7 @@ export interface IngestListenerOptions
   logger: Logger;
   metrics: Metrics;
   /** Numbers of events that the log stored and that it refused. The listener increases both. */
-  outcomes: PixelOutcomes;
+  outcomes: IngestOutcomes;
   /** Number of stored events that will be delivered, by source id. The listener increases it. */
   received: Map<string, number>;
 }
@@ -146,7 +146,7 @@ export function createIngestListener(options: IngestListenerOptions) {
       const response = endpoint === undefined ? notFound() : endpoint(exchange);
       if (response !== undefined) exchange.respond(response);
     } catch (err) {
-      logger.error({ err }, "pixel request failed");
+      logger.error({ err }, "ingest request failed");
       const refuse = refuseAs(exchange);
       exchange.respond(refuse(500, "Internal error"));
     }

@@ -95,7 +95,7 @@ export interface IngestLogs {
  * Number of events (pixels and events of SDKs) that were stored in the event log for delivery, and
  * number of those that were refused with status 503 because the log did not accept them.
  */
-export interface PixelOutcomes {
+export interface IngestOutcomes {
   stored: number;
   refused: number;
 }
@@ -111,7 +111,7 @@ export type ServerMessage =
   | { type: "metrics"; id: number }
   /** New values of the settings that may change while the process runs. */
   | ({ type: "configure" } & ChangeableIngestSettings)
-  /** All logs are open, so the process may start to accept pixels. */
+  /** All logs are open, so the process may start to accept events. */
   | { type: "listen" }
   /** The process must ask its clients to close their connections. It still accepts new ones. */
   | { type: "drain" }
@@ -144,5 +144,5 @@ export type IngestMessage =
    * the events that were stored or refused since the last pulse, `received` the stored events of
    * each source.
    */
-  | { type: "pulse"; outcomes: PixelOutcomes; received?: ReceivedCount[] }
+  | { type: "pulse"; outcomes: IngestOutcomes; received?: ReceivedCount[] }
   | { type: "metrics"; id: number; metrics: ProcessMetrics };

@@ -96,7 +96,7 @@ export const HTTP_CHUNK_FRAMING_BYTES_MAX = 65_536;
  */
 export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 /**
- * Maximum number of open HTTP connections of one ingest process (which accepts pixels). The maximum
+ * Maximum number of open HTTP connections of one ingest process (which receives events). The maximum
  * is lower when the process is not allowed to open enough file descriptors. When the maximum is
  * reached, the server closes an idle connection for each new one.
  */
@@ -126,7 +126,7 @@ export const IDLE_CONNECTION_SECONDS_MAX = 10;
  */
 export const FORWARDED_HOPS_MAX = 32;
 /**
- * Length of a burst. A write key may send at once as many pixels as its rate allows in this time.
+ * Length of a burst. A write key may send at once as many events as its rate allows in this time.
  */
 export const RATE_BURST_SECONDS = 2;
 /**
@@ -136,17 +136,17 @@ export const RATE_BURST_SECONDS = 2;
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
 /**
  * Share above which `/ready` of a server returns 503. It applies to two shares: the share of the
- * last minute's pixels that were refused with 503, and the share of the partitions that cannot be
+ * last minute's events that were refused with 503, and the share of the partitions that cannot be
  * written.
  */
 export const INGEST_REFUSED_SHARE_MAX = 0.5;
-/** Share of the last minute's pixels that were refused with 503, from which `/ready` warns. */
+/** Share of the last minute's events that were refused with 503, from which `/ready` warns. */
 export const INGEST_REFUSED_SHARE_WARNED = 0.01;
 /**
- * Minimum number of pixels in the last minute for which `/ready` judges the share that was refused.
- * With fewer pixels, `/ready` ignores this share.
+ * Minimum number of events in the last minute for which `/ready` judges the share that was refused.
+ * With fewer events, `/ready` ignores this share.
  */
-export const INGEST_JUDGED_PIXELS_MIN = 20;
+export const INGEST_JUDGED_EVENTS_MIN = 20;
 
 // TLS
 /** Maximum size of a file with certificates or a private key. */

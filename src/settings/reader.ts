@@ -280,7 +280,7 @@ const inherited =
   /^(PATH|HOME|TZ|LANG|LC_[A-Z]+|TMPDIR|BUN_TMPDIR|BUN_JSC_\w+|LD_PRELOAD|LD_LIBRARY_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|MALLOC_\w+|MIMALLOC_\w+)$/;
 
 /**
- * Returns the environment variables of this server that the ingest processes (which accept pixels)
+ * Returns the environment variables of this server that the ingest processes (which receive events)
  * inherit.
  */
 export function ingestEnvironment(): Record<string, string | undefined> {

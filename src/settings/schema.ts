@@ -24,7 +24,7 @@ import { signOnSettings } from "./sign-on-settings.ts";
  */
 export const configSchema = Type.Object({
   data: Type.String({ default: "./data", minLength: 1, description: "directory of all state" }),
-  host: host("0.0.0.0", "address of the data plane (pixels)"),
+  host: host("0.0.0.0", "address of the data plane (pixels and SDKs)"),
   port: port(8080, "port of the data plane; 0 takes a free one"),
   "admin.host": host("127.0.0.1", "address of the control plane (API, metrics)"),
   "admin.port": port(8081, "port of the control plane; 0 takes a free one"),
@@ -80,8 +80,8 @@ export const configSchema = Type.Object({
     },
   ),
   "trusted.proxies": cidrs("proxies whose `X-Forwarded-For` names the client"),
-  "request.ip": flag("record the client address of a pixel as `request_ip`", true),
-  "ingest.processes": integer("processes that take pixels", {
+  "request.ip": flag("record the client address of an event as `request_ip`", true),
+  "ingest.processes": integer("processes that receive events", {
     default: 1,
     minimum: 1,
     maximum: 64,
@@ -223,7 +223,7 @@ export const configSchema = Type.Object({
     { default: 12, minimum: 1, maximum: CLUSTER_PARTITIONS_MAX },
   ),
   "cluster.replicas": integer(
-    "brokers that have a copy of each topic; a majority has it before a pixel's 200",
+    "brokers that have a copy of each topic; a majority has it before an event's 200",
     { default: 3, minimum: 1, maximum: 9 },
   ),
   "cluster.session": integer(

@@ -5,7 +5,7 @@ import {
   type ProcessState,
   RecentOutcomes,
 } from "../../src/ingest/supervisor/ingest-health.ts";
-import { INGEST_JUDGED_PIXELS_MIN } from "../../src/settings/limits.ts";
+import { INGEST_JUDGED_EVENTS_MIN } from "../../src/settings/limits.ts";
 import { runs } from "../tier.ts";
 
 const FAULT = "The event log is not written: the disk is full";
@@ -27,7 +27,7 @@ test("a server is unwell when most partitions fail or most pixels are refused, a
       const failing = states.reduce((sum, it) => sum + it.failing, 0);
       const writable = states.reduce((sum, it) => sum + it.writable, 0);
       const { stored, refused, isRefusing } = recent;
-      const isJudged = isRefusing && stored + refused >= INGEST_JUDGED_PIXELS_MIN;
+      const isJudged = isRefusing && stored + refused >= INGEST_JUDGED_EVENTS_MIN;
       const isUnwell = failing > writable || (isJudged && refused > stored);
       expect(trouble !== undefined).toBe(isUnwell);
       // Each fault is said once, in the trouble or in the warnings.
@@ -61,10 +61,10 @@ test("the share of refused pixels is that of the last minute, and ends with the 
   outcomes.add({ stored: 0, refused: 100 });
   expect(judged()).toEqual({
     trouble: undefined,
-    warnings: ["100 of 1000 pixels of the last minute were refused with 503"],
+    warnings: ["100 of 1000 events of the last minute were refused with 503"],
   });
   now = 60_000;
-  expect(judged().trouble).toBe("100 of 100 pixels of the last minute were refused with 503");
+  expect(judged().trouble).toBe("100 of 100 events of the last minute were refused with 503");
   now = 65_000;
   expect(judged()).toEqual({ trouble: undefined, warnings: [] });
 });
@@ -83,8 +83,8 @@ test("refused pixels are warned of from a hundredth of all on, and are trouble a
   expect(judged(50, 50)).toEqual([false, 1]);
   expect(judged(49, 50)).toEqual([true, 0]);
   // Too few to judge by.
-  expect(judged(0, INGEST_JUDGED_PIXELS_MIN - 1)).toEqual([false, 0]);
-  expect(judged(0, INGEST_JUDGED_PIXELS_MIN)).toEqual([true, 0]);
+  expect(judged(0, INGEST_JUDGED_EVENTS_MIN - 1)).toEqual([false, 0]);
+  expect(judged(0, INGEST_JUDGED_EVENTS_MIN)).toEqual([true, 0]);
 });
 
 test("pixels that are stored in the same second as others are refused end no refusals", () => {

@@ -578,7 +578,7 @@ describe("the ingest processes of a server", () => {
       ["s", 4],
       ["s", 6],
     ]);
-    const refused = "60 of 80 pixels of the last minute were refused with 503";
+    const refused = "60 of 80 events of the last minute were refused with 503";
     expect(ingest.health().trouble).toBe(`${refused}; Full`);
     await second.exits();
     expect(ingest.health().trouble).toStartWith("Ingest process 1 is not running");

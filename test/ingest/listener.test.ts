@@ -214,7 +214,7 @@ test("a request that meets a defect is answered 500, and the next one is handled
   const sent = await fetch(`${broken.url}/v1/track`, { method: "POST", headers, body: "{}" });
   expect(sent.status).toBe(500);
   expect((await send(broken.port, get(PAGE))).status).toBe(401);
-  const failed = { msg: "pixel request failed", err: { message: "A defect" } };
+  const failed = { msg: "ingest request failed", err: { message: "A defect" } };
   expect(lines).toMatchObject([failed, failed]);
   for (const [metric, statuses] of [
     ["pixelmill_pixel_requests_total", [500, 401]],

@@ -10,7 +10,7 @@ import { PartitionWriter } from "./partition-writer.ts";
 
 /**
  * Settings with which a process opens a topic to append events to its partitions. The server passes
- * them, as JSON, to the ingest processes (which accept pixels).
+ * them, as JSON, to the ingest processes (which accept events).
  */
 export interface PartitionedLogSettings {
   brokers: BrokerSettings;

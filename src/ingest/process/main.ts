@@ -14,8 +14,8 @@ import {
   type ChangeableIngestSettings,
   INGEST_SOCKET_FD,
   type IngestMessage,
+  type IngestOutcomes,
   type IngestSettings,
-  type PixelOutcomes,
   type ServerMessage,
 } from "../messages.ts";
 
@@ -93,7 +93,7 @@ async function open(
       : await openPartitions(settings.log.settings, { ...parts, codec: eventRecordCodec });
   opening.defer(() => log.close());
 
-  const outcomes: PixelOutcomes = { stored: 0, refused: 0 };
+  const outcomes: IngestOutcomes = { stored: 0, refused: 0 };
   const received = new Map<string, number>();
   const sendPulse = () => {
     send({ type: "pulse", outcomes, ...(received.size > 0 && { received: [...received] }) });

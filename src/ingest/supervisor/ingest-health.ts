@@ -1,10 +1,10 @@
 import type { LogHealth } from "../../log/event-log.ts";
 import {
-  INGEST_JUDGED_PIXELS_MIN,
+  INGEST_JUDGED_EVENTS_MIN,
   INGEST_REFUSED_SHARE_MAX,
   INGEST_REFUSED_SHARE_WARNED,
 } from "../../settings/limits.ts";
-import type { PixelOutcomes } from "../messages.ts";
+import type { IngestOutcomes } from "../messages.ts";
 
 /** State of one ingest process, as the server knows it. */
 export interface ProcessState {
@@ -21,35 +21,35 @@ export interface ProcessState {
 }
 
 /**
- * Judges whether the server accepts pixels. It counts as not accepting them in three cases:
+ * Judges whether the server accepts events. It counts as not accepting them in three cases:
  * - An ingest process is not running or does not respond.
  * - The last write failed in more than the share `INGEST_REFUSED_SHARE_MAX` of the partitions that
  *   were written to.
- * - More than this share of the last minute's pixels was refused, some of them in the last seconds.
- *   The minute must have at least `INGEST_JUDGED_PIXELS_MIN` pixels.
+ * - More than this share of the last minute's events was refused, some of them in the last seconds.
+ *   The minute must have at least `INGEST_JUDGED_EVENTS_MIN` events.
  */
 export function judgeIngest(
   processes: readonly ProcessState[],
-  recent: PixelOutcomes & { isRefusing: boolean },
+  recent: IngestOutcomes & { isRefusing: boolean },
 ) {
   const down = processes.flatMap(({ trouble }) => trouble ?? []);
   const faults = [...new Set(processes.flatMap(({ log }) => log.faults))];
   const sum = (of: "failing" | "writable") => processes.reduce((all, { log }) => all + log[of], 0);
   const failingShare = shareOf(sum("failing"), sum("writable"));
-  const pixels = recent.stored + recent.refused;
-  const isJudged = recent.isRefusing && pixels >= INGEST_JUDGED_PIXELS_MIN;
+  const events = recent.stored + recent.refused;
+  const isJudged = recent.isRefusing && events >= INGEST_JUDGED_EVENTS_MIN;
   const refusedShare = isJudged ? shareOf(recent.refused, recent.stored) : 0;
   const refused =
     refusedShare >= INGEST_REFUSED_SHARE_WARNED
-      ? [`${recent.refused} of ${pixels} pixels of the last minute were refused with 503`]
+      ? [`${recent.refused} of ${events} events of the last minute were refused with 503`]
       : [];
   const isRefusingMost = Math.max(failingShare, refusedShare) > INGEST_REFUSED_SHARE_MAX;
   const reasons = isRefusingMost ? [...refused, ...faults] : [];
   const troubles = [...down, ...reasons];
   return {
-    /** Why the server does not accept most pixels; undefined while it accepts them. */
+    /** Why the server does not accept most events; undefined while it accepts them. */
     trouble: troubles.length > 0 ? troubles.join("; ") : undefined,
-    /** Sentences on refused pixels and failed log writes; empty when `trouble` contains them. */
+    /** Sentences on refused events and failed log writes; empty when `trouble` contains them. */
     warnings: isRefusingMost ? [] : [...refused, ...faults],
   };
 }
@@ -57,28 +57,28 @@ export function judgeIngest(
 /** Returns `part` as a share of the sum of `part` and `rest`; 0 when both are 0. */
 const shareOf = (part: number, rest: number) => (part === 0 ? 0 : part / (part + rest));
 
-/** Time in milliseconds over which stored and refused pixels are added up. */
+/** Time in milliseconds over which stored and refused events are added up. */
 const WINDOW_MS = 60_000;
 /**
- * Milliseconds for which the server counts as refusing pixels after it has refused one, if it has
- * stored no pixel since.
+ * Milliseconds for which the server counts as refusing events after it has refused one, if it has
+ * stored no event since.
  */
 const REFUSING_MS = 10_000;
 /**
- * Milliseconds for which the server counts as refusing pixels after it has refused one, if it has
- * stored a pixel since. Shorter than `REFUSING_MS`, so that `/ready` shows the recovery soon.
+ * Milliseconds for which the server counts as refusing events after it has refused one, if it has
+ * stored an event since. Shorter than `REFUSING_MS`, so that `/ready` shows the recovery soon.
  */
 const REFUSING_MS_STORING = 2_000;
 
-/** Adds up how many pixels were stored and refused in the last minute. */
+/** Adds up how many events were stored and refused in the last minute. */
 export class RecentOutcomes {
-  #reports: (PixelOutcomes & { at: number })[] = [];
+  #reports: (IngestOutcomes & { at: number })[] = [];
   #refusedAt = Number.NEGATIVE_INFINITY;
   #storedAt = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  add({ stored, refused }: PixelOutcomes): void {
+  add({ stored, refused }: IngestOutcomes): void {
     if (stored + refused === 0) return;
     const at = this.now();
     this.#reports.push({ stored, refused, at });
@@ -87,7 +87,7 @@ export class RecentOutcomes {
     this.#forget();
   }
 
-  sum(): PixelOutcomes {
+  sum(): IngestOutcomes {
     this.#forget();
     return {
       stored: this.#reports.reduce((sum, { stored }) => sum + stored, 0),
@@ -95,7 +95,7 @@ export class RecentOutcomes {
     };
   }
 
-  /** Whether the server still counts as refusing pixels at present; see `REFUSING_MS`. */
+  /** Whether the server still counts as refusing events at present; see `REFUSING_MS`. */
   isRefusing(): boolean {
     const isStoring = this.#storedAt > this.#refusedAt;
     return this.now() - this.#refusedAt < (isStoring ? REFUSING_MS_STORING : REFUSING_MS);

@@ -14,8 +14,8 @@ import type {
   ChangeableIngestSettings,
   IngestLogs,
   IngestMessage,
+  IngestOutcomes,
   IngestSettings,
-  PixelOutcomes,
   ProcessMetrics,
   ReceivedCount,
   ServerMessage,
@@ -47,7 +47,7 @@ export interface IngestProcessOptions {
    * Called about every second. `outcomes` has the numbers of events that were stored and refused
    * since the last call, `received` the number of stored events of each source.
    */
-  onOutcomes(outcomes: PixelOutcomes, received: readonly ReceivedCount[]): void;
+  onOutcomes(outcomes: IngestOutcomes, received: readonly ReceivedCount[]): void;
 }
 
 /** Starts an ingest process, supervises it from the server, and restarts it when it dies. */
@@ -57,7 +57,7 @@ export class IngestProcess {
   readonly #firstListening = Promise.withResolvers<void>();
   readonly #metricsRequests = new Map<number, (metrics: ProcessMetrics) => void>();
   #child: Subprocess | undefined;
-  /** Whether `listen` was called. If so, a process that is restarted may accept pixels at once. */
+  /** Whether `listen` was called. If so, a process that is restarted may accept events at once. */
   #mayListen = false;
   /** Whether the process has listened at least once. If not, it is not restarted when it dies. */
   #started = false;
@@ -95,7 +95,7 @@ export class IngestProcess {
     return this.#opened.promise;
   }
 
-  /** Allows the process to accept pixels. Resolves when it listens for the first time. */
+  /** Allows the process to accept events. Resolves when it listens for the first time. */
   listen(): Promise<void> {
     this.#mayListen = true;
     this.#letListen();
@@ -197,7 +197,7 @@ export class IngestProcess {
     }
   }
 
-  /** Allows the process to accept pixels, and limits the time until it listens (`StartLimit`). */
+  /** Allows the process to accept events, and limits the time until it listens (`StartLimit`). */
   #letListen(): void {
     if (this.#child !== undefined) this.#startLimit.begin(this.#child);
     this.#send({ type: "listen" });

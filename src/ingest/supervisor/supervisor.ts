@@ -13,7 +13,7 @@ export interface IngestOptions
     Pick<IngestProcessOptions, "command" | "logs" | "logger"> {
   host: string;
   /**
-   * Listening socket from which the ingest processes accept pixels. It is closed when these
+   * Listening socket from which the ingest processes accept events. It is closed when these
    * processes are stopped. If the option is absent, a socket is opened at `host` and `port`.
    */
   socket?: ListeningSocket | undefined;
@@ -49,7 +49,7 @@ export async function startIngestProcesses(options: IngestOptions) {
     closeSync(socket.fd);
     await Promise.all(processes.map((process) => process.close()));
   });
-  // Connections spread over the processes, and each process counts only its own pixels. So each
+  // Connections spread over the processes, and each process counts only its own events. So each
   // process gets an equal part of the rate.
   const share = (rate: number) => rate / count;
   const start = (index: number) => {
@@ -88,7 +88,7 @@ export async function startIngestProcesses(options: IngestOptions) {
       /** Listening socket from which all ingest processes accept. */
       socket,
       /**
-       * Returns the result of `judgeIngest`: whether this server accepts most pixels, and warnings.
+       * Returns the result of `judgeIngest`: whether this server accepts most events, and warnings.
        */
       health: () =>
         judgeIngest(
@@ -115,7 +115,7 @@ export async function startIngestProcesses(options: IngestOptions) {
         await Bun.sleep(KEPT_CONNECTIONS_MS + REQUEST_EXPECTED_MS);
       },
       /**
-       * Ends the ingest processes. Before a process exits, it stores the pixels it has received and
+       * Ends the ingest processes. Before a process exits, it stores the events it has received and
        * responds to their requests.
        */
       stop,

@@ -73,7 +73,7 @@ const Source = component("Source", {
   name: Type.String(),
   type: text("As it was written at creation"),
   workspaceId: Type.String(),
-  writeKey: text("Authenticates pixels: a credential"),
+  writeKey: text("Authenticates events: a credential"),
   enabled: Type.Boolean(),
   config: AnyObject,
   ...storedOnly,
