@@ -96,9 +96,9 @@ export const HTTP_CHUNK_FRAMING_BYTES_MAX = 65_536;
  */
 export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 /**
- * Maximum number of open HTTP connections of one ingest process (which receives events). The maximum
- * is lower when the process is not allowed to open enough file descriptors. When the maximum is
- * reached, the server closes an idle connection for each new one.
+ * Maximum number of open HTTP connections of one ingest process (which receives events). The
+ * maximum is lower when the process is not allowed to open enough file descriptors. When the
+ * maximum is reached, the server closes an idle connection for each new one.
  */
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
