@@ -84,7 +84,7 @@ export function createTrimmer(parts: TrimParts) {
       } catch (error) {
         logger.error(
           { log, err: error },
-          "cannot read the first position that retention keeps; nothing is deleted",
+          "cannot find the records that the search for repeated events needs; this log is not trimmed",
         );
         below.set(log, 0);
       }
