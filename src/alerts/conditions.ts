@@ -100,10 +100,10 @@ function ofDestination(
 /**
  * Evaluates a rule about new dead letters. Each destination has a mark, which is a stored number of
  * dead letters. The number of its new dead letters is its present number minus the mark. Without an
- * open alert, the condition holds if at least `threshold` dead letters are new, and the mark is
- * lowered to the present number when dead letters were removed. While an alert is open, the
- * condition holds if the number of dead letters has grown since the last evaluation, and each
- * evaluation sets the mark to the present number.
+ * open alert, the condition holds if at least `threshold` dead letters are new, and a mark above
+ * the present number is lowered to this number. While an alert is open, the condition holds if the
+ * number of dead letters has grown since the last evaluation, and each evaluation sets the mark to
+ * the present number.
  */
 function evaluateDeadLetters(
   { ruleId, threshold }: { ruleId: string; threshold: number },

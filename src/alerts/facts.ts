@@ -5,7 +5,7 @@
 export interface AlertFacts {
   /**
    * Whether all nodes of the cluster answered when the facts were collected. If not, the facts may
-   * lack problems that only the other nodes know, so a problem that the facts lack may still exist.
+   * lack problems that only the silent nodes know, so the absence of a problem proves nothing.
    */
   isComplete: boolean;
   destinations: readonly DestinationFacts[];
@@ -52,11 +52,11 @@ export interface ServerFacts {
   /** Messages of the failed checks of `/ready`. */
   troubles: readonly string[];
   warnings: readonly string[];
-  /** Number of nodes that answer this node, itself included. Absent if it can ask no other node. */
+  /** Number of nodes that answer, this one included. Absent while asking other nodes fails. */
   nodes?: number;
   missingNodes: readonly string[];
   /**
-   * Disks that hold the data directories of the nodes, one per node, with size and free space.
+   * Disks that hold the data directories of the nodes that answered, with size and free space.
    * `node` is the node's id, or an empty string on a standalone server.
    */
   disks: readonly DiskFacts[];

@@ -36,7 +36,7 @@ export class Holds {
     return held.ms >= ms;
   }
 
-  /** Deletes the times of all conditions except those in `keys`, the only ones that still hold. */
+  /** Deletes the measured times of all conditions whose keys are not in `keys`. */
   keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
   }

@@ -38,8 +38,8 @@ export interface Client {
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
     /**
-     * Called once, when the server has opened the stream. All events that the server receives after
-     * the call are in the stream. Earlier events may be missing.
+     * Called once, when the server has opened the stream. Events that the server received earlier
+     * may be missing from the stream.
      */
     onOpen?: () => void,
   ): AsyncGenerator<FollowedMessage>;

@@ -6,8 +6,8 @@ import { isoTime } from "./schema/common.ts";
 /**
  * Encodes the messages of live tails (streams of a workspace's new events) as server-sent events.
  * Encodes each message once for all subscribers of the workspace. Limits the number of bytes per
- * second that all subscribers of one workspace get together. No subscriber gets a message above
- * this limit.
+ * second that all subscribers of one workspace get together. A message that comes when these bytes
+ * are used up is sent to no subscriber.
  */
 export class TailFrames {
   /**

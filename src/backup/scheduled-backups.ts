@@ -112,9 +112,8 @@ class ScheduledBackups {
   }
 
   /**
-   * Makes a backup at the time `until` (milliseconds since the epoch). Does not wait for it. If the
-   * clock has meanwhile been set back to before the newest backup, finds out again when the next
-   * backup is due.
+   * Schedules a backup for the time `until` (milliseconds since the epoch). If the clock has been
+   * set back to before the newest backup by then, finds out again when the next backup is due.
    */
   #wait(until: number): void {
     if (this.#isStopping) return;

@@ -2,8 +2,9 @@ import { ApiError } from "../errors.ts";
 import type { CodeKind } from "./model.ts";
 
 /**
- * Error of a publication whose tests are outdated, because a library, or code that imports a
- * library, was published between the tests and the commit. The caller then runs the tests again.
+ * Error of a publication whose tests are outdated. Between the tests and the commit, a library was
+ * published or deleted, or code that imports a library was published. The caller then runs the
+ * tests again.
  */
 export class PublicationConflict extends ApiError {
   readonly stale = true;

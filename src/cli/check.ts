@@ -76,7 +76,7 @@ async function askDataPlane(config: Config): Promise<void> {
   }
 }
 
-/** Loopback address at which a listener on all addresses can be reached, by the listener's host. */
+/** Maps the host of a listener on all addresses to the loopback address that reaches it. */
 const loopback = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "::1"],

@@ -55,7 +55,8 @@ async function otherCommands(tree: () => CommandNode): Promise<Record<string, Co
 
 /**
  * Runs one command line. Returns its exit code: 0 for success, 2 for an invalid command line, 3 if
- * the server of a client command cannot be reached or refuses a request, and 1 for other failures.
+ * the server of a client command cannot be reached or refuses a request, and 1 for other failures
+ * and for findings, such as a difference or a failed test.
  */
 export async function run(argv: string[]): Promise<number> {
   if (argv[0] === "--version" || argv[0] === "-v") {

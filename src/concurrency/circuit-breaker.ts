@@ -15,9 +15,9 @@ const PROBE_MS = 250;
 
 /**
  * Runs calls to another server. After a call has failed, all further calls are rejected at once
- * with the same error, until a probe succeeds. If a probe throws an `InvariantError`, they are
- * rejected with that error instead. So callers do not each wait for the timeout of a server that is
- * known to be unreachable.
+ * with the same error, until a probe succeeds. So callers do not each wait for the timeout of a
+ * server that is known to be unreachable. After a probe throws an `InvariantError`, calls are
+ * rejected with that error instead.
  */
 export class CircuitBreaker {
   #refusal: { reason: unknown } | undefined;

@@ -3,7 +3,8 @@ import type { TSchema } from "@sinclair/typebox";
 /**
  * Condition under which a setting has an effect. Maps the name of each setting on which the effect
  * depends to its accepted values, or to `any`, which accepts every value. The condition is met if
- * at least one of these settings has an accepted value. A missing setting has no value.
+ * at least one of these settings has an accepted value. A missing setting has its default value, if
+ * any.
  */
 export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 

@@ -154,7 +154,7 @@ export class FigureRecorder {
     });
   }
 
-  /** Moves to `#waiting` the counts of minutes before `until` that were not moved there yet. */
+  /** Moves to `#waiting` all counts of minutes that began before `until` and were not moved yet. */
   #collectUntil(until: number, now: number): void {
     // The counters do not go back further. Anything counted before is lost, and is a gap.
     this.#next = Math.max(this.#next, minuteOf(now) - (COUNTED_MINUTES - 1) * MINUTE_MS);

@@ -103,9 +103,9 @@ const dataLock = (config: Config) => inData(config, "lock");
 export const takeOverSocket = (config: Config) => inData(config, "take-over");
 
 /**
- * Locks the data directory for one server, and returns a function that unlocks it. While another
- * server holds the lock, waits for up to `LOG_LOCK_MS_MAX`. Then throws `StartError`: two servers
- * with the same data would deliver the same events twice.
+ * Locks the data directory for one server, and returns a function that unlocks it. Waits while
+ * another server holds the lock. Throws `StartError` if it still holds it after `LOG_LOCK_MS_MAX`:
+ * two servers with the same data would deliver the same events twice.
  */
 export async function acquireDataLock(config: Config): Promise<() => void> {
   const unlock = await waitForFile(dataLock(config), "exclusive", LOG_LOCK_MS_MAX);

@@ -44,7 +44,8 @@ const CONNECTIONS_BEYOND_MAX = 16;
  * because attackers open many of them. Otherwise the connection with the oldest last request is
  * evicted, so that new clients have time for their first request.
  *
- * The time for the choice does not depend on the number of connections.
+ * A choice passes over only connections that wait for a response, or that have sent a request since
+ * a choice last examined them.
  */
 export class OpenConnections<T extends EvictableConnection> {
   readonly #max: number;

@@ -29,10 +29,11 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
   return {
     /**
      * Returns the IP address of a request's client. If the connection's peer is not a trusted
-     * proxy, this is the peer's address. Otherwise reads `X-Forwarded-For` from its last entry
-     * backwards, because each proxy appends the address that it sees, after entries that a client
-     * forged. Returns the first address that is not a trusted proxy. If there is none before an
-     * entry that is no address, or before the end, returns the trusted address that was read last.
+     * proxy, this is the peer's address. Otherwise reads up to `FORWARDED_HOPS_MAX` entries of
+     * `X-Forwarded-For`, from the last one backwards: each proxy appends the address that it sees,
+     * so entries that a client forged come earlier. Stops after the first address that is not a
+     * trusted proxy's, or at an entry that is no address. Returns the address that was read last;
+     * the peer's if none was read.
      */
     of(request: Pick<HttpExchange, "peer" | "header">) {
       const peer = peerOf(request.peer);

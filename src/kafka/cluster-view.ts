@@ -34,9 +34,9 @@ const EMPTY: MergedView = {
 /**
  * Merges the last metadata answer of each broker into one view of the cluster. The leader of a
  * partition is the one with the highest leader epoch. A broker belongs to the cluster when at least
- * half of the answers list it, without the answers that name a former leader. A broker that is cut
- * off from the others therefore does not influence the view. The first answer determines which
- * Kafka cluster the view shows; answers of other clusters are ignored.
+ * half of the answers list it. Answers that name a former leader, such as those of a broker that is
+ * cut off from the others, are not counted for this, unless all answers name one. The first answer
+ * determines which Kafka cluster the view shows; answers of other clusters are ignored.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();

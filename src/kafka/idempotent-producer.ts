@@ -50,8 +50,8 @@ const BATCH_BYTES = 512 << 10;
 
 /**
  * Writes values to the partitions of a topic, in order and without duplicates. At most one request
- * to each leader is in flight. A request has values for all partitions of its leader, so that
- * requests are as full as possible. A failed leader delays only its own partitions.
+ * to each leader is in flight. A request has the due batches of all partitions of its leader, so
+ * that requests are as full as possible. A failed leader delays only its own partitions.
  */
 export class IdempotentProducer {
   readonly #partitions: PartitionState[] = [];

@@ -60,8 +60,8 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Returns the batch in flight. If there is none, makes one from the first of the waiting records.
-   * `count` gets the waiting records, and returns how many of them go into the batch.
+   * Returns the batch in flight. If there is none, makes one from the first waiting records.
+   * `count` gets all waiting records, and returns how many of them go into the batch.
    */
   fill(producerId: ProducerId, count: (waiting: readonly R[]) => number): ProducerBatch<R> {
     if (this.#batch !== undefined) return this.#batch;

@@ -19,9 +19,8 @@ const FRESH_MS = 60_000;
 /**
  * Compares the wall clock of this process with that of a broker. If a topic uses `LogAppendTime`,
  * the broker's response to a write contains the time at which it appended the records. If the
- * clocks agree, this append time is neither before the request nor after the response. Otherwise,
- * the clocks differ at least by the time from the append to the request, or from the response to
- * the append.
+ * clocks agree, this append time is neither before the request nor after the response. An append
+ * time outside this span shows that the clocks differ by at least its distance to the nearer end.
  */
 export class BrokerClock {
   #errorMs = 0;
@@ -69,8 +68,9 @@ export type ProduceClient = ReturnType<typeof createProduceClient>;
 /**
  * Creates a `ProduceClient` that sends over the connections of the Kafka library's `producer`, and
  * finds brokers and leaders in `view`, the shared copy of the cluster's metadata. Once a broker has
- * refused the compression, the client sends batches uncompressed. Once a broker has refused a
- * record's time as too far from the broker's clock, the client sends records without a time.
+ * refused the compression, the client sends batches uncompressed. The client gives records the time
+ * of this process. Once a broker has refused this time as too far from the broker's clock, the
+ * client gives them no time.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,

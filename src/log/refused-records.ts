@@ -13,7 +13,7 @@ import type { Gap } from "./loss-report.ts";
 
 /**
  * Maximum number of lines that readers use of the file `refused`. If it has more, they use the last
- * ones. Each line is a range of sequence numbers whose records the log's writer refused to store.
+ * ones. Each line is a range of sequence numbers whose missing records readers do not report.
  */
 const LINES_MAX = 10_000;
 

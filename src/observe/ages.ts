@@ -51,7 +51,7 @@ export function createAges(wall: () => number, elapsed: () => number) {
   /**
    * Returns the earliest possible present time, in milliseconds since the epoch. The wall clock may
    * have been set wrongly, so each remembered difference to the monotonic clock gives a possible
-   * time. Times before `SET_CLOCK_MS_MIN` are ignored if another one is not: otherwise a machine
+   * time. Times before `SET_CLOCK_MS_MIN` are ignored unless all are before it: otherwise a machine
    * whose clock started in 1970 would never delete old data.
    */
   function earliestNow(): number {

@@ -48,8 +48,8 @@ export interface RemoteTail {
 
 /**
  * Sends messages to the viewers of a workspace: one when an event is received, and one when an
- * output of user code gets its final outcome. Without a viewer, builds no messages. While any node
- * has a viewer, reads the new records of the logs to find received events.
+ * output (an event for one destination) gets its final outcome. Without a viewer, builds no
+ * messages. While any node has a viewer, reads the new records of the logs to find received events.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();

@@ -15,8 +15,8 @@ import { createTrimmer } from "./retention/trimmer.ts";
 import { SharedPoll } from "./shared-poll.ts";
 
 /**
- * Interval in milliseconds at which lanes (deliveries to destinations) check whether sources,
- * destinations or connections have changed, when nothing else wakes the lanes.
+ * Interval in milliseconds at which lanes (deliveries to destinations) check the catalog (sources,
+ * destinations, connections, links to code) for changes, when nothing else wakes the lanes.
  */
 export const TOPOLOGY_POLL_MS = 100;
 /**

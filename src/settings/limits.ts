@@ -103,15 +103,16 @@ export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
  * Maximum total size of the incomplete requests on all connections of one ingest process. A request
- * whose bytes exceed it is answered with 503. If the response to an earlier request is being sent
- * on the same connection, the connection is closed instead.
+ * whose bytes make the total exceed it is answered with 503. If the response to an earlier request
+ * is being sent on the same connection, the connection is closed instead.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /**
  * Maximum total size of the incomplete requests of one client network on one ingest process. A
- * network is an IPv4 address, or the first 64 bits of an IPv6 address. A request whose bytes exceed
- * it is answered with 503. If the response to an earlier request is being sent on the same
- * connection, the connection is closed instead. The limit does not apply to trusted proxies.
+ * network is an IPv4 address, or the first 64 bits of an IPv6 address. A request whose bytes make
+ * the total exceed it is answered with 503. If the response to an earlier request is being sent on
+ * the same connection, the connection is closed instead. The limit does not apply to trusted
+ * proxies.
  */
 export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
 /**
@@ -539,7 +540,8 @@ export const GUEST_CULPRITS_MAX = 4;
 export const CULPRIT_FORGOTTEN_MS = 60_000;
 /**
  * Maximum CPU time of one event of a program (user code), after `GUEST_CULPRITS_MAX` other events
- * of the program have each used the whole CPU time of a batch.
+ * of the program have each used the whole CPU time of a batch. In a new guest process, the event
+ * gets more.
  */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /**

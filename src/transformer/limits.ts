@@ -12,14 +12,14 @@ export const TRANSFORMER_BODY_BYTES_MAX = 32 << 20;
 export const TRANSFORMER_EVENTS_MAX = 10_000;
 /**
  * Maximum total size in bytes of the request bodies that are being transformed for all workspaces;
- * each body counts at least 64 KiB. A request whose body would exceed it is answered with 503, and
- * rudder-server sends the request again.
+ * each body counts at least 64 KiB. A request that would make the total exceed it is answered with
+ * 503, and rudder-server sends the request again.
  */
 export const TRANSFORMER_BYTES_MAX = 256 << 20;
 /**
  * Maximum total size in bytes of the request bodies that are being transformed for one workspace;
- * each body counts at least 64 KiB. A request whose body would exceed it is answered with 503, and
- * rudder-server sends the request again.
+ * each body counts at least 64 KiB. A request that would make the total exceed it is answered with
+ * 503, and rudder-server sends the request again.
  */
 export const TRANSFORMER_BYTES_OF_WORKSPACE_MAX = 128 << 20;
 /**

@@ -24,11 +24,12 @@ export class PreconditionFailed extends ApiError {
   constructor(
     message: string,
     /**
-     * Fields of the error response besides the message. `current` is the resource's current state.
-     * `base` is the earlier state whose tag the request sent in If-Match.
+     * Fields of the error response besides the message. `current` is the resource's current state,
+     * or the current `count` of dead letters. `base` is the earlier state whose tag the request
+     * sent in If-Match.
      */
     readonly states: { current?: unknown; base?: unknown },
-    /** The resource's current state and its entity tag. Undefined when no resource exists. */
+    /** The resource's current state and its entity tag. Undefined if no tagged resource exists. */
     readonly now?: Tagged<unknown>,
   ) {
     super("changed", message);

@@ -130,7 +130,7 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
         }
       });
     },
-    /** Deletes entries while the log exceeds a bound, `TRIMMED_AT_ONCE_MAX` at most at once. */
+    /** Deletes entries while a bound is exceeded, up to `TRIMMED_AT_ONCE_MAX` per transaction. */
     async trim() {
       const now = earliestNow();
       for (let isOver = tables.isOverBounds(now); isOver; ) {

@@ -43,9 +43,10 @@ export function newWindow(live: boolean, logEnds: Positions): Pick<Connection, "
 }
 
 /**
- * Returns the connection's earlier live windows (ranges of log positions to deliver) with the
- * window that has just ended, as the new value of `earlier`. Returns no value if that window is
- * empty. The windows are stored because some of their events are possibly not delivered yet.
+ * Returns, as the new value of `earlier`, the connection's earlier live windows (ranges of log
+ * positions to deliver) and its last window, which ended at `until`. Returns an empty object if the
+ * last window is empty. The windows are stored because some of their events are possibly not
+ * delivered yet.
  */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};

@@ -90,8 +90,9 @@ export class TailView {
   }
 
   /**
-   * Returns a text with the number of messages shown. If they are not 0, it also has the number of
-   * messages that the filters left out and the number of events that the server did not send.
+   * Returns a text with the number of messages shown. Adds the number of messages that the filters
+   * left out, unless it is 0, and the number of events that the server did not send, unless it is
+   * 0.
    */
   summary(): string {
     const parts = [

@@ -115,8 +115,8 @@ ${lines.join("\n")}
 }
 
 /**
- * Returns a pattern for a shell's `case`. The pattern matches the words of each command after
- * `pixelmill`, such as `token create`.
+ * Returns a pattern for a shell's `case` that matches the full name of any command, without the
+ * word `pixelmill`, such as `token create`.
  */
 function commandPattern(tree: CommandNode): string {
   return allNodes(tree)

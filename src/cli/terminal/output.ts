@@ -44,7 +44,7 @@ export class CommandOutput {
     await once(process.stdout, "drain", { signal: this.closed }).catch(() => {});
   }
 
-  /** Prints a line to standard error, apart from the results that another program may read. */
+  /** Prints a line to standard error, so that a program that reads the results does not get it. */
   note(line: string): void {
     process.stderr.write(`${line}\n`);
   }

@@ -47,7 +47,7 @@ export class AnswerHealth {
     this.#trouble = undefined;
   }
 
-  /** Records that the leaders of the partitions could not be asked, because of `error`. */
+  /** Records that no partition's leader could be asked, because of `error`. */
   failed(error: unknown): void {
     const message = "No partition of the event log answers";
     this.#fail(message, error, `${message}: ${describeReadFailure(error)}`);

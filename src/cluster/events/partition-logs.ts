@@ -180,8 +180,8 @@ export class PartitionLogs implements EventLogs {
   /**
    * Reads the topic's id and a log's end offset from the brokers. The parameter `known` is the
    * highest of the log's stored delivery positions. The result's `known` is the offset after the
-   * last block that existed according to this position. If it is above the log's end, with the
-   * offset base added to the end, the topic has lost blocks.
+   * last block that existed according to this position. If it is above the result's `end` plus the
+   * offset base, the topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offset } = await this.#asker.endOffsetOfOneTopic(this.#indexOf(log));

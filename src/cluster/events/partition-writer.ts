@@ -42,8 +42,8 @@ export interface PartitionWriterOptions<T> {
    */
   pendingBytesMax?: number;
   /**
-   * Called after the result of `durable`, `healthy` or `refusal` has changed, and before the
-   * promises of `append` for stored records resolve.
+   * Called after a change of the result of `durable` or `healthy`, after a test block has failed,
+   * and before the promises of `append` for stored records resolve.
    */
   onChange?(): void;
 }

@@ -109,8 +109,8 @@ export class PartitionRunner {
 
   /**
    * Starts and stops partitions, so that this node runs exactly those in `partitions`. Resolves
-   * when all other partitions have stopped. A partition to stop that is in `refused` is stopped
-   * without waiting for its work in flight, because this node cannot finish this work.
+   * when all other partitions have stopped. If one of these is in `refused`, it stops without
+   * waiting for its work in flight, because this node cannot finish that work.
    */
   async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);

@@ -6,7 +6,7 @@ import type { KafkaClients } from "../../kafka/client.ts";
  * brokers may be starting too.
  */
 const REFUSED_MS_MAX = 5_000;
-/** Maximum milliseconds that a starting node waits, in total, for the brokers' first answers. */
+/** Maximum milliseconds that a starting node waits for the other brokers after one has answered. */
 const EACH_MS_MAX = 1_000;
 const LOOK_MS = 50;
 

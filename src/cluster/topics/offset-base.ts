@@ -39,7 +39,8 @@ export class OffsetBases {
 
 /**
  * Unit of the offset base of a recreated topic: the offset base is the lowest multiple of this
- * number that is above all offsets that the partition has had.
+ * number that is above the stored offset base and all offsets that the stored delivery positions
+ * show.
  */
 const JUMP = 2 ** 30;
 

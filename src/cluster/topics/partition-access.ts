@@ -35,7 +35,7 @@ export function partitionAccess(
 }
 
 /**
- * Returns a function that gets the name of one of the cluster's topics, such as `events`, and
+ * Returns a function that takes the name of one of the cluster's topics, such as `events`, and
  * returns this process's access to each partition. A partition counts as unreachable once its
  * leader has not answered for `silentMs` milliseconds.
  */

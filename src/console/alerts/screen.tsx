@@ -85,9 +85,10 @@ const columns: Column<Alert>[] = [
 ];
 
 /**
- * Returns the link that an alert's subject leads to: the dead letters of a destination, the page of
- * a destination, source or transformation, or the system screen. Undefined if it would be the
- * system screen, and the session lacks the permission for that screen.
+ * Returns the link for an alert's subject. It leads to the dead letters of a destination, to the
+ * page of a destination, source or transformation, or otherwise to the system screen. Returns
+ * undefined if it would lead to the system screen, and the session lacks the permission for that
+ * screen.
  */
 function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });

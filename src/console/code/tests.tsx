@@ -178,8 +178,8 @@ type AddEvent = (event: unknown) => void;
 /**
  * Functions that load real events as test events, by the origin of the events, such as the live
  * tail. A function calls `add` with each event. `isNew` is false if the load is repeated after a
- * failure. The events that were added before the failure stay, and the function adds only newer
- * ones.
+ * failure while some of its events are selected. The events that were added before then stay, and
+ * the function adds only newer ones.
  */
 const loadEvents: Record<
   EventOrigin,

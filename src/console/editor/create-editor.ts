@@ -46,10 +46,10 @@ export function languageExtensions(language: EditorLanguage) {
 }
 
 /**
- * Creates an editor in a shadow root. Only there, CodeMirror uses constructed style sheets, which
- * the page's content security policy allows. Tab indents the line. Escape followed by Tab moves the
- * focus out of the editor. A shortcut calls the function that `latest` has when the keys are
- * pressed.
+ * Creates an editor in a shadow root. Only in a shadow root does CodeMirror use constructed style
+ * sheets, which the page's content security policy allows. Tab indents the line. Escape followed by
+ * Tab moves the focus out of the editor. A shortcut calls the function that `latest` has when the
+ * keys are pressed.
  */
 export function createEditor(
   root: ShadowRoot,

@@ -139,7 +139,10 @@ function ReplayScope({ replay }: { replay: Replay }) {
   );
 }
 
-/** Lists a replay's failure reasons, most frequent first, each with a link to its dead letters. */
+/**
+ * Lists a replay's failure reasons, most frequent first. Each reason links to its dead letters,
+ * except the entry that counts all further reasons together.
+ */
 function FailureReasons({ replay: { failures = [] } }: { replay: Replay }) {
   if (failures.length === 0) return null;
   const more = failures.length - REASONS_MAX;

@@ -20,7 +20,7 @@ const showThemselves = new Set(["", "system"]);
 /**
  * Notice that says why the server accepts no events or delivers none. It is hidden on the screens
  * in `showThemselves`, and while the server is ready or does not answer. It reads `/ready` every
- * `POLL_MS`, and after failed requests.
+ * `POLL_MS`, and after failed requests, at most once per `READ_MS_MIN`.
  */
 export function ServerTrouble() {
   const { value, reload } = useResource(readReadiness, [], POLL_MS);

@@ -77,7 +77,7 @@ export class EventBuffer {
 
   /**
    * Adds the events of an answer of `GET /v2/events/recent`. If the buffer already has one of these
-   * events, merges its outcomes in the answer and in the buffer.
+   * events, merges the event's outcomes in the answer with those in the buffer.
    */
   addRecent(events: readonly RecentEvent[]): void {
     // The server lists the newest first. Events of one millisecond keep this order.

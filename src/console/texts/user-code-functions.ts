@@ -7,7 +7,7 @@ export interface UserCodeFunction {
   meaning: string;
 }
 
-/** Functions that get a transformation's events. A transformation exports exactly one of them. */
+/** Functions to which the sandbox passes events. A transformation exports exactly one of them. */
 export const entryFunctions: readonly UserCodeFunction[] = [
   {
     name: "transformEvent",

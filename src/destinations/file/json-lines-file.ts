@@ -14,7 +14,8 @@ const newline = 10;
 const sectorBytes = 512;
 /**
  * Number of bytes at the end of a file that are checked for zeros left by a power loss. Only the
- * last append can be incomplete on the disk, and every append is shorter than this number.
+ * last append can be incomplete on the disk. It has fewer bytes than this, unless its events were
+ * collected for a Parquet file before the destination's format was changed.
  */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
 /** Number of bytes that are read at a time to find the start of the last line. */

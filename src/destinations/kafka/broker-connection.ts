@@ -76,8 +76,8 @@ export class BrokerConnection {
   }
 
   /**
-   * Sends one request and resolves with its result. The request is sent by `ask`. This function
-   * gets the client library's function for the newest version that both the broker and the library
+   * Sends one request by calling `ask`, and resolves with its result. `ask` gets the client
+   * library's function for the newest version of the request that both the broker and the library
    * support, and this connection. Rejects with the client library's `ResponseError` when the answer
    * contains an error code, and with a `KafkaFailure` for all other errors.
    */

@@ -16,9 +16,9 @@ export interface TableLoad {
   refused?: ReadonlyMap<number, string>;
   /**
    * Whether a record updates the existing row with the same key. If false, a record for whose key a
-   * row exists is dropped. In an update, the later value of each column replaces the earlier one:
-   * in PostgreSQL the value with the later `received_at`, in ClickHouse the value that was inserted
-   * last.
+   * row exists is dropped (ClickHouse: replaces that row if `received_at` is the same too). In an
+   * update, the later value of each column replaces the earlier one: in PostgreSQL the value with
+   * the later `received_at`, in ClickHouse the value that was inserted last.
    */
   isMerged?: boolean;
 }

@@ -20,8 +20,8 @@ const typeTables = new Set([
 ]);
 
 /**
- * Maximum number of key paths whose column names are cached, and maximum number of events' names
- * whose table names are cached.
+ * Maximum number of cached key paths (see `KeyPath`), and maximum number of event names whose table
+ * names are cached.
  */
 const CACHED_NAMES_MAX = 10_000;
 const CACHED_CHARS_MAX = 256;

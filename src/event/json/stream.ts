@@ -57,9 +57,9 @@ const depths = new Int32Array(SECTION_COUNT);
 
 /**
  * Number of bits of an index into `takenBy`, a hash table that detects repeated parameters. The
- * index is the hash of a path. The entry is the number of the last query (see `queryNumber`) that
- * wrote a member with such a path. If this is the current query, the event is built as a tree
- * instead.
+ * index is taken from the hash of a member's path. The entry is the number (see `queryNumber`) of
+ * the last query that wrote a member with this index. If the current query did so already, the
+ * event is built as a tree instead.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);

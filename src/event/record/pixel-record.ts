@@ -25,8 +25,9 @@ export interface PixelRecord {
   query: string;
   /**
    * Ends of the other event logs at the time when the pixel arrived; undefined when there are no
-   * other logs. The ends give events an order across logs. If the client already had the response
-   * to another pixel, the record of that pixel is in this log, or before its own log's end.
+   * other logs. The ends give events an order across logs. If the client sent the pixel after it
+   * got the response to an earlier one, the record of the earlier pixel is in the same log, or
+   * before one of these ends.
    */
   after?: readonly LogEnd[] | undefined;
 }

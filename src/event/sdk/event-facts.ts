@@ -168,7 +168,7 @@ function hasMessageId(bytes: Buffer): boolean {
 
 const typeTexts = eventTypes.map((type) => Buffer.from(`"${type}"`));
 
-/** Returns the last scanned event's type as index of `eventTypes`, ignoring case; -1 if unknown. */
+/** Returns the scanned event's type as an index of `eventTypes`, ignoring case; -1 if unknown. */
 function typeIndex(bytes: Buffer): number {
   const start = starts[TYPE]!;
   if (start === ABSENT || bytes[start] !== QUOTE) return -1;
@@ -185,9 +185,9 @@ function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
 }
 
 /**
- * Refuses each event that is too large when the members that it inherits from its batch are counted
- * too: `context` (`contextBytes`) and `integrations` (`integrationsBytes`). Returns the total size
- * in bytes of the valid events, with the inherited members.
+ * Refuses each event that is too large together with the members that it inherits from its batch:
+ * `context`, of `contextBytes` bytes, and `integrations`, of `integrationsBytes` bytes. Returns the
+ * total size in bytes of the valid events, with the inherited members.
  */
 export function inherit(contextBytes: number, integrationsBytes: number): number {
   let total = 0;

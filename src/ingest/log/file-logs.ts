@@ -53,8 +53,9 @@ interface Log {
 
 /**
  * Opens the logs of the ingest processes that will be started, and further logs that earlier
- * processes left behind. First waits until the ingest processes of an earlier server have ended, if
- * they still run: they write the logs, and hold the port on which pixels are received.
+ * processes left behind. First waits until no ingest process of an earlier server holds the lock of
+ * a log: such a process also holds the port for events. Throws `StartError` if one still holds a
+ * lock after `LOG_LOCK_MS_MAX`.
  */
 export async function openFileLogs(options: FileLogsOptions): Promise<FileLogs> {
   const losses = new LossReport(options);

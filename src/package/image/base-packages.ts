@@ -2,8 +2,8 @@
  * Debian packages from which the container image takes its libraries and its shell. base.json lists
  * their versions and hashes. apt fetches the packages from the sources of the build machine and
  * checks them with that machine's keys. apt gets separate, temporary directories, so that it can
- * also fetch packages for another processor. When a mirror has dropped a version, run `bun
- * src/package/image/base-packages.ts`, which writes the current versions to base.json.
+ * also fetch packages for another processor. When a mirror has dropped a version, write the current
+ * ones to base.json with `bun src/package/image/base-packages.ts`.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

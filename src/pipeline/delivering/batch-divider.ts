@@ -19,8 +19,8 @@ const WHOLE_FAILURES_MAX = 2;
 /**
  * Decides which events of a batch are sent in the next request. After a failed request, each
  * further request has half as many events, until the event that causes the failure is sent alone.
- * After that, also in later batches, requests have a maximum size: first half the size of the
- * request that failed, then twice as many events after each success.
+ * After that, also in later batches, a request has at most half as many events as the first failed
+ * one. This maximum is doubled after each success.
  */
 export class BatchDivider {
   /** Maximum number of events in a request while no event is suspected of causing a failure. */
@@ -31,8 +31,8 @@ export class BatchDivider {
    */
   #suspected = 0;
   /**
-   * Number of this batch's requests with several events that failed although no event seemed to be
-   * the cause. Requests with an event that was suspected already are not counted.
+   * Number of requests of this batch that had several events and failed, although no event seemed
+   * to be the cause. Requests with an event that was suspected already are not counted.
    */
   #wholeFailures = 0;
 

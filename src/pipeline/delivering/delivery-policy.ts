@@ -105,8 +105,8 @@ export class DeliveryPolicy {
    * returns true, if its retry window has ended or if the event itself causes its failures. While
    * `isPressed` is true (failed events take much memory), failures that the destination seems to
    * cause count against the event as well. `isOnly` is true if no event of another user waits for a
-   * retry. Failures that the event may have caused then count even if no other event shows whether
-   * the destination works.
+   * retry. Failures that the event may have caused then count even if no other event was tried in
+   * between.
    */
   giveUpIfHopeless(
     output: Output,

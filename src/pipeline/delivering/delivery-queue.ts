@@ -94,7 +94,7 @@ export class DeliveryQueue {
     return this.#queue.length > 0 && !this.#isFull() && this.#failures === 0;
   }
 
-  /** Makes retries due and ends the current wait: settings changed, or the delivery stops. */
+  /** Makes all retries due and ends the current wait, when settings change or delivery stops. */
   interruptWait(): void {
     this.#retries.makeDue(this.context.clock.elapsed(), true);
     this.#waits.end();

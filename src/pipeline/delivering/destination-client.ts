@@ -30,7 +30,7 @@ interface OpenClient {
 const UNREACHABLE_MS_MIN = 2_000;
 /**
  * Number of successive deliveries with all events refused that make the receiver count as failing.
- * If the receiver has never accepted an event, one such delivery is enough.
+ * While `hasDelivered` is false, one such delivery is enough.
  */
 const REFUSALS_MIN = 3;
 

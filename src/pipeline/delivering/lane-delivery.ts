@@ -140,9 +140,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Returns the queue for the events of a group of users, none of which may be in delivery. Prefers
-   * the queue whose next request is being filled, so that requests become full; with a fixed queue
-   * for each user, each request would have only a few events. Avoids queues whose attempts fail.
+   * Returns the queue for the events of a group of users that has no event in delivery. Prefers the
+   * queue whose next request is being filled, so that requests become full; with a fixed queue for
+   * each user, each request would have only a few events. Avoids queues whose attempts fail.
    */
   #choose(): DeliveryQueue {
     let best = this.#filled;

@@ -114,8 +114,8 @@ export class RetryQueue {
   }
 
   /**
-   * Makes entries due at once: those with `mayRetryEarlier`, or with `all` every entry. Returns
-   * false if there is no such entry.
+   * Makes entries due at once: those whose `mayRetryEarlier` is true or, with `all`, every entry.
+   * Returns false if there is no such entry.
    */
   makeDue(now: number, all = false): boolean {
     let hasAny = false;

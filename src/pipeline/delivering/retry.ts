@@ -16,7 +16,7 @@ export function retryDelayMs(attempts: number, random: number, afterMs = 0): num
   return Math.max(ceiling * random, afterMs);
 }
 
-/** Largest probability of failures by chance at which the event counts as their cause. */
+/** Probability of failing by chance up to which an event counts as the cause of its failures. */
 const CHANCE_MAX = 1e-6;
 
 /** Failures of one event, and the results of other events since its first failure. */

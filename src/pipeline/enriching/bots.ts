@@ -1,7 +1,7 @@
 import { isbot } from "isbot";
 import { remembered } from "../../remembered.ts";
 
-/** Maximum number of user agents for which the result of `isbot` and the name are cached. */
+/** Maximum number of user agents for which the bot's name, or its absence, is cached. */
 const USER_AGENTS_REMEMBERED_MAX = 4_096;
 
 /**

@@ -93,7 +93,7 @@ function enriched(
   return { ...event, ...outcome, json: inserted(json, end - 1, members) };
 }
 
-/** Returns the string in an event's member; an empty one if the member is absent or no string. */
+/** Returns the string value of a member; an empty one if the member is absent or no string. */
 function textOf(json: Buffer, spans: typeof inEvent, member: number): string {
   const start = spans.starts[member]!;
   return json[start] === QUOTE ? stringText(json, start, spans.ends[member]!) : "";

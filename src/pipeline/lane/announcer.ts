@@ -10,14 +10,14 @@ interface AnnouncerParts extends Pick<LaneContext, "logs" | "logger"> {
 }
 
 /**
- * Announces new records of a log to the lanes (one for each destination). First wakes the lanes
- * that deliver events of the records' sources; if the sources are unknown, reads the records once
- * for all lanes. Then sets the announced end of the log (a sequence number) to the end of the new
- * records. A resting lane that was not woken skips the records that were added while it rested, up
- * to the announced end, because none of them was for it.
+ * Announces new records of a log to the lanes (one for each destination). If the records' sources
+ * are unknown, first reads the records, once for all lanes, to learn them. Then wakes the lanes
+ * that deliver events of these sources. Last, sets the announced end of the log (a sequence number)
+ * to the end of the new records. A resting lane that was not woken skips the records that were
+ * added while it rested, up to the announced end, because none of them was for it.
  */
 export class Announcer {
-  /** Names of the logs that existed when this object was created, or have had new records since. */
+  /** Names of the logs that existed when this was created, or that `announce` handled since. */
   readonly #known = new Set<string>();
   /**
    * Logs with new records whose sources are unknown. The announcer reads these records before it

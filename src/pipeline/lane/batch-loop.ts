@@ -99,7 +99,8 @@ export class BatchLoop {
    * Runs user code over `events`, waits for `before` (the end of the previous batch), then passes
    * the outputs on to delivery, so that outputs leave in the order of the events. Resolves with
    * false if user code must run again: over all `events` if `before` resolves with false, otherwise
-   * over the first event whose outputs do not fit in memory and all later ones.
+   * over the first event for which the code returned no result or whose outputs do not fit in
+   * memory, and all later ones.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
     const { scheduler, decide, work } = this.parts;

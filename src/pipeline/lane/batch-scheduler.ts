@@ -58,8 +58,8 @@ export class BatchScheduler {
    */
   #replaysDue = 0;
   /**
-   * Events that were taken, but over which user code must run again, such as because their outputs
-   * did not fit in memory. They are in the order in which they were taken.
+   * Events that were taken, but over which user code must run again, for example because their
+   * outputs did not fit in memory. They are in the order in which they were taken.
    */
   #unrun: LaneEvent[] = [];
   readonly size = new BatchSize();

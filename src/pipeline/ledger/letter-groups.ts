@@ -96,10 +96,9 @@ export class LetterGroups {
 
   /**
    * Returns the id of a dead letter's group and the receiver's response to the letter's event. If
-   * this response is not stored, returns the group's latest stored response with the same status
-   * and error code. If there is no such response, returns one with only the letter's status and
-   * code, or no response if the letter has neither. Returns an empty object if no group holds the
-   * letter.
+   * this response is not stored, returns the group's latest stored one with the same status and
+   * error code, marked `isSample`, or else one with only the letter's status and code; if the
+   * letter has neither, no response. Returns an empty object if no group holds the letter.
    */
   detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
     const { destinationId, status, code, responseId } = letter;

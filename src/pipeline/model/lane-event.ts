@@ -174,7 +174,8 @@ export interface FailuresAlone {
   /**
    * Number of successive failures in `ofEvent` at which nothing showed whether the destination is
    * down: no other output was tried since the previous failure, and no output of another user
-   * waited for a retry. A failure for which one was tried or waited sets the number to 0.
+   * waited for a retry. A failure sets the number to 0 if another output was tried, or one of
+   * another user waited.
    */
   ofEventAlone: number;
   /**

@@ -12,8 +12,8 @@ export interface EventFilter extends ContentFilter {
   userId?: string;
   anonymousId?: string;
   /**
-   * MessageIds of the events to replay. Each one is searched as given and in lower case, because a
-   * user may give an id in upper case that pixelmill made in lower case.
+   * MessageIds of the events to replay. Each one matches as given and in lower case, because a user
+   * may give an id in upper case that pixelmill made in lower case.
    */
   messageIds?: readonly string[];
 }

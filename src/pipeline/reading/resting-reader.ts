@@ -20,8 +20,8 @@ export interface LogPlace {
  * The read positions of a resting lane: a lane (the delivery to one destination) for which nothing
  * is left to read or to deliver. Most destinations are idle, and a `RestingReader` takes only a
  * tenth of the memory of a `LaneReader`. It moves to the announced end of each log (see
- * `setAnnouncedEnd`) without reading the records before it. None of these records is for this lane:
- * such a record wakes the lane before the announced end moves past it.
+ * `setAnnouncedEnd`) without reading the records before it. None of these is for this lane: a
+ * record for the lane wakes it before the announced end moves past the record.
  */
 export class RestingReader {
   /** Log → sequence number of the next record to read. */

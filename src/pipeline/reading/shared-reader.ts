@@ -33,8 +33,8 @@ export interface LogChunk {
   sources: ReadonlySet<string>;
   /**
    * Time of receipt of the record at `next`, if a newer version of pixelmill wrote it; otherwise
-   * undefined. Readers stop at such a record: a read at the position `next` returns this chunk
-   * again.
+   * undefined. Readers stop at such a record: a read at the position `next` returns a chunk with
+   * the same `next`.
    */
   newerAt: number | undefined;
 }

@@ -41,7 +41,7 @@ export class Repetitions {
   readonly #ids = new Map<string, RecentIds>();
   /** Log → position below which all records were searched. Has only logs whose search has begun. */
   readonly #searched = new Map<string, number>();
-  /** Log → end of the log's new records, as `wake` was last told it. */
+  /** Log → end of the log's new records, as the last call of `wake` gave it. */
   readonly #announced = new Map<string, number>();
   /** The repetitions that are stored in the ledger. */
   readonly #marks = new RepetitionMarks();
@@ -73,9 +73,9 @@ export class Repetitions {
   }
 
   /**
-   * Searches a log for repetitions up to `next`, the end of a chunk that was read from it, unless
-   * no source in the chunk has deduplication. Resolves when the repetitions that were found are
-   * stored in the ledger (store of delivery progress); rejects when they cannot be stored.
+   * Searches a log for repetitions up to `next`, the end of a chunk that was read from it, if any
+   * source in the chunk has deduplication. Resolves when the repetitions that were found are stored
+   * in the ledger (store of delivery progress); rejects when they cannot be stored.
    */
   async search(
     log: string,
@@ -99,8 +99,8 @@ export class Repetitions {
 
   /**
    * Notes the new records in `range`. If all older records of their log were searched and none of
-   * their sources has deduplication, counts them as searched, so that they need not be read for a
-   * search. Without a `range`, counts no records, because any log and source may have new ones.
+   * their sources has deduplication, marks them as searched, so that they need not be read for a
+   * search. Without a `range`, any log and source may have new records, so none are marked.
    */
   wake(range?: DurableRange): void {
     if (range === undefined) {
@@ -211,8 +211,8 @@ export class Repetitions {
   }
 
   /**
-   * Searches each log in `after` up to the end given there, its end when an event was received. The
-   * records before this end are older than the event, so the event may repeat one of them.
+   * Searches each log in `after` up to the end given there: the log's end when the event was
+   * received. The records before this end are older than the event, so it may repeat one of them.
    */
   async #searchOthers({ after = [] }: SentEvent): Promise<void> {
     for (const { log, sequence } of after) {

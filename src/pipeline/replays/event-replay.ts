@@ -32,9 +32,9 @@ export interface EventReplayParts {
    * no final outcome. Undefined when no delivery was interrupted.
    */
   recovered: Positions | undefined;
-  /** Called when `take` may return events again after a call of `take` has returned none. */
+  /** Called whenever `take` may return events that it could not return before. */
   onReady(): void;
-  /** Called each time when reading ends: at the end of the range, or of its interrupted part. */
+  /** Called when the range or, after a crash, its interrupted part was read to its end. */
   onRead(): void;
   /** Stops the delivery to the destination after an error that only a bug can cause. */
   fail(error: unknown): void;

@@ -86,7 +86,7 @@ export class Retention {
   /**
    * Returns for each log the position before which its records may be deleted. It is at most the
    * log's position in `below`, from which deliveries need the records. Without bounds, returns
-   * `below`. With bounds, allows to delete whole parts of logs (such as segment files), the oldest
+   * `below`. With bounds, whole parts of logs (such as segment files) may be deleted, the oldest
    * part of all logs first, until three conditions hold: the oldest part that is left is within the
    * age bound, the logs together are within the size bound, and the disk is not nearly full.
    */

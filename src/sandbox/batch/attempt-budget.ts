@@ -115,8 +115,8 @@ export class AttemptBudget {
    * Returns whether an event whose code was stopped has used up its time. `usedMs` is the CPU time
    * of this event alone. `hadWholeAttempt` is true if no other event ran before it in the attempt.
    * If this is true and the attempt had the maximum wall-clock time, the event has used up its
-   * time. If this is true and the result is false, the machine was too busy, and the next attempts
-   * get more wall-clock time.
+   * time, whatever `usedMs` is. If this is true and the result is false, the machine was too busy,
+   * and the next attempts get more wall-clock time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isOver = this.isProof(usedMs) || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);

@@ -41,7 +41,7 @@ type RunAnswer = RunReport | LoadFailure;
 
 /** Runs one batch of events through a program in several attempts, and records their outcomes. */
 export class BatchRun {
-  /** Whether a guest process died or ran out of time while it worked on this batch. */
+  /** Whether a guest process that ran this batch died (unless `retired`) or ran out of time. */
   hasCostGuest = false;
   readonly #logs: BatchLogs;
   readonly #budget: AttemptBudget;

@@ -89,7 +89,8 @@ function nextFrame(): GuestFrame | undefined {
 }
 
 /**
- * Reads from the socket until `input` has `wanted` unused bytes. Returns false if it ends before.
+ * Reads from the socket until `input` has `wanted` unused bytes. Returns false if the socket has
+ * ended before that.
  */
 function readUntil(wanted: number): boolean {
   if (start + wanted > input.length) {

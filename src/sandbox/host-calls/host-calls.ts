@@ -19,9 +19,9 @@ import { printable } from "../protocol/printable.ts";
 import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./host-functions.ts";
 
 /**
- * Limit of the total UTF-16 units of the host calls (such as `fetch`) without a result yet, in one
- * attempt to run a batch. While these calls exceed it, the server sends no results to the guest
- * process. The guest sleeps until it gets results, so it sends no further calls.
+ * Limit of the total UTF-16 units of the host calls (such as `fetch`) without a result, in one
+ * attempt to run a batch. While these calls exceed it and one is in progress, the server sends no
+ * results. The guest process sleeps until it gets results, so it sends no further calls.
  */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /**
@@ -52,7 +52,7 @@ const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
  * Limits of the JSON array of host calls in one frame. Its three levels are the array, a call, and
  * the object with the call's headers. `valuesMax` follows from the shortest possible value: a
- * header such as `"a":"",` takes six UTF-16 units.
+ * header without a name and a value, `"":"",`, takes six UTF-16 units.
  */
 const CALLS_BOUNDS: GuestJsonBounds = { levelsMax: 3, valuesMax: FETCH_REQUEST_CHARS_MAX / 6 };
 

@@ -52,7 +52,8 @@ export class GuestEndedError extends Error {
 
 /**
  * Returns whether `cause`, the cause of the end of a guest process, proves that user code had taken
- * control of the process. A guest process that controls itself never ends for such a cause.
+ * control of the process. A guest process that user code does not control never ends for such a
+ * cause.
  */
 export function isBreach(cause: GuestEndCause): boolean {
   return messages[cause] === BROKE_OUT;

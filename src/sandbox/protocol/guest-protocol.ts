@@ -67,8 +67,8 @@ export interface RunRequest {
   budgetMs: number;
   /**
    * CPU time in milliseconds that the code may use. A Python guest process stops the code after it.
-   * `budgetMs` is larger than `cpuMs` for events that run again because the machine was so busy
-   * that the code got too little CPU time within `budgetMs`.
+   * `budgetMs` is larger than `cpuMs` once code of the batch has got too little CPU time within an
+   * earlier `budgetMs`, because the machine was busy.
    */
   cpuMs: number;
   /** Maximum number of lines of `log(...)` in the reply. */

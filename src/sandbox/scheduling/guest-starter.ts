@@ -32,7 +32,8 @@ export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
   /**
    * Reason why user code does not run or, if it runs with incomplete confinement, the part of the
-   * confinement that is missing. Absent if user code runs with complete confinement.
+   * confinement that is missing. Absent if user code runs with complete confinement, or if no guest
+   * has started and no start has failed yet.
    */
   reason?: string;
   /**

@@ -112,9 +112,9 @@ export class LogCompaction {
   /**
    * Starts a compaction, or the deletion of replaced log entries, in the background, if one is due.
    * The store calls this after each change set of this node that took effect, and after each read
-   * of the log's end. After a read, a compaction starts only if more than `min.rows` entries follow
-   * the last change set. These are barriers (empty entries) that reads have appended while no node
-   * changed the store.
+   * of the log's end. After a read, a compaction starts only if at least `min.rows` entries follow
+   * the last change set that took effect: mostly barriers (empty entries) that reads have appended
+   * while no node changed the store.
    */
   runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;

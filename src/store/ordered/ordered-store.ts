@@ -31,7 +31,7 @@ export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" |
 }
 
 const DEFAULTS = { changeSetBytesMax: 64 << 20, changeMsMax: 20_000 };
-/** Milliseconds for which `recover` tries again while the log ends below the position read. */
+/** Milliseconds for which `recover` retries while the log ends below this node's read position. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;

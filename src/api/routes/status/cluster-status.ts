@@ -61,10 +61,11 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 }
 
 /**
- * Returns the problems of a cluster, one sentence each. Two kinds of problem are listed only if the
- * cluster's members are known, this node's questions reach the other nodes, and the following
- * holds:
- * - "Node … does not answer": no message from the named node has arrived recently
+ * Returns the problems of a cluster, one sentence each. Three kinds of problem are listed only if
+ * the cluster's members are known and this node's questions reach the other nodes:
+ * - "Node … does not answer": the node gave no answer, and no message from it has arrived recently
+ * - "The report of node … is missing here": the node gave no answer, but a message from it has
+ *   arrived recently
  * - "Partition … runs at no node": the node that ran the partition last has left, no node reports
  *   that it runs the partition, and the partition is not assigned to a node that did not answer
  */

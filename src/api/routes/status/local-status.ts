@@ -47,8 +47,8 @@ export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings
   /** Partitions whose events the node delivers. Absent on a standalone server. */
   running?: number[];
   /**
-   * Partitions that are assigned to the node and do not run. Absent in the answer of a node with an
-   * older version.
+   * Partitions that are assigned to the node and do not run. Absent on a standalone server, and in
+   * the answer of a node with an older version.
    */
   stopped?: { partition: number; reason: string }[];
   /** Disk of the node's data directory. Absent in answers of nodes with an older version. */

@@ -80,7 +80,7 @@ export function storedItemsOf(
   });
 }
 
-/** Returns the fields of an item other than secrets, sorted and as JSON, to compare items. */
+/** Returns all fields of an item except secrets, sorted and as JSON, to compare items. */
 function identity(item: Values, { properties = {} }: JsonSchema): string {
   const others = Object.entries(item).filter(([key]) => !properties[key]?.writeOnly);
   return JSON.stringify(others.sort());

@@ -4,9 +4,9 @@ import nodeCrypto from "node:crypto";
 const NOW_MS = 1_700_000_000_000;
 
 /**
- * Stops the clock (in UTC) and makes random numbers repeatable, so that Pyodide makes the same
- * snapshot at each build. Disposing of the result restores both. The function replaces globals of
- * this process, so it must be called only in the process that makes the snapshot.
+ * Stops the clock, sets the time zone to UTC, and makes random numbers repeatable, so that Pyodide
+ * makes the same snapshot at each build. Disposing of the result undoes this. The function replaces
+ * globals of this process, so it must be called only in the process that makes the snapshot.
  */
 export function withoutChance(): Disposable {
   let state = 1;
