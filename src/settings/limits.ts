@@ -103,8 +103,9 @@ export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
  * Maximum total size of the incomplete requests on all connections of one ingest process. A request
- * whose bytes make the total exceed it is answered with 503. If the response to an earlier request
- * is being sent on the same connection, the connection is closed instead.
+ * whose bytes make the total exceed it is answered with 503; a request larger than
+ * `HTTP_HEAD_BYTES_MAX`, as soon as the total exceeds three quarters of it. If the response to an
+ * earlier request is being sent on the same connection, the connection is closed instead.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /**
