@@ -247,16 +247,16 @@ describe("large dead letters, which take several transactions", () => {
         ...{ createdAt: 0, counts: noCounts, after: "", before: "~", seen: 0, total: COUNT },
       };
       await ledger.changeJobs((jobs) => jobs.start(job));
-      const steps: number[] = [];
+      let steps = 0;
       let isOver = false;
       while (!isOver) {
         const moved = await ledger.moveLetters("w", "job", COUNT, 0);
         isOver = moved.isOver;
-        steps.push(moved.seen);
+        steps += 1;
         const ends = isOver && kind === "purge";
         expect(ledger.jobs.get("w", "job")?.state).toBe(ends ? "done" : "running");
       }
-      expect(steps.length).toBeGreaterThan(1);
+      expect(steps).toBeGreaterThan(1);
       expect(ledger.letters.countOf("w")).toBe(0);
       expect(ledger.jobs.get("w", "job")).toMatchObject({ seen: COUNT, counts: { moved: COUNT } });
       expect(requeued()).toEqual(kind === "purge" ? [] : ids);

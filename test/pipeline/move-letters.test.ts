@@ -61,7 +61,7 @@ test("a step moves the letters that match, and the next one continues after what
     ...{ ids: ["1", "2"], seen: 4, reached: "4", gone: ["1"] },
   });
   const requeued = [{ letter: letter("2"), replayedAt: 77, jobId: "j" }];
-  expect(result).toEqual({ seen: 4, requeued, isOver: false });
+  expect(result).toEqual({ requeued, isOver: false });
   expect(stored).toMatchObject({ seen: 9, counts: { moved: 3 }, after: "4" });
   expect(endedAt).toBeUndefined();
   expect(asked).toMatchObject([["w", {}, { after: "0", before: "9", count: 10 }]]);
@@ -69,14 +69,14 @@ test("a step moves the letters that match, and the next one continues after what
 
 test("a step whose letters do not fit into one transaction continues after the last one that did", () => {
   const { result, stored, endedAt } = step(job(), { ids: ["1", "2", "3"], seen: 8, fitting: 2 });
-  expect([result.seen, result.isOver, stored?.after, stored?.seen, endedAt]).toEqual([
-    ...[2, false, "2", 7, undefined],
+  expect([result.isOver, stored?.after, stored?.seen, endedAt]).toEqual([
+    ...[false, "2", 7, undefined],
   ]);
 });
 
 test("the step that has read all letters ends the job's moving", () => {
   const { result, stored, endedAt } = step(job({ kind: "purge" }), { ids: ["1", "2"], seen: 8 });
-  expect(result).toEqual({ seen: 8, requeued: [], isOver: true });
+  expect(result).toEqual({ requeued: [], isOver: true });
   expect(stored).toMatchObject({ seen: 13, counts: { moved: 4 }, after: "0" });
   expect(endedAt).toBe(77);
 });
@@ -88,7 +88,7 @@ test.each([
   ["over logged events", job({ kind: "events" })],
 ])("a job %s moves nothing", (_, before) => {
   const { result, stored, asked } = step(before, { ids: ["1"], seen: 1 });
-  expect(result).toEqual({ seen: 0, requeued: [], isOver: true });
+  expect(result).toEqual({ requeued: [], isOver: true });
   expect([stored, asked]).toEqual([undefined, []]);
 });
 

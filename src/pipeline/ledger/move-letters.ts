@@ -6,8 +6,6 @@ import type { LetterTables } from "./letter-tables.ts";
 
 /** Result of one step of a job that requeues or deletes dead letters. A step is one transaction. */
 export interface MovedLetters {
-  /** Number of dead letters that the step scanned. */
-  seen: number;
   /** The dead letters that the caller must requeue. Empty for a job that deletes letters. */
   requeued: RequeuedLetter[];
   /**
@@ -37,18 +35,15 @@ export function moveLetters(
 ): MovedLetters {
   const job = jobs.get(workspaceId, id);
   const isOver = job?.state !== "running" || job.kind === "events";
-  if (isOver || job.movedAt !== undefined) {
-    return { seen: 0, requeued: [], isOver: true };
-  }
+  if (isOver || job.movedAt !== undefined) return { requeued: [], isOver: true };
   const scanned = letters.scan(workspaceId, job.filter, { ...job, count, now });
   const { taken, done } = letters.take(workspaceId, scanned.ids);
   const isCut = done < scanned.ids.length;
   const reached = isCut ? scanned.ids[done - 1] : scanned.reached;
-  const seen = isCut ? done : scanned.seen;
   const moved = job.counts.moved + taken.length;
   const advanced: LetterJob = {
     ...job,
-    seen: job.seen + seen,
+    seen: job.seen + (isCut ? done : scanned.seen),
     counts: { ...job.counts, moved },
     after: reached ?? job.after,
   };
@@ -56,7 +51,7 @@ export function moveLetters(
   if (reached === undefined) jobs.endMoving(advanced, now);
   const isPurge = job.kind === "purge";
   const requeued = isPurge ? [] : taken.map((letter) => ({ letter, replayedAt: now, jobId: id }));
-  return { seen, requeued, isOver: reached === undefined };
+  return { requeued, isOver: reached === undefined };
 }
 
 /**

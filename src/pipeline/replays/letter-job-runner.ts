@@ -20,7 +20,7 @@ const CROWDED_MS = 200;
 /** Pause in milliseconds after a step that failed. */
 const FAILURE_MS = 1_000;
 /** Shortest pause in milliseconds between two steps of a job. During the pause, other work runs. */
-const PURGE_PAUSE_MS = 10;
+const STEP_PAUSE_MS_MIN = 10;
 
 interface LetterJobRunnerParts {
   ledger: Ledger;
@@ -90,16 +90,15 @@ export class LetterJobRunner {
       if (this.#isCrowded(last)) return { destinationIds: [], pauseMs: CROWDED_MS };
       const job = ledger.jobs.get(workspaceId, id) as LetterJob | undefined;
       if (job?.state !== "running" || job.movedAt !== undefined) return "over";
-      const isPurge = job.kind === "purge";
-      const count = Math.min(STEP_LETTERS_MAX, Math.ceil(job.rate / STEPS_PER_SECOND));
-      const most = isPurge ? STEP_LETTERS_MAX : count;
-      const moved = await ledger.moveLetters(workspaceId, id, most, clock.now());
-      const { seen, requeued, isOver } = moved;
+      const rate = job.kind === "purge" ? Number.POSITIVE_INFINITY : job.rate;
+      const count = Math.min(STEP_LETTERS_MAX, Math.ceil(rate / STEPS_PER_SECOND));
+      const moved = await ledger.moveLetters(workspaceId, id, count, clock.now());
+      const { requeued, isOver } = moved;
       const destinationIds = [...new Set(requeued.map(({ letter }) => letter.destinationId))];
       wake(destinationIds);
       if (isOver) return "over";
-      const pauseMs = isPurge || seen === 0 ? PURGE_PAUSE_MS : (requeued.length * 1_000) / job.rate;
-      return { destinationIds, pauseMs: Math.max(PURGE_PAUSE_MS, pauseMs) };
+      const pauseMs = Math.max(STEP_PAUSE_MS_MIN, (requeued.length * 1_000) / rate);
+      return { destinationIds, pauseMs };
     } catch (error) {
       if (!this.#isStopped) logger.error({ replayId: id, err: error }, "replay step failed");
       return { destinationIds: [], pauseMs: FAILURE_MS };
