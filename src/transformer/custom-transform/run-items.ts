@@ -35,10 +35,8 @@ export async function runItems(
   const groups = Map.groupBy(items.keys(), (index) => items[index]!.group);
   const runs = [...groups].map(async ([group, indexes]) => {
     const inputs = indexes.flatMap((index) => inputOf(body, items[index]!, index) ?? []);
-    const withEvent = new Set(inputs.map(({ index }) => index));
-    for (const index of indexes) {
-      if (!withEvent.has(index)) results[index] = items[index]!.isTooDeep ? tooDeep : noEvent;
-    }
+    // The results of the items with an event replace these.
+    for (const index of indexes) results[index] = items[index]!.isTooDeep ? tooDeep : noEvent;
     const found = await findProgram(group);
     const outcomes = "code" in found ? await runAll(found, inputs) : inputs.map(() => found);
     for (const [at, { index }] of inputs.entries()) results[index] = outcomes[at]!;

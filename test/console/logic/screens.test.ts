@@ -317,6 +317,7 @@ describe("the changes of an event", () => {
     [{ a: [1], b: 1 }, { a: { 0: 1 }, b: 2 }, ['"a": {', '"0": 1', "},", '"b": 2'], []],
     [{ a: { x: 1 }, b: 1 }, { a: {}, b: 2 }, ['"b": 2'], ["a.x"]],
     [{ a: null }, { a: {} }, ['"a": {}'], []],
+    [{ a: { x: 1 }, b: 1 }, { a: 5, b: 1 }, ['"a": 5,'], []],
     [7, 8, ["8"], []],
     [undefined, undefined, [], []],
   ])("from %j to %j are its new lines and missing fields", (received, event, lines, removed) => {
