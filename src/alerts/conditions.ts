@@ -98,12 +98,11 @@ function ofDestination(
 }
 
 /**
- * Evaluates a rule about new dead letters. Each destination has a mark, which is a stored number of
- * dead letters. The number of its new dead letters is its present number minus the mark. Without an
- * open alert, the condition holds if at least `threshold` dead letters are new, and a mark above
- * the present number is lowered to this number. While an alert is open, the condition holds if the
- * number of dead letters has grown since the last evaluation, and each evaluation sets the mark to
- * the present number.
+ * Evaluates a rule about new dead letters, for each destination by itself. Its new dead letters are
+ * its present number minus its mark (a stored number). Without an open alert, the condition holds
+ * if at least `threshold` are new; a mark above the present number is lowered to this number. While
+ * an alert is open, the condition holds if the number has grown since the last evaluation; each
+ * evaluation sets the mark to the present number.
  */
 function evaluateDeadLetters(
   { ruleId, threshold }: { ruleId: string; threshold: number },

@@ -50,9 +50,10 @@ export function createAges(wall: () => number, elapsed: () => number) {
 
   /**
    * Returns the earliest possible present time, in milliseconds since the epoch. The wall clock may
-   * have been set wrongly, so each remembered difference to the monotonic clock gives a possible
-   * time. Times before `SET_CLOCK_MS_MIN` are ignored unless all are before it: otherwise a machine
-   * whose clock started in 1970 would never delete old data.
+   * have been set wrongly, so each remembered difference between it and the monotonic clock gives
+   * one possible time. Times before `SET_CLOCK_MS_MIN` are ignored, because a machine whose clock
+   * started in 1970 would otherwise never delete old data. If all times are before it, none is
+   * ignored.
    */
   function earliestNow(): number {
     const all = times();

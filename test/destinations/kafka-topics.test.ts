@@ -258,5 +258,5 @@ test("missing topics need no room where none are created, and existing ones are 
   expect([...topics.admit(["c", "a", "t0"])]).toEqual(["a", "t0"]);
   now += 60_000;
   await refresh("a");
-  expect(topics.get("a")).toMatchObject({ askedAt: now });
+  expect(topics.get("a")).toMatchObject({ answeredAt: now });
 });

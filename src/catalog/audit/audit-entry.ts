@@ -86,8 +86,8 @@ export interface AuditFilter {
    */
   action?: string;
   /**
-   * Id of an item that the entry concerns. An entry about a connection also concerns the
-   * connection's source and destination.
+   * Selects entries that concern the item with this id. An entry about a connection also concerns
+   * the connection's source and destination.
    */
   resource?: string;
   from?: number;

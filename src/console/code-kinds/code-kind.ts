@@ -162,8 +162,8 @@ export interface CodeContext {
    */
   newest: Revision;
   /**
-   * Id of the revision that was saved last. It differs from the id of `newest` only after a
-   * rollback.
+   * Id of the revision that was saved last. After a rollback to an older revision, `newest` is that
+   * older revision; otherwise it is this one.
    */
   newestVersionId: string;
   /**

@@ -2,7 +2,10 @@ import { useRef, useState } from "preact/hooks";
 
 export type JsonObject = Record<string, unknown>;
 
-/** Maximum number of events that `useEventRows` lists, besides older selected events. */
+/**
+ * Maximum number of newest events in the list of `useEventRows`. Older events that are selected do
+ * not count.
+ */
 export const EVENT_ROWS_MAX = 50;
 
 /** Row of the list: an event, and a number that no other row of the list has. */

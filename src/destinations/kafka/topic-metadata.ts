@@ -25,7 +25,7 @@ interface TopicLeaders {
    */
   leaders: LeaderStatement[];
   /** Time at which a broker answered with this metadata, as `performance.now()` gives it. */
-  askedAt: number;
+  answeredAt: number;
 }
 
 /** Cache of the partitions of topics, and of the brokers that lead them. */
@@ -91,7 +91,7 @@ export class TopicMetadata {
    */
   expireAll(): void {
     this.#isInDoubt = true;
-    for (const topic of this.#known.values()) topic.askedAt = Number.NEGATIVE_INFINITY;
+    for (const topic of this.#known.values()) topic.answeredAt = Number.NEGATIVE_INFINITY;
   }
 
   /**
@@ -102,7 +102,7 @@ export class TopicMetadata {
     const faults = new Map<string, number>();
     const oldest = performance.now() - AGE_MS_MAX;
     const due = [...names].filter(
-      (name) => !((this.#known.get(name)?.askedAt ?? Number.NEGATIVE_INFINITY) > oldest),
+      (name) => !((this.#known.get(name)?.answeredAt ?? Number.NEGATIVE_INFINITY) > oldest),
     );
     for (let at = 0; at < due.length; at += ASKED_MAX) {
       await this.#askFor(due.slice(at, at + ASKED_MAX), faults, signal);
@@ -172,7 +172,7 @@ function latestLeaders(answers: MetadataAnswer["topics"], before?: TopicLeaders)
       return latestStatement(earlier === undefined ? stated : [...stated, earlier]) ?? NO_LEADER;
     },
   );
-  return { id, leaders, askedAt: performance.now() };
+  return { id, leaders, answeredAt: performance.now() };
 }
 
 const NO_LEADER: LeaderStatement = { leaderId: -1 };

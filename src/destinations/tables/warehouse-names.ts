@@ -45,7 +45,10 @@ export interface KeyPath {
  * reserved for pixelmill's own columns: no key of an event results in one.
  */
 export class WarehouseNames {
-  /** Path of an event's properties or traits: their columns have no prefix. */
+  /**
+   * Path of the object with an event's properties or traits. The columns of its members have no
+   * prefix.
+   */
   readonly rootPath: KeyPath = { text: "", column: undefined, below: undefined };
   /** Path of an event's context: its columns begin with `context_`. */
   readonly contextPath: KeyPath = { text: "context", column: undefined, below: undefined };

@@ -56,9 +56,10 @@ export const outline = {
 };
 
 /**
- * Hash table of the member names in the event. `slotHashes` has the hash of a name, `slotObjects`
- * the number of the object that has this name. Every object gets a higher number than all objects
- * of earlier events, so entries of earlier events need not be cleared.
+ * Hash table of the member names in the event. For each slot, `slotHashes` has the hash of a
+ * member's name, and `slotObjects` the number of the object that contains the member. Every object
+ * gets a higher number than all objects of earlier events, so entries of earlier events need not be
+ * cleared.
  */
 const slotHashes = new Int32Array(1 << SLOT_BITS);
 const slotObjects = new Int32Array(1 << SLOT_BITS);

@@ -15,8 +15,8 @@ interface FileLogParts extends IngestLogContext {
 const INGEST_DURABLE_MS = 5;
 
 /**
- * Opens the log directory of this ingest process for writing, and reports durable records to the
- * server.
+ * Opens the log directory of this ingest process for writing. The log reports to the server when
+ * records have become durable.
  */
 export async function openFileLog(
   { directory, firstSequence, otherLogs, segmentBytesMax, segmentMsMax }: FileLogSettings,

@@ -3,7 +3,9 @@ import type { HttpExchange } from "../../http/exchange.ts";
 import { textMemory } from "../../json/text-memory.ts";
 import { SDK_BODY_BYTES_MAX } from "../../settings/limits.ts";
 
-/** Response to a request whose body is refused: its status, its sentence, and further headers. */
+/**
+ * Response to a request whose body is refused: the status, the error message, and further headers.
+ */
 interface ContentProblem {
   status: 400 | 413 | 415;
   problem: string;

@@ -34,7 +34,7 @@ export interface TakenEvents {
   sourceId: string;
   /** Origin of the page that sent the events; undefined when the client is not a browser. */
   origin: string | undefined;
-  /** Number of events that will be delivered. */
+  /** Number of the request's events that are valid, and so will be delivered. */
   good: number;
   /** Number of events that are stored as refused, and not delivered. */
   refused: number;

@@ -249,8 +249,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Makes `#active` look for events, and opens it first if it is closed. If that fails, tries again
-   * after a pause. Until then, the lane keeps its read position.
+   * Makes the running delivery (`#active`) look for events. Opens it first if it is closed. If
+   * opening fails, tries again after a pause; until then, the lane keeps its read position.
    */
   #wakeActive(): void {
     if (this.#active !== undefined) this.#active.wake();

@@ -29,10 +29,10 @@ export function credentialMask(credentials: Credentials): CredentialMask {
 }
 
 /**
- * Replaces a workspace's credentials in text that its user code has printed, in plain form and as
- * encoded in JSON, URLs and base64. This protects the credentials from API tokens that may read log
- * lines and dead letters but not credentials. Unlike `SecretMask`, it replaces only whole
- * credentials, because parts such as `https://` are frequent in printed text.
+ * Replaces a workspace's credentials in text that its user code has printed. Finds them as they
+ * are, and encoded for JSON, URLs or base64. This protects the credentials from API tokens that may
+ * read log lines and dead letters but not credentials. Unlike `SecretMask`, it replaces only whole
+ * credentials, because a part of one, such as `https://`, is frequent in printed text.
  */
 class CredentialMask {
   /**

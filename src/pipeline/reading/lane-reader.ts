@@ -188,7 +188,10 @@ export class LaneReader {
     return lags.reduce((sum, lag) => sum + lag, 0);
   }
 
-  /** Moves an idle lane to the announced end of each log: no record before it is for this lane. */
+  /**
+   * Moves an idle lane to the end of each log that `logs` has announced. No record before it is for
+   * this lane.
+   */
   #skipAnnounced(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {

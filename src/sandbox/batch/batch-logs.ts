@@ -31,8 +31,8 @@ export class BatchLogs {
   }
 
   /**
-   * Adds the lines of one attempt. `events` has the indexes in the batch of the events that the
-   * attempt ran.
+   * Adds the log lines of one attempt. `events` has the events of the attempt, as indexes in the
+   * batch.
    */
   add(lines: readonly LogLine[], events: readonly number[]): void {
     for (const line of lines) {

@@ -100,7 +100,7 @@ export class BatchRun {
     return budget?.error ?? trial?.suspended() ?? (isCostly ? notRun(count) : undefined);
   }
 
-  /** Runs one attempt, over one event or over the open events (`#open`) that fit one frame. */
+  /** Runs one attempt: one event, or as many events without an outcome as fit one frame. */
   async attempt(source: GuestSource): Promise<void> {
     const taken = this.#nextEvents();
     const answer = await this.#askGuest(source, taken);

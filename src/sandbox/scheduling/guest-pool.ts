@@ -56,9 +56,9 @@ export class GuestPool {
   }
 
   /**
-   * Does `work` in the first guest process of a workspace and language. `bytes` is the approximate
-   * size of the data that the work sends to the guest. Rejects with `SandboxUnavailable` when no
-   * guest can be started.
+   * Does `work` in the first of the guest processes that a workspace has for a language (at most
+   * two). `bytes` is the approximate size of the data that the work sends to the guest. Rejects
+   * with `SandboxUnavailable` when no guest can be started.
    */
   use<T>(owner: GuestOwner, bytes: number, work: GuestUse<T>): Promise<T> {
     return perform(this.#guestsOf(owner).first, bytes, work);

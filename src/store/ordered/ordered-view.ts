@@ -69,8 +69,8 @@ export interface ApplyResult {
   /** Outcomes of all nodes' change sets among the applied entries, in the order of the log. */
   outcomes: SetOutcome[];
   /**
-   * Names of the tables for which the store calls its listeners: those that the applied entries
-   * changed. Changes by a change set of this node for which `isKnown` returns true do not count.
+   * Names of the tables that the applied entries changed; the store calls its listeners for these.
+   * Leaves out a change set of this node whose writer already knows of the change (`isKnown`).
    */
   written: Set<string>;
   /** Whether log entries were deleted before this view had read them. */
@@ -179,7 +179,7 @@ export class OrderedView {
   /**
    * Stores one part of a change set that was split into several log entries. Returns the complete
    * change set when `part` is its last part. Returns undefined for an earlier part, when a part is
-   * missing, or when the set was computed on an older version.
+   * missing, or when the set was computed on a version of the view before `version`.
    */
   #completed(part: ChangeSetPart, { version }: ViewPosition): ChangeSet | undefined {
     if (part.base !== version) return undefined;

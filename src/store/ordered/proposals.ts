@@ -35,8 +35,8 @@ export class Proposals {
   }
 
   /**
-   * Adds a change set that this node appends to the shared log. Resolves with whether the set took
-   * effect.
+   * Adds change set `number`, which the caller appends to the shared log. Resolves with whether the
+   * set took effect. For `isKnown` see `Proposal`.
    */
   add(number: number, isKnown: boolean): Promise<boolean> {
     assert(number === this.#next, "Numbers of a node's change sets ascend by one");
