@@ -162,6 +162,24 @@ test.each([
   },
 );
 
+test("a step that the system does not allow is a missing part; any other error ends the confinement", async () => {
+  const failing = (error: Error) => () => {
+    throw error;
+  };
+  const taken: string[] = [];
+  const steps = [
+    failing(new ConfinementError("no Landlock")),
+    () => void taken.push("a step"),
+    failing(new ConfinementError("no seccomp")),
+  ];
+  expect(await confine(steps)).toBe("no Landlock; no seccomp");
+  expect(taken).toEqual(["a step"]);
+  expect(await confine([steps[1]!])).toBeUndefined();
+  const defect = new TypeError("a defect");
+  await expect(confine([failing(defect), steps[1]!])).rejects.toBe(defect);
+  expect(taken).toEqual(["a step", "a step"]);
+});
+
 test("a child that was started in spite of the confinement ends at once", async () => {
   const { reason, calls } = await reasonWhen(callsOf("start a process"), () => 0);
   expect(reason).toBe("a guest can start a process");

@@ -32,7 +32,7 @@ const LANDLOCK_FS_RIGHTS = [13n, 14n, 15n, 15n, 16n];
  * because a change of the user resets the parent-death signal. `closeInherited` comes before
  * `restrictFiles`, because Landlock makes `/proc` unreadable.
  */
-const steps = [
+const allSteps = [
   closeInherited,
   dropPrivileges,
   setProcess,
@@ -43,11 +43,12 @@ const steps = [
 
 /**
  * Confines this process permanently, so that it can only compute and use its open pipes, and then
- * tries every forbidden action to verify that it fails. A step that the system does not allow does
- * not stop the others. Returns a text that lists the missing parts of the confinement, or undefined
- * when it is complete.
+ * tries every forbidden action to verify that it fails. A step that the system does not allow
+ * throws a `ConfinementError`, and does not stop the others. Returns a text that lists the missing
+ * parts of the confinement, or undefined when it is complete. Rejects with any other error of a
+ * step.
  */
-export async function confine(): Promise<string | undefined> {
+export async function confine(steps = allSteps): Promise<string | undefined> {
   const table = process.platform === "linux" ? syscallTable(process.arch) : undefined;
   if (!table) return `no confinement is written for ${process.platform} on ${process.arch}`;
   const kernel = openKernel();
