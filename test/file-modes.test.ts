@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { fileEntry, pack, unpack } from "../src/backup/archive.ts";
+import { backupTarget } from "../src/backup/backup-target.ts";
 import { openSafely, writeAtomically } from "../src/destinations/file/safe-path.ts";
 import { lockFile } from "../src/disk/lock.ts";
 import { makeMappable } from "../src/disk/mapped.ts";
@@ -52,6 +53,12 @@ test.each([
     "ledger",
     0o700,
     () => openLedger(join(root, "ledger"), logger).close(),
+  ],
+  [
+    "the directory of backups",
+    "backups",
+    0o700,
+    () => backupTarget({ "backup.directory": join(root, "backups") } as Config, logger).close(),
   ],
   ["a file that readers map", "mapped", 0o640, () => makeMappable(join(root, "mapped"), bytes)],
   [
