@@ -173,14 +173,18 @@ class EvictionOrder<T extends EvictableConnection> {
    */
   next(): T | undefined {
     const list = this.#silent.size > this.#active.size ? this.#silent : this.#active;
+    let first: T | undefined;
     for (let looks = list.size; looks > 0; looks--) {
       const entry = list.first!;
       const { connection } = entry;
-      if (entry.requests === connection.requests && !connection.isBusy()) return connection;
+      if (!connection.isBusy()) {
+        if (entry.requests === connection.requests) return connection;
+        first ??= connection;
+      }
       entry.requests = connection.requests;
       list.push(entry);
     }
-    return undefined;
+    return first;
   }
 }
 

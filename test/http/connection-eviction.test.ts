@@ -97,6 +97,18 @@ describe("the bound of a network", () => {
     expect(ended).toEqual(["network"]);
   });
 
+  test("evicts a connection although all of them have sent requests since the last choice", () => {
+    const { places, come } = hall(2, 2);
+    const clients = ["a", "b", "c"].map((name) => come(name, "n").client);
+    const rest = clients.slice(1);
+    for (const client of [...rest, ...rest]) client.ask();
+    rest[0]!.busy = true;
+    expect(places.hasRoom()).toBe(true);
+    for (const client of rest) client.ask();
+    expect(come("d", "n").isTaken).toBe(true);
+    expect(names(clients)).toEqual(["a", "c"]);
+  });
+
   test("refuses a connection while responses are owed on all of them", () => {
     const { places, come, ended } = hall(100, 1);
     const { client } = come("a", "n");
