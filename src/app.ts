@@ -69,9 +69,9 @@ export interface App {
   broken: Promise<string>;
   /**
    * Stops the server: accepts no further requests, finishes the requests and batches in flight, and
-   * writes out buffered data. With `hand-over`, another server takes over the listening sockets. In
-   * this case, this server accepts events until its deliveries have stopped, so that clients wait
-   * only briefly until the other server accepts events.
+   * writes out buffered data. With `hand-over`, another server continues with the listening
+   * sockets. To keep the gap before it accepts events short, this server accepts events until its
+   * own deliveries have stopped.
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
   /**
@@ -84,7 +84,7 @@ export interface App {
 export interface AppOptions {
   demo: boolean;
   logger: Logger;
-  /** Listening sockets from another process. The server opens missing sockets itself. */
+  /** Listening sockets that another process has passed on. The server opens the others itself. */
   sockets?: PlaneSockets;
   /**
    * Prints a line on the operator's terminal, such as a token that is shown only once or the demo's

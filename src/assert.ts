@@ -4,9 +4,9 @@ export class InvariantError extends Error {
 }
 
 /**
- * Throws `InvariantError` when an invariant does not hold, in production too. An invariant must
- * hold whatever the input is. The error stops the request, the process or the delivery that broke
- * the invariant, so that it does not continue with wrong state.
+ * Throws `InvariantError` if an invariant, which must hold for any input, does not hold. Active in
+ * production too: the request, process or delivery that broke the invariant stops instead of
+ * working with wrong state.
  *
  * @example assert(cursor <= durableEnd, "Cursor is behind the durable end of the log");
  *

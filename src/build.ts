@@ -83,9 +83,9 @@ const embedLmdb: BunPlugin = {
 };
 
 /**
- * Plugin that embeds the WebAssembly code of the Kafka library. By default, the library loads a
- * module that reads this code from a file. The plugin replaces this module by one that contains the
- * code as text. The library's native addon does the same computations and is not embedded.
+ * Plugin that embeds the WebAssembly code of the Kafka library. The library's module that reads
+ * this code from a file is replaced by its module that contains the code as text. The native addon
+ * for the same computations is not embedded.
  */
 const embedKafka: BunPlugin = {
   name: "embed Kafka's client",

@@ -29,9 +29,9 @@ export interface Detail {
 }
 
 /**
- * Error for a refused request. HTTP listeners send `message`, one sentence, and `details` to the
- * caller. The two must not contain input of the caller (except a misspelt key), file paths or
- * stacks.
+ * Thrown when a request is refused. HTTP listeners send the caller the sentence `message`, and
+ * `details`. Both must not repeat the caller's input (except a misspelt key), and must not contain
+ * file paths or stacks.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -79,7 +79,7 @@ export function orStartError<T>(failure: string, work: () => T): T {
   }
 }
 
-/** Returns the error for a listener that cannot listen, mostly because its port is in use. */
+/** Returns the error for a listener that cannot listen on `address`, with the reason. */
 export function listenError(address: { host: string; port: number }, cause: unknown): StartError {
   const { host, port } = address;
   const reason = isUnknownHost(cause)
@@ -118,7 +118,7 @@ function descriptionOf(code: string): string | undefined {
   return descriptions.get(code);
 }
 
-/** Reason why the certificate of the other side is not accepted, by TLS error code. */
+/** Maps a TLS error code to the reason why the certificate of the other side is not accepted. */
 const certificateFaults: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed",
   SELF_SIGNED_CERT_IN_CHAIN: "of an unknown authority",

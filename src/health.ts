@@ -33,8 +33,8 @@ interface ReadinessSources {
   backups: { warnings(): string[] } | undefined;
   certificates: Record<string, Pick<Certificate, "warnings">>;
   /**
-   * Sentence that names the data which the server must store before it serves requests. Undefined
-   * once this data is stored.
+   * Why the server is not ready yet: a sentence that names data it must store before it serves
+   * requests. The value is undefined once this data is stored.
    */
   starting: string | undefined;
 }
@@ -67,9 +67,9 @@ export function readiness(sources: ReadinessSources): Readiness {
 }
 
 /**
- * Merges messages with the same cause. Each message is a cause followed by its consequences. A
- * warning with the same cause as a failed check is removed, and its consequences are added to the
- * message of the check.
+ * Merges messages with the same cause. Each message is a cause followed by its consequences. If a
+ * warning has the same cause as a failed check, its consequences are added to the check's message,
+ * and the warning is removed.
  */
 function mergeByCause(
   checks: Record<string, Check>,
@@ -142,9 +142,9 @@ export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metric
 }
 
 /**
- * Returns the slow revisions of a workspace's transformations. A revision is slow if it runs, but
- * no event has succeeded for `CODE_SLOW_MS`. The keys of the map are the revisions' ids. The values
- * are the times, in milliseconds since the epoch, since which no event has succeeded.
+ * Returns the slow revisions of a workspace's transformations: those that are running, but none of
+ * whose events has succeeded for `CODE_SLOW_MS`. The result maps a revision's id to the time since
+ * which none has succeeded, in milliseconds since the epoch.
  */
 export function slowRevisions(sandbox: Pick<GuestSandbox, "slow">, workspaceId: string) {
   const slow = sandbox.slow().filter((it) => it.workspaceId === workspaceId);
@@ -152,9 +152,9 @@ export function slowRevisions(sandbox: Pick<GuestSandbox, "slow">, workspaceId: 
 }
 
 /**
- * Lists the suspended programs of a workspace. A program is a revision of a transformation with its
- * libraries. It is suspended when all its runs fail, and is reported as a suspension of that
- * revision.
+ * Lists the suspended programs of a workspace. A program is the code of one revision of a
+ * transformation with its libraries. It is suspended when all its runs fail. Each suspension is
+ * returned with the id of that revision.
  */
 export function programSuspensions(
   sandbox: Pick<GuestSandbox, "suspended">,

@@ -22,9 +22,9 @@ export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
 }
 
 /**
- * Returns a function that returns those functions of the C library that `symbols` lists, ready to
- * call. The returned function loads the library at its first call, so that a process without such a
- * call does not load it.
+ * Returns a function with which to get the functions of the C library that `symbols` lists. The
+ * returned function loads the library at its first call, so that a process that never calls it does
+ * not load the library.
  */
 export function libcFunctions<const T extends Record<string, FFIFunction>>(symbols: T) {
   let libc: ReturnType<typeof openLibc<T>> | undefined;

@@ -17,9 +17,9 @@ interface Condition {
 /** Results of earlier evaluations of a rule. The next evaluation compares the facts with them. */
 interface RuleMemory {
   /**
-   * Value that the rule has stored for each item, by item id. For a destination, the value is a
-   * number of dead letters (events that were given up): the destination's dead letters count as new
-   * only in excess of this number. For a source, the value is 1 once the source has sent events.
+   * Numbers that the rule has stored about items, by item id. For a destination, the number of dead
+   * letters (events that were given up) that do not count as new. For a source, 1 once the source
+   * has sent events.
    */
   marks: ReadonlyMap<string, number>;
   /** Ids of the items for which the rule has an open alert. */
@@ -98,11 +98,11 @@ function ofDestination(
 }
 
 /**
- * Evaluates a rule about new dead letters, for each destination by itself. Its new dead letters are
- * its present number minus its mark (a stored number). Without an open alert, the condition holds
- * if at least `threshold` are new; a mark above the present number is lowered to this number. While
- * an alert is open, the condition holds if the number has grown since the last evaluation; each
- * evaluation sets the mark to the present number.
+ * Evaluates a rule about new dead letters for each destination. The number of new ones is the
+ * destination's number of dead letters minus its mark, a stored number. Without an open alert, the
+ * condition holds if at least `threshold` are new; a mark above the number of dead letters is set
+ * to this number. While an alert is open, the condition holds if the number of dead letters has
+ * grown since the last evaluation; each evaluation sets the mark to it.
  */
 function evaluateDeadLetters(
   { ruleId, threshold }: { ruleId: string; threshold: number },

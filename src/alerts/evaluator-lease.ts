@@ -2,8 +2,8 @@ import type { Alerts } from "../catalog/alerts/alerts.ts";
 import type { LeaseRow } from "../catalog/alerts/tables.ts";
 
 /**
- * Number of consecutive checks that find the lease not renewed. After them, the process that made
- * the checks takes the lease from the process that holds it.
+ * Number of consecutive checks after which a process takes the lease from its holder, if none of
+ * these checks found the lease renewed.
  */
 const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 
@@ -15,8 +15,9 @@ const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 export class EvaluatorLease {
   readonly id = crypto.randomUUID();
   /**
-   * Lease as the last call of `renewOrTake` read it. `#checksWithoutRenewal` is the number of the
-   * latest consecutive calls that found the lease unchanged.
+   * Lease as the last call of `renewOrTake` read it while another process or none held it.
+   * `#checksWithoutRenewal` counts the consecutive calls, up to the last one, that found it
+   * unchanged.
    */
   #seen: LeaseRow | undefined;
   #checksWithoutRenewal = 0;

@@ -42,8 +42,8 @@ export interface SourceFacts {
   enabled: boolean;
   receivedPerSecond: number;
   /**
-   * Whether a `receivedPerSecond` of 0 proves that the source sends no events. True if at least one
-   * destination has read nearly all of the source's events.
+   * Whether a `receivedPerSecond` of 0 proves that this source sends no events. True if at least
+   * one destination reads the source with little lag, so that its reading would show new events.
    */
   isObserved: boolean;
 }
@@ -52,7 +52,7 @@ export interface ServerFacts {
   /** Messages of the failed checks of `/ready`. */
   troubles: readonly string[];
   warnings: readonly string[];
-  /** Number of nodes that answer, this one included. Absent while asking other nodes fails. */
+  /** Number of nodes that answered, with this one. Absent if this node cannot ask the others. */
   nodes?: number;
   missingNodes: readonly string[];
   /**

@@ -35,8 +35,8 @@ interface SendSignals {
   /** Aborts when the server stops: the sender begins no further attempts. */
   closing: AbortSignal;
   /**
-   * Aborts when a stopping server no longer waits for notifications: the sender then ends the
-   * requests that are in progress.
+   * Aborts when a stopping server has waited long enough for notifications: the sender then ends
+   * the requests that are in progress.
    */
   cutting: AbortSignal;
 }
@@ -97,8 +97,8 @@ export class NotificationSender {
   }
 
   /**
-   * Sends a workspace's due notifications. If an earlier call is still sending them, waits for that
-   * call instead.
+   * Sends a workspace's due notifications. While an earlier call for this workspace is still
+   * sending, a new call sends nothing itself and resolves with the earlier one.
    */
   sendDue(workspaceId: string, holder: string, signals: SendSignals): Promise<void> {
     return this.#busy.getOrInsertComputed(workspaceId, () =>
@@ -205,7 +205,7 @@ export class NotificationSender {
   }
 }
 
-/** Returns why a notification must be dropped without an attempt. Undefined if it must be sent. */
+/** Returns why a notification is dropped without an attempt to send it; undefined to send it. */
 function dropReason(
   alert: Alert,
   { receiverId }: AlertNotification,

@@ -19,9 +19,8 @@ export class Holds {
 
   /**
    * Records one check of a condition, and returns whether the condition has held for at least `ms`
-   * milliseconds. `holds` is undefined if the check could not tell. In this case, the function
-   * returns false and does not count the time since the previous check, but keeps the time measured
-   * before.
+   * milliseconds. Pass undefined as `holds` if the check could not tell. The function then returns
+   * false, and the time since the previous check does not count; the time measured earlier is kept.
    */
   hasHeld(key: string, holds: true | undefined, ms: number): boolean {
     const at = this.elapsed();
@@ -54,10 +53,7 @@ const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
  * the alert evaluator back after another process has held it.
  */
 export class RuleEvaluator {
-  /**
-   * How long each condition of a workspace has held, by workspace id. Each workspace has its own
-   * object, so that an evaluation reads nothing of other workspaces.
-   */
+  /** How long each condition of a workspace has held, by workspace id. */
   readonly #holds = new Map<string, Holds>();
   /**
    * Number of dead letters of each destination at the last evaluation, by workspace id and then by
@@ -121,8 +117,8 @@ export class RuleEvaluator {
   }
 
   /**
-   * Deletes the measurements of each workspace that is not in `workspaceIds`, because the rules of
-   * this workspace are not evaluated any more.
+   * Deletes what is remembered about workspaces that are not in `workspaceIds`: how long their
+   * conditions have held, and their numbers of dead letters.
    */
   keepOnly(workspaceIds: readonly string[]): void {
     const kept = new Set(workspaceIds);

@@ -10,8 +10,8 @@ interface RuleKind {
   /** Name that a rule of this kind gets if its creator gives it no name. */
   name: string;
   /**
-   * Default number of seconds for which the condition must hold before an alert begins
-   * (`forSeconds`), and for which it must not hold before the alert ends (`clearSeconds`).
+   * Defaults, in seconds. `forSeconds`: how long the condition must hold before an alert begins.
+   * `clearSeconds`: how long it must be false before the alert ends.
    */
   forSeconds: number;
   clearSeconds: number;

@@ -33,8 +33,8 @@ import { type ControlPlaneAddress, listenOn, TlsListener } from "./tls/tls-liste
 export type Api = ReturnType<typeof createApi>;
 
 /**
- * Creates the control plane: the HTTP listener of the Transformations API, the management API, the
- * console, health and metrics.
+ * Creates the control plane: one HTTP listener that serves the Transformations API, the management
+ * API, the console, and the paths for health and metrics.
  */
 export function createApi(given: ApiDeps) {
   const deps = {
@@ -174,8 +174,8 @@ function addRoutes(
 }
 
 /**
- * Returns the path of a URL as the client sent it. The function cuts the path out of the text,
- * because `new URL` throws for some host names.
+ * Returns the path of a URL as the client sent it. Does not use `new URL`, which throws for some
+ * host names.
  */
 function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);

@@ -8,7 +8,7 @@ import type { RouteTable } from "./route-table.ts";
 export { isLargeInteger, parseToShow } from "../json/parse-exact.ts";
 
 /**
- * A client of the control plane. The route table types its requests and answers:
+ * A client of the control plane. The types of its requests and answers come from the route table:
  *
  *     const client = createClient({ baseUrl: "http://127.0.0.1:8081", token: "pm_…" });
  *     const { id } = await client.call("POST /transformations", {
@@ -38,8 +38,8 @@ export interface Client {
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
     /**
-     * Called once, when the server has opened the stream. Events that the server received earlier
-     * may be missing from the stream.
+     * Reports that the stream is open; called once. Events that the server received before may be
+     * missing from the stream.
      */
     onOpen?: () => void,
   ): AsyncGenerator<FollowedMessage>;
@@ -106,8 +106,8 @@ type RequestOptions<Key extends ClientKey> = (keyof PathParams<Key> extends neve
     ? { body?: undefined }
     : { body: Schemas<Key>["body"] });
 /**
- * Tuple type of the arguments of `call` after the route key: one argument, which is optional when
- * the route requires no path parameter, query or body.
+ * Type of the arguments of `call` and `callTagged` after the route key. There is one argument; it
+ * may be left out when the route requires no path parameter, query or body.
  */
 export type InputOf<Key extends ClientKey> =
   Record<string, never> extends RequestOptions<Key>

@@ -49,7 +49,7 @@ export interface SystemFigures {
    */
   guests: { alive: number; awaited: number };
   memory: { totalBytes: number; freeBytes: number };
-  /** `used` has the number of bytes of each part of the data directory, by the part's name. */
+  /** `used` maps the name of each part of the data directory to the part's number of bytes. */
   disk: { used: Record<string, number>; freeBytes: number };
   /** Size and retention of the event logs. */
   events: {
@@ -57,7 +57,7 @@ export interface SystemFigures {
     bytes: number;
     /** When the oldest event in the logs was received (milliseconds since the epoch). */
     oldestAt: number | undefined;
-    /** Maximum age (seconds) and size (bytes) of delivered events in the logs. 0 is no limit. */
+    /** Maximum age (s) and size (bytes) for keeping delivered events in the logs; 0 is no limit. */
     retention: { seconds: number; bytes: number };
   };
 }
@@ -73,10 +73,7 @@ export interface ClusterFigures {
     version: string;
     controlPlaneUrl: string;
     partitions: number[];
-    /**
-     * Partitions that the node of this entry refused to run when it last joined the cluster, by
-     * reason.
-     */
+    /** Partitions that the node `id` refused to run when it last joined the cluster, by reason. */
     refused?: { reason: string; partitions: number[] }[];
   }[];
   partitions: {
@@ -153,10 +150,9 @@ export interface ApiDeps {
   diskSpace(): { freeBytes: number; sizeBytes: number };
   suspensions(workspaceId: string): RevisionSuspension[];
   /**
-   * Returns the slow revisions of a workspace's transformations. A revision is slow if it is
-   * running and none of its events has succeeded for `CODE_SLOW_MS`. The key is the revision's
-   * `versionId`, the value is the time since which no event has succeeded, in milliseconds since
-   * the epoch.
+   * Returns the slow revisions of a workspace's transformations: revisions that have run for
+   * `CODE_SLOW_MS` without success for any event. The key is the revision's `versionId`, the value
+   * is the time since which no event has succeeded, in milliseconds since the epoch.
    */
   slowCode(workspaceId: string): ReadonlyMap<string, number>;
   ready(): Readiness;
@@ -178,8 +174,8 @@ export interface ApiDeps {
   signOn?: SignOn | undefined;
   dataPlaneUrl(): string;
   /**
-   * Returns the address of the client that sent a request over a connection from `peer`. If `peer`
-   * is a trusted proxy, this is the client's address in `X-Forwarded-For`, otherwise `peer`. An
+   * Returns the address of the client whose request came over a connection from `peer`: the
+   * client's address in `X-Forwarded-For` if `peer` is a trusted proxy, `peer` itself otherwise. An
    * IPv6 address is shortened to its network.
    */
   clientOf(peer: string, forwardedFor: string): string;
@@ -190,8 +186,8 @@ export interface ApiDeps {
   hosts: readonly string[];
   version: string;
   /**
-   * Name of the language Python in responses about code that a client sent with the language
-   * `pythonfaas`. rudder-cli needs `python`, because it does not know `pythonfaas`.
+   * How responses name the language of Python code that a client uploaded as `pythonfaas`.
+   * rudder-cli knows only the name `python`.
    */
   python: "pythonfaas" | "python";
   /**

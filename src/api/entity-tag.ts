@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Number of characters of a hash in an entity tag. Each character has 6 bits: enough in total that
- * no two states of a resource get the same tag by accident.
+ * Number of characters of the hash in an entity tag. Each character holds 6 bits. The 132 bits rule
+ * out that two states of a resource get the same tag by accident.
  */
 const HASH_CHARS = 22;
 
@@ -43,8 +43,8 @@ export interface CurrentResource<T = unknown> {
   /** The resource as GET returns it, with its entity tag. */
   now: Tagged<T>;
   /**
-   * Returns what changed after the resource had one of `tags`, as the end of a sentence, such as
-   * "Ada saved another revision at …". An error message contains it after the word "but".
+   * Returns a clause about the change that the resource has had since it had one of `tags`, such as
+   * "Ada saved another revision at …". It completes an error message.
    */
   changeSince(tags: readonly string[]): string;
   /** Returns the stored earlier state that has one of `tags`. Undefined if there is none. */

@@ -97,10 +97,9 @@ export function createLimiters(requestsPerSecondMax: number) {
      */
     workspaceStates: new SharedResults(STATUS_SHARED_MS_MAX),
     /**
-     * Waits until the server may read the part of a body that follows its first
-     * `BODY_BYTES_PER_REQUEST` bytes. At most `LONG_BODIES_MAX` bodies with such a part are read at
-     * a time. Resolves with a permit, which the caller releases after it has read the body. Rejects
-     * with `TooManyRequests` if `signal` aborts first.
+     * Waits for permission to read a body beyond its first `BODY_BYTES_PER_REQUEST` bytes. At most
+     * `LONG_BODIES_MAX` such bodies are read at a time. Resolves with a permit, which the caller
+     * releases after it has read the body. Rejects with `TooManyRequests` if `signal` aborts first.
      */
     async admitLongBody(workspaceId: string, signal: AbortSignal): Promise<Permit> {
       return await longBodies.acquire(workspaceId, signal).catch(() => {
@@ -121,7 +120,7 @@ export function createLimiters(requestsPerSecondMax: number) {
         workspaceId,
         "Expected fewer requests of this workspace, got more than the setting admin.rate allows",
       ),
-    /** Counts each `BODY_BYTES_PER_REQUEST` of a body as one further request of the workspace. */
+    /** Counts `bytes / BODY_BYTES_PER_REQUEST` further requests (rounded down) of the workspace. */
     countBody(workspaceId: string, bytes: number): void {
       requests.take(workspaceId, Math.floor(bytes / BODY_BYTES_PER_REQUEST));
     },

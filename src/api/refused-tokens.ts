@@ -56,9 +56,9 @@ export class RefusedTokens {
 
 /**
  * Returns the audit entries for `counts`, the numbers of refused requests. Each of the
- * `AUDIT_REFUSALS_PER_MINUTE_MAX` highest counts gets an entry of its own. The other counts are
- * summed up in one entry per workspace. `uncounted` is the number of refused requests that are in
- * none of `counts`. This number is added to the entry for requests of unknown workspaces.
+ * `AUDIT_REFUSALS_PER_MINUTE_MAX` highest counts gets an entry of its own. The other counts of a
+ * workspace are added up in one entry. `uncounted`, a number of further requests, is added to the
+ * entry for unknown workspaces (with an empty id).
  */
 function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);

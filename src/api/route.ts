@@ -49,9 +49,9 @@ export interface RequestContext<Key extends string, Query, Body> {
 
 /**
  * Permissions that the token needs, in addition to the route's `needs`, if `holds` returns true for
- * the request's query and body. `when` describes this condition in the OpenAPI document. `holds` is
- * also called before the body is read, with an empty body. If it returns true for the empty body,
- * it must therefore return true for every body.
+ * the request's query and body. `when` describes this condition in the OpenAPI document. The server
+ * calls `holds` also with an empty body, before it has read the real one. A `holds` that returns
+ * true for the empty body must return true for every body.
  */
 export interface ConditionalPermission<Input> {
   when: string;
@@ -98,8 +98,7 @@ interface RouteOptions<
   /**
    * Whether the handler makes one change of the catalog, and reads the catalog only in the
    * transaction of this change or after it. If true, a node of a cluster runs the handler without
-   * first asking the brokers for newer changes, because the change takes effect only on the newest
-   * state.
+   * first asking the brokers for newer changes: the transaction sees them in any case.
    */
   readsInChange?: boolean;
   query?: Query;
@@ -121,9 +120,9 @@ interface RouteOptions<
   isLong?: boolean;
   /**
    * Returns the current state of the resource that the path names, or of all resources that the
-   * body names. Returns an empty list if no such resource exists. Must throw the error `missing`
-   * whenever the handler throws it. Only routes with this function obey If-Match and If-None-Match.
-   * If such a route answers with the resource, its handler returns it as `Tagged`.
+   * body names; an empty list if none exists. For a request to which the handler would answer
+   * `missing` (404), it throws this error, too. Only routes with this function obey If-Match and
+   * If-None-Match. If such a route answers with the resource, its handler returns it as `Tagged`.
    */
   current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];
   /**
@@ -166,8 +165,9 @@ interface RouteOptions<
 
 /**
  * One row of the route table. Validation, the OpenAPI document, permissions, types and tests are
- * derived from it. The web framework Elysia only listens and routes. Its own schemas are not used,
- * because Elysia would read a body before the token is checked, and its errors have another format.
+ * derived from it. The web framework Elysia only listens and finds the row for a request. It
+ * validates nothing: it would read a body before the token is checked, and report errors in another
+ * format.
  */
 export interface Route<
   Key extends RouteKey = RouteKey,

@@ -4,10 +4,10 @@ import { TAIL_BYTES_PER_SECOND_MAX } from "./limits.ts";
 import { isoTime } from "./schema/common.ts";
 
 /**
- * Encodes the messages of live tails (streams of a workspace's new events) as server-sent events.
- * Encodes each message once for all subscribers of the workspace. Limits the number of bytes per
- * second that all subscribers of one workspace get together. A message that comes when these bytes
- * are used up is sent to no subscriber.
+ * Encodes the messages of live tails (streams of a workspace's new events) as server-sent events,
+ * each message once for all subscribers. All subscribers of a workspace together get a limited
+ * number of bytes per second. While this limit is exceeded, further messages are sent to no
+ * subscriber.
  */
 export class TailFrames {
   /**

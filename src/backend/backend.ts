@@ -69,9 +69,9 @@ export interface Backend {
   startPipeline(work: PipelineConfig): Pipeline;
   /**
    * Joins the cluster, which then assigns partitions of the event log to this node. Must be called
-   * after all parts of the server are open. `controlPlaneUrl` is the URL of this node's API. The
-   * list of nodes shows this URL. `sandboxTrouble` returns a sentence while no guest (a process
-   * that runs user code) can be started, otherwise undefined. Does nothing on a standalone server.
+   * after all parts of the server are open. Does nothing on a standalone server. `controlPlaneUrl`
+   * is shown in the list of nodes. `sandboxTrouble` returns why this node can start no guest (a
+   * process that runs user code), or undefined if it can.
    */
   join(controlPlaneUrl: string, sandboxTrouble: () => string | undefined): void;
   /**
@@ -105,7 +105,7 @@ export interface Backend {
 export interface FigureStorage {
   /** Opens the store of figures. Rejects when it cannot be opened; the caller may try again. */
   open(): Promise<Store>;
-  /** Returns which share of all partitions (from 0 to 1) this server delivers. */
+  /** Returns the share of the event log's partitions that this server delivers, from 0 to 1. */
   share(): number;
 }
 

@@ -45,9 +45,9 @@ import { sharedFigures } from "./shared-figures.ts";
 type TopicOpeningOf = (name: string) => TopicOpening;
 
 /**
- * Opens the storage of a cluster node, which consists of Kafka topics. Throws `StartError` when the
- * brokers refuse this node, when a topic is unusable, or when the data directory belongs to a
- * standalone server.
+ * Opens the storage of a cluster node: Kafka topics, and local copies of most of them. Throws
+ * `StartError` when the brokers refuse this node, when a topic is unusable, or when the data
+ * directory belongs to a standalone server.
  */
 export async function openCluster(opening: StartContext): Promise<Backend> {
   const { config, logger, metrics, stack, steps } = opening;
@@ -186,9 +186,9 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
 }
 
 /**
- * Starts to check regularly whether the settings of the cluster's topics risk a loss of data. The
- * result's function `warnings` returns the risks that the last check found. `size` is the number of
- * partitions of the event log.
+ * Starts to examine the cluster's topics regularly for settings that may lose data. `warnings` of
+ * the result returns what the last examination found. `size` is the number of partitions of the
+ * event log.
  */
 function watchTopics(
   { logger, stack }: StartContext,
@@ -224,7 +224,7 @@ async function openClients(brokers: BrokerSettings, stack: AsyncDisposableStack)
 const RESTORE =
   "restore it, or stop all nodes, remove the directory `cluster` from the data directory of every node and start them, to begin with what the topics hold";
 
-/** Topics of a cluster, which accepts no changes or events while an `isVital` topic is missing. */
+/** Topics of a cluster. Without an `isVital` one, the cluster accepts no changes or events. */
 const TOPICS = [
   { name: "catalog", isVital: true, remedy: RESTORE },
   {
@@ -261,9 +261,9 @@ async function openSharedCatalog(opening: StartContext, topic: TopicOpeningOf): 
 }
 
 /**
- * Returns the result of the readiness check `cluster`. The check fails if the node's membership in
- * the cluster reports `trouble`, or if `unread`, a sentence about data that the node cannot read,
- * is defined. A node without partitions passes, because it accepts requests.
+ * Returns the result of the readiness check `cluster`. The check fails with the sentence in
+ * `trouble` (of the node's membership in the cluster) or `unread` (about data that the node cannot
+ * read), if there is one. A node without partitions passes, because it accepts requests.
  */
 function clusterCheck(
   { hasJoined, trouble }: Partial<MembershipState> = {},

@@ -11,9 +11,9 @@ const RETRY_MS = 30_000;
 
 /**
  * Opens the store of figures in the background, because deliveries do not need it, and retries
- * until it is open. Returns a function that starts to record a pipeline's figures. The pipeline
- * must be opened after this call, because a stopping server closes its parts in reverse order:
- * first the pipeline, then the recording of its figures, and then the store.
+ * until it is open. Returns a function that starts to record the figures of a pipeline. Call
+ * `openFigures` before the pipeline is opened: `stack` closes in reverse order, and the pipeline
+ * must close before the recorder and the store.
  */
 export function openFigures(
   { logger, stack }: Pick<StartContext, "logger" | "stack">,

@@ -22,8 +22,8 @@ export interface PartitionLedgersOptions {
   config: Config;
   logs: PartitionLogs;
   /**
-   * Called with a sentence when a ledger (delivery progress of a partition) has an entry that a
-   * newer pixelmill release wrote and this release cannot read.
+   * Reports an entry of a ledger (delivery progress of a partition) that this release cannot read,
+   * because a newer pixelmill release wrote it. `reason` is a sentence about this.
    */
   onNewer(reason: string): void;
 }
@@ -94,7 +94,8 @@ export class PartitionLedgers {
   }
 
   /**
-   * Returns the ids of the nodes that deliver partitions, as far as this node has read the ledgers.
+   * Returns the ids of the nodes that deliver partitions, by the ledger entries that this node has
+   * read.
    */
   owners(): Set<string> {
     return new Set(this.#ledgers.flatMap(({ ledger }) => ledger.owner()?.node ?? []));
@@ -125,8 +126,8 @@ export class PartitionLedgers {
   }
 
   /**
-   * Returns how serious the failures of ledgers are: whether `/ready` must answer 503, or only
-   * warn. `runsPartitions` says whether this node delivers events.
+   * Returns what failing ledgers mean for `/ready`: a reason to answer 503 (`trouble`), or
+   * warnings. `runsPartitions` says whether this node delivers events.
    */
   health(runsPartitions: boolean): Judgement {
     const failures = this.#ledgers.map(({ ledger }) => ledger.failure());
@@ -204,9 +205,9 @@ const OFFSET_BASE_TABLE = "places";
 const OFFSET_BASE_KEY = "place";
 
 /**
- * Returns the table that stores a partition's offset base: a number that is added to the brokers'
- * offsets, so that stored delivery positions stay valid after the topic has lost blocks. `store` is
- * the store of the partition's ledger (delivery progress).
+ * Returns the table that stores a partition's offset base, in `store`, the store of the partition's
+ * ledger (delivery progress). The offset base is added to the brokers' offsets. It keeps stored
+ * delivery positions valid after the topic has lost blocks.
  */
 const offsetBaseTable = (store: Store): Table<OffsetBase, string> => store.table(OFFSET_BASE_TABLE);
 
@@ -218,9 +219,9 @@ export function storeOffsetBase(store: Store, base: OffsetBase): void {
 }
 
 /**
- * Makes a log use the stored offset base (number that is added to the brokers' offsets) of its
- * partition: immediately, and again whenever the stored offset base changes. The offset base is
- * stored in `store`, with the partition's delivery progress.
+ * Makes a log use the offset base (number that is added to the brokers' offsets) that `store` has
+ * for its partition: at once, and again whenever the stored one changes. `store` is the store of
+ * the partition's ledger (delivery progress).
  */
 export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
   const sync = () => {

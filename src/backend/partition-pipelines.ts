@@ -25,9 +25,8 @@ export interface PartitionPipelinesOptions {
 }
 
 /**
- * Milliseconds between the moment when another node takes a partition from this node and the
- * attempt to start the partition here again. The attempt is made only if the partition is still
- * assigned to this node.
+ * Milliseconds after which this node tries to start a partition again that another node has taken
+ * from it. It does so only if the partition is still assigned to this node.
  */
 const RECLAIM_MS = 2_000;
 
@@ -132,10 +131,10 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
 
 /**
  * Returns the end of a partition: the offset after its last block. `ask` returns the end that a
- * broker reports. A broker that has ceased to be the leader may report an old end, as if blocks had
- * been lost. The offset base would then be raised, and it is never lowered again. If the reported
- * end looks like a loss, the function therefore asks again, and returns at least the end that the
- * current leader confirms (`prove`).
+ * broker reports. A broker that was the leader before may report an old end, as if blocks had been
+ * lost. The offset base would then be raised for good. If the reported end looks like a loss, the
+ * function therefore asks again. It then returns at least `prove`, the end that the current leader
+ * confirms.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

@@ -17,11 +17,10 @@ import { StartError } from "../errors.ts";
 import type { ArchiveSource } from "./archive-source.ts";
 
 /**
- * Pattern of the names of the entries in a backup. A backup is a tar archive compressed with
- * Zstandard. It contains `format`, `catalog/catalog.mdb` and `delivery/data.mdb`. Each event log
- * has a directory `events/<n>/` with its segment files and the file `refused` (sequence numbers of
- * records that were not accepted). The last entry, `manifest`, lists all files. A truncated archive
- * lacks it.
+ * Pattern of the names of the entries in a backup, a tar archive compressed with Zstandard. Each
+ * event log has a directory `events/<n>/`: its segment files, and the file `refused` (sequence
+ * numbers of records that were not accepted). The entry `manifest`, which lists all files, is the
+ * last: a truncated archive lacks it.
  */
 const ENTRY =
   /^(format|manifest|catalog\/catalog\.mdb|delivery\/data\.mdb|events\/\d+\/(\d{16}\.segment|refused))$/;
@@ -103,9 +102,9 @@ export async function unpack(
 }
 
 /**
- * Compares the unpacked files with the manifest, and removes the manifest. Returns a phrase about a
- * missing manifest, or about the first file that is missing or has the wrong size. Returns
- * undefined if there is no fault.
+ * Checks the unpacked files against the manifest, and removes the manifest. Returns what is wrong,
+ * as part of a sentence: the manifest is missing, or a file is missing or has the wrong size.
+ * Returns undefined if nothing is wrong.
  */
 function missingIn(directory: string): string | undefined {
   const manifest = join(directory, MANIFEST);

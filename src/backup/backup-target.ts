@@ -21,7 +21,7 @@ import { bucketConfig } from "./bucket/bucket-config.ts";
 
 /** Place where a server stores its regular backups: a directory, or a bucket. */
 export interface BackupTarget {
-  /** Environment variables with settings of this place, for the process that makes a backup. */
+  /** Environment variables for the process that makes a backup: the bucket's settings, if any. */
   environment: Record<string, string>;
   /**
    * Returns the argument of `pixelmill backup`, a path or an `s3://` URL, for a backup that begins
@@ -37,9 +37,8 @@ export interface BackupTarget {
 }
 
 /**
- * Throws a `StartError` if the settings demand regular backups that are impossible: a cluster node
- * cannot make any, and the settings must name exactly one valid place for the backups, a directory
- * or a bucket.
+ * Throws a `StartError` if the settings demand regular backups that cannot be made. These need a
+ * standalone server, and exactly one valid place in the settings: a directory or a bucket.
  */
 export function expectBackupSettings(config: Config): void {
   const { "backup.directory": directory, "backup.s3.bucket": bucket } = config;
@@ -127,9 +126,9 @@ function bucketEnvironment(config: Config): Record<string, string> {
 }
 
 /**
- * Returns the id of the data directory, which the first call creates. Backups do not contain the
- * id. A server with a restored data directory thus gets another id, and does not delete the backups
- * of the original server.
+ * Returns the id of the data directory, which the first call creates. Backups do not contain it. A
+ * server whose data directory was restored from a backup therefore has an id of its own, and does
+ * not delete the backups of the original server.
  */
 function dataIdOf(config: Config): string {
   const path = dataIdFile(config);

@@ -15,8 +15,8 @@ import type { Table } from "../store/table.ts";
 import { cursorOf, type UnsettledKeys } from "./unsettled.ts";
 
 /**
- * Events that were copied into one event log of the new server or cluster. The lists have the order
- * of this log.
+ * Events that were copied into one event log of the new server or cluster. `keys` and `sequences`
+ * have an item per event, in the order of this log.
  */
 export interface CopiedEvents {
   /** Key of each event (see `UnsettledEvent.key`): the place of the event in the old logs. */
@@ -27,7 +27,7 @@ export interface CopiedEvents {
   end: number;
 }
 
-/** Approximate number of bytes that one transaction writes. */
+/** Approximate number of bytes that one transaction of the copy writes to the new store. */
 const PORTION_BYTES = 256 << 10;
 /**
  * Maximum number of events in the list `pending` of a destination's cursor (its position in a log).
@@ -72,10 +72,10 @@ async function copyRows<T>(
 const WORKSPACES = "workspaces";
 
 /**
- * Copies all rows of a catalog. Only rows of connections are changed: they contain log positions
- * between which the connection delivers, and the new logs have other positions. The new logs
- * contain only undelivered events. A copied connection therefore delivers from the beginning of the
- * new logs, and a paused connection stops at their ends (`ends`).
+ * Copies all rows of a catalog, except those about the state of its store. Changes only rows of
+ * connections, whose log positions do not fit the new logs. Because the new logs contain only
+ * undelivered events, a connection delivers from their beginning, and a paused one up to their ends
+ * (`ends`).
  */
 export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];
@@ -95,8 +95,8 @@ export async function copyCatalog(from: LocalStore, to: Store, ends: Positions):
 }
 
 /**
- * Throws `StartError` if the new catalog has a workspace that the old one (`from`) lacks: a node
- * that ran during the import has created it.
+ * Throws `StartError` if the new catalog has a workspace that the old one (`from`) lacks. Such a
+ * workspace was created by a node that ran during the import.
  */
 function expectOnlyCopies(workspaces: Table<unknown, Key>, from: LocalStore): void {
   const known = from.table<unknown, Key>(WORKSPACES);

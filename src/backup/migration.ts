@@ -162,9 +162,9 @@ const standaloneDirectories = (config: Config) => [
 ];
 
 /**
- * Makes the disposal of `stack` delete those of `directories` that do not exist before this call.
- * If they remained after a failure, the next start or command would refuse them. After a success,
- * the caller must call the returned function before the disposal, so that the directories stay.
+ * Makes `stack` delete, when it is disposed, those of `directories` that do not exist yet: left
+ * after a failure, they would make the next start or command fail. After a success, the caller must
+ * call the returned function, so that the disposal deletes nothing.
  */
 function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
   let made = directories.filter((it) => !existsSync(it));

@@ -10,8 +10,8 @@ import { type BackupContents, verify } from "./verify.ts";
 /**
  * Restores a backup into a new data directory, which is created only if the restore succeeds. With
  * `hold`, a server that uses the directory accepts events and requests, but delivers no events
- * until `release` is called. Without `hold`, the server delivers again the events that the original
- * server has delivered since the backup.
+ * until `release` is called. Without `hold`, it delivers at once. Events that the original server
+ * has delivered since the backup are then delivered twice.
  */
 export async function restore(
   config: Config,

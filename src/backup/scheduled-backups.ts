@@ -113,7 +113,7 @@ class ScheduledBackups {
 
   /**
    * Schedules a backup for the time `until` (milliseconds since the epoch). If the clock has been
-   * set back to before the newest backup by then, finds out again when the next backup is due.
+   * set back to before the newest backup, lists the backups again, and schedules the next.
    */
   #wait(until: number): void {
     if (this.#isStopping) return;

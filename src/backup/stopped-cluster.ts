@@ -48,9 +48,9 @@ export const catalogOptions = (directory: string, logger: Logger) => ({
 });
 
 /**
- * Appends events, and waits until all are durable. The function `append` appends one record; it
- * returns the name of the record's log, and a promise that resolves when the record is durable.
- * Returns the keys of the events, by log, in the order of appending.
+ * Appends events, and waits until all are durable. Calls `append` for each record, which returns
+ * the name of the record's log and a promise that resolves when the record is durable. Returns the
+ * keys of the events, by log, in the order of appending.
  */
 export async function appendAll(
   events: ReturnType<typeof unsettledEvents>,
@@ -152,9 +152,9 @@ export async function openStoppedCluster(
       );
     },
     /**
-     * Throws `StartError` if a node is running, or has taken over partitions since this command
-     * opened the cluster's topics. Such a node deletes delivery progress and dead letters while
-     * they are imported, because the cluster's catalog does not have their destinations yet.
+     * Throws `StartError` if a node is running, or has run partitions since this command opened the
+     * cluster's topics. The node may then have deleted imported delivery progress and dead letters,
+     * whose destinations the cluster's catalog did not have yet.
      */
     async expectNoNodeSince() {
       await expectNoNodes(clients, config["cluster.name"]);
@@ -176,9 +176,9 @@ export async function openStoppedCluster(
 }
 
 /**
- * Reads where each partition of the event log ends. Throws `StartError` if a broker reports an end
- * before blocks that brokers have acknowledged. This happens if the broker has ceased to be the
- * partition's leader and does not know it.
+ * Makes `logs` read where each partition of the event log ends. Throws `StartError` if a broker
+ * reports an end before the test block of `proveEnd`, which brokers have acknowledged. Such a
+ * broker was the leader before, and does not know that another one has replaced it.
  */
 async function readEnds(
   logs: PartitionLogs,

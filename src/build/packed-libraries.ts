@@ -110,8 +110,8 @@ function partModule(name: string, part: string, names: string[]): string {
 }
 
 /**
- * Bundles a library into one script, a CommonJS module. It exports one function for each part of
- * the library; the function evaluates the part and returns the part's exports.
+ * Bundles a library into one script, a CommonJS module. The script exports one function for each
+ * part of the library. Calling it evaluates the part and returns the part's exports.
  */
 async function bundle(
   library: Library,

@@ -1,4 +1,4 @@
-/** Byte positions of 64-bit ELF header fields: offset, size and number of the program headers. */
+/** Byte positions in a 64-bit ELF header: offset, size and number of the program headers. */
 const PROGRAM_HEADERS = { offset: 32, size: 54, count: 56 };
 const SECTION_HEADERS = { offset: 40, count: 60, names: 62 };
 /** Byte positions of fields in a program header: offset and size of the segment in the file. */

@@ -1,5 +1,5 @@
 /**
- * Digits of ids and secrets, in ascending character order, so that numbers written with them sort
- * as text.
+ * Digits of ids and secrets, in ascending character order. Numbers written in equally many of these
+ * digits therefore sort as text.
  */
 export const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

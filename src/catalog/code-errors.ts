@@ -3,8 +3,8 @@ import type { CodeKind } from "./model.ts";
 
 /**
  * Error of a publication whose tests are outdated. Between the tests and the commit, a library was
- * published or deleted, or code that imports a library was published. The caller then runs the
- * tests again.
+ * published or deleted, or code that imports a library of the publication was published. The client
+ * can send the request again.
  */
 export class PublicationConflict extends ApiError {
   readonly stale = true;

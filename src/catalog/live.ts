@@ -20,8 +20,8 @@ const WRITE_KEY_CHARS_MAX = 128;
 
 export interface LiveProgram {
   /**
-   * Id of the combination of transformation, libraries and credentials. It is different after every
-   * change of one of them.
+   * Id of the combination of transformation, libraries and credentials. Each change of one of these
+   * results in a new id.
    */
   id: string;
   workspaceId: string;
@@ -91,9 +91,9 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
     },
     /**
      * Returns the connected destinations of all workspaces, each with its connections. Leaves out
-     * destinations to which rudder-server delivers. A connection whose source or destination was
-     * replaced has a new id in the result, so that delivery treats it as a new one. Reads the whole
-     * catalog, unless the last result is still in memory and the topology has not changed.
+     * destinations to which rudder-server delivers. A connection gets a new id in the result when
+     * its source or destination is replaced, so delivery takes it for another connection. Reads the
+     * whole catalog, unless the last result is in memory and the topology has not changed since.
      */
     lanes,
     destination: destinations.find,

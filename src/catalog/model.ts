@@ -39,8 +39,8 @@ export interface Workspace {
   createdAt: number;
   /**
    * Key in hexadecimal that encrypts the cursors of the workspace's event searches. A cursor says
-   * where the next page of a search begins. Absent in a workspace that an older release stored,
-   * until the first search in it.
+   * where the next page of a search begins. An older release stored workspaces without a key; such
+   * a workspace gets one at its first search.
    */
   cursorKey?: string;
 }
@@ -94,8 +94,8 @@ export interface Identity {
 export interface Token extends WorkspaceItem {
   name: string;
   /**
-   * Permissions of the token. A personal token has the permissions that its member has at the time
-   * of the request.
+   * Permissions of the token. For a personal token, these are the permissions that its member has
+   * when the token is used.
    */
   permissions: Permission[];
   /** Id of the member whose permissions a personal token has. Absent for a service token. */
@@ -157,7 +157,7 @@ export interface Destination extends ManagedItem {
    * destination to which rudder-server delivers, the name of RudderStack's type, such as `WEBHOOK`.
    */
   type: string;
-  /** Spelling of the type that the client used, such as `WEBHOOK`. Absent when it equals `type`. */
+  /** Type as the client spelled it, such as `WEBHOOK`. Absent if this spelling equals `type`. */
   typeAs?: string;
   /** Program that delivers the destination's events. Absent when pixelmill delivers them. */
   deliveredBy?: "rudder-server";
@@ -173,7 +173,7 @@ export interface Destination extends ManagedItem {
   config: Record<string, unknown>;
 }
 
-/** Filter of events by the values of their fields. `src/event` evaluates it as a `FieldFilter`. */
+/** Filter of events by the values of their fields. `src/event` uses it as a `FieldFilter`. */
 export interface DestinationFilter {
   mode: "only" | "except";
   conditions: readonly { path: string; values: readonly string[] }[];
@@ -187,9 +187,9 @@ export interface Connection extends ManagedItem {
   sourceId: string;
   destinationId: string;
   /**
-   * Log positions at which a live period of the connection started: the current one, or the last
-   * one if the connection is not live. Events before these positions are delivered only if they
-   * belong to a period in `earlier`.
+   * Log positions at which the connection's last live period started, which is the current one
+   * while the connection is live. Events before these positions are delivered only if they belong
+   * to a period in `earlier`.
    */
   from: Positions;
   /**
@@ -257,7 +257,7 @@ export interface Resource extends WorkspaceItem {
   published?: string;
   deleted: boolean;
   externalId?: string;
-  /** Reason that was given for the last change, when a revision was saved or published. */
+  /** Reason that a user gave for the last saving or publishing of a revision. */
   note?: string;
 }
 

@@ -36,8 +36,8 @@ interface CatalogOptions {
    */
   order?: OrderedLog;
   /**
-   * Sizes at which the log in `order` is compacted: rewritten without entries that later ones
-   * replace. If absent, the default sizes apply.
+   * Sizes at which the log in `order` is compacted, that is, rewritten without its superseded
+   * entries. If absent, the default sizes apply.
    */
   bounds?: CompactionBounds;
   /** Maximum items of each kind in a workspace. A kind without a maximum is unlimited. */
@@ -109,9 +109,9 @@ export async function openCatalog(options: CatalogOptions) {
      */
     current: () => store.catchUp(),
     /**
-     * Calls `run`. Each change that `run` makes calls `condition` inside the change's transaction,
-     * where reads see the state just before the change. When `condition` throws, the change rejects
-     * with that error and writes nothing.
+     * Calls `run`. Each change of the catalog that `run` makes first calls `condition` inside its
+     * own transaction, so reads see the state just before the change. If `condition` throws, the
+     * change rejects with that error and writes nothing.
      */
     conditionally: store.conditionally,
     /**
@@ -121,7 +121,7 @@ export async function openCatalog(options: CatalogOptions) {
     trouble: () => store.trouble(),
     /** Replaces the maximum numbers of items of each kind that a workspace may own. */
     setItemsMax: (max: ItemsMax) => limits.setMax(max),
-    /** Stores the times of tokens' last uses that are only in memory, then closes the catalog. */
+    /** Stores the uses of tokens that are recorded in memory, then closes the catalog. */
     async close() {
       await flush();
       await store.close();

@@ -11,8 +11,8 @@ export interface SourceSettings {
    */
   ip: (typeof ipModes)[number];
   /**
-   * Treatment of events from bots, which are recognized by the user agent: deliver (`keep`), mark
-   * (`mark`) or drop (`drop`).
+   * Treatment of events with the user agent of a bot: deliver them unchanged (`keep`), deliver them
+   * with the bot's name (`mark`), or drop them (`drop`).
    */
   bots: (typeof botModes)[number];
   /**
@@ -21,8 +21,8 @@ export interface SourceSettings {
    */
   allowedOrigins: readonly string[];
   /**
-   * Seconds during which a repeated event (one with the same messageId) is not delivered again.
-   * With 0, every event is delivered.
+   * Seconds after an event in which another event with the same messageId counts as its repetition
+   * and is not delivered. With 0, every event is delivered.
    */
   dedupSeconds: number;
 }

@@ -12,8 +12,8 @@ import type { Store as Environment } from "../store/store.ts";
 export type Epoch = "topology" | "program";
 
 /**
- * Store of the catalog's tables and of its epochs. An epoch is a stored counter of changes, by
- * which each process sees that it must renew its caches.
+ * Store of the catalog's tables and of its epochs. An epoch is a stored counter of changes. When it
+ * has increased, each process renews the caches that depend on it.
  */
 export interface CatalogStore extends Environment {
   /**
@@ -103,9 +103,8 @@ export function openStore(
    */
   const epochsNow = new Map<Epoch, number>();
   /**
-   * Holds, for the asynchronous call in progress, the function that checks the conditions which
-   * `conditionally` has set for its changes. The function is not a parameter of the catalog's
-   * methods, so that no method can forget to pass it on.
+   * Holds the function that checks the conditions which `conditionally` set for the asynchronous
+   * call in progress. Changes find it here, so the catalog's methods need no parameter for it.
    */
   const conditions = new AsyncLocalStorage<() => void>();
   /**

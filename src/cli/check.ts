@@ -76,7 +76,7 @@ async function askDataPlane(config: Config): Promise<void> {
   }
 }
 
-/** Maps the host of a listener on all addresses to the loopback address that reaches it. */
+/** Loopback address that reaches a listener on all addresses, by the host of the listener. */
 const loopback = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "::1"],

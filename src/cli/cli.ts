@@ -27,8 +27,8 @@ const serverCommands = {
 };
 
 /**
- * Returns the command `pixelmill` with its subcommands. Does not load client commands, such as
- * `status`, when the command line names a command of the server, such as `serve`.
+ * Returns the command `pixelmill` with its subcommands. If the command line names a command of the
+ * server, such as `serve`, leaves out all others and does not load their code.
  */
 async function allCommands(argv: string[]): Promise<CommandDef> {
   const isOfServer = Object.hasOwn(serverCommands, argv[0]!);
@@ -54,9 +54,9 @@ async function otherCommands(tree: () => CommandNode): Promise<Record<string, Co
 }
 
 /**
- * Runs one command line. Returns its exit code: 0 for success, 2 for an invalid command line, 3 if
- * the server of a client command cannot be reached or refuses a request, and 1 for other failures
- * and for findings, such as a difference or a failed test.
+ * Runs one command line. Returns its exit code: 0 for success, 2 for an invalid command line, and 3
+ * if a client command cannot reach its server or the server refuses a request. Returns 1 for other
+ * failures, and for a negative result such as a difference or a failed test.
  */
 export async function run(argv: string[]): Promise<number> {
   if (argv[0] === "--version" || argv[0] === "-v") {
@@ -132,9 +132,9 @@ function nearest(name: string, known: string[], prefix = ""): string {
 }
 
 /**
- * Adds a value to the flag of a boolean setting, because the parser expects one: `--flag` becomes
- * `--flag=true`, and `--no-flag` becomes `--flag=false`. Returns all other arguments unchanged,
- * also a `--flag` that `true` or `false` follows.
+ * Returns the argument `arg` of the command line, with a value if it is the flag of a boolean
+ * setting: `--flag` becomes `--flag=true`, and `--no-flag` becomes `--flag=false`. The parser needs
+ * this value. Other arguments, and a `--flag` before `true` or `false`, are returned unchanged.
  */
 function withValue(arg: string, at: number, argv: string[]): string {
   const [, no, flag = ""] = /^--(no-)?(.+)$/.exec(arg) ?? [];

@@ -55,16 +55,16 @@ export const serve = defineCommand({
 });
 
 /**
- * Log line of a new server when the running server does not hand over its sockets. The new server
- * then waits until the running one ends.
+ * Line that a starting server logs if another server runs on its data directory and does not hand
+ * over its sockets. The starting server then waits until the other one ends.
  */
 const NO_OFFER =
   "the running server does not hand its sockets over, such as one of an older version; stop it, this one waits for its end";
 
 /**
  * Takes over the listening sockets of the server that runs on the same data directory. Returns
- * `undefined` if no server runs there, or if it does not hand over its sockets. Checks the data
- * directory first, so that this server does not stop the running one and then fail to start.
+ * `undefined` if no server runs there, or if it does not hand over its sockets. First checks the
+ * data directory: if this server cannot start on it, the running server must not stop.
  */
 async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | undefined> {
   prepareDataDirectory(config);

@@ -4,8 +4,8 @@ export interface CircuitBreakerOptions {
   /** Tests whether the server answers calls again. Rejects if it does not. */
   probe(): Promise<unknown>;
   /**
-   * Returns whether callers still need the server. Once it returns false, probes stop. If calls
-   * were rejected until then, they stay rejected.
+   * Returns whether callers still need the server. The breaker asks before each probe. If the
+   * answer is false, the probes stop, and all calls stay rejected.
    */
   isNeeded(): boolean;
 }
@@ -14,10 +14,10 @@ export interface CircuitBreakerOptions {
 const PROBE_MS = 250;
 
 /**
- * Runs calls to another server. After a call has failed, all further calls are rejected at once
- * with the same error, until a probe succeeds. So callers do not each wait for the timeout of a
- * server that is known to be unreachable. After a probe throws an `InvariantError`, calls are
- * rejected with that error instead.
+ * Runs calls to another server. After one call has failed, all later calls are rejected at once
+ * with its error, until a probe succeeds. Callers thus do not wait for the timeout of a server that
+ * is known to be unreachable. If a probe rejects with an `InvariantError`, later calls are rejected
+ * with that error instead.
  */
 export class CircuitBreaker {
   #refusal: { reason: unknown } | undefined;

@@ -1,14 +1,14 @@
 /** Milliseconds between two checks of how late the event loop is. */
 const LOOK_MS = 100;
 /**
- * Length in milliseconds of one period. `LoopLateness` remembers the largest lateness in the
- * present period and the largest in the previous one.
+ * Milliseconds after which a new period begins. `LoopLateness` stores the largest lateness of the
+ * present period and that of the previous one.
  */
 const REMEMBERED_MS = 5_000;
 
 /**
- * Measures by how much the event loop runs its timers late, because it computes or because this
- * process gets no processor time.
+ * Measures how late the event loop runs its timers. They are late while the loop is busy, or while
+ * this process gets no processor time.
  */
 export class LoopLateness {
   readonly #timer = setInterval(() => this.#look(), LOOK_MS).unref();
@@ -21,8 +21,8 @@ export class LoopLateness {
   #since = performance.now();
 
   /**
-   * Returns the largest lateness of a timer, in milliseconds, in the last `REMEMBERED_MS` at least,
-   * and in twice this time at most. Includes a timer that is late at this moment.
+   * Returns the largest lateness, in milliseconds, since the beginning of the previous period of
+   * `REMEMBERED_MS`. Includes a check that is overdue at this moment.
    */
   recentMs(): number {
     this.#look();

@@ -9,10 +9,9 @@ interface SharedResult {
 }
 
 /**
- * Shares the results of long computations between callers that ask for the same key at about the
- * same time. A result is shared with the callers of the first `ageMsMax` milliseconds after its
- * computation began. If the computation takes longer, the result is shared until it ends, so that
- * slow computations do not pile up.
+ * Shares the result of a long computation between callers that ask for the same key. A computation
+ * is shared for `ageMsMax` milliseconds from its start. One that takes longer is shared until it
+ * ends, so that slow computations do not pile up.
  */
 export class SharedResults {
   readonly #latest = new Map<string, SharedResult>();
@@ -20,8 +19,8 @@ export class SharedResults {
   constructor(readonly ageMsMax: number) {}
 
   /**
-   * Returns the result of `compute`, or of an earlier call's computation if that has the same key
-   * and `version` and is still shared. `version` is a text that changes when earlier results are
+   * Returns a shared result for the key if there is one of the same `version`; otherwise calls
+   * `compute` and shares its result. `version` is a text that changes when earlier results are
    * outdated. Rejects with the reason of `signal` when it is aborted; other callers still get the
    * result.
    */

@@ -26,7 +26,7 @@ export class TimeSlicer {
     }
   }
 
-  /** Calls `work`, which must be short, when all earlier slices and their pauses are over. */
+  /** Runs `work`, which must be short, as one slice after all earlier slices and their pauses. */
   async run<T>(work: () => T): Promise<T> {
     const before = this.#last;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -13,7 +13,7 @@ const BUNDLE = join(DIRECTORY, "console.zst");
 const KEY = join(DIRECTORY, "console.key");
 const ZSTD_LEVEL = 9;
 
-/** Builds the bundle if a source has changed since the last build. Resolves with true if it did. */
+/** Builds the bundle if a source has changed since the last build. Resolves with true if so. */
 export async function ensureConsole(): Promise<boolean> {
   const key = keyOfSources();
   const keyOnDisk = await Bun.file(KEY)

@@ -1,10 +1,10 @@
 import type { TSchema } from "@sinclair/typebox";
 
 /**
- * Condition under which a setting has an effect. Maps the name of each setting on which the effect
- * depends to its accepted values, or to `any`, which accepts every value. The condition is met if
- * at least one of these settings has an accepted value. A missing setting has its default value, if
- * any.
+ * Condition under which a setting has an effect: at least one of the settings named in this map has
+ * an accepted value. Maps the name of each of these settings to its accepted values, or to `any`
+ * for every value. A missing setting counts with its default value. Without a default, it has no
+ * accepted value.
  */
 export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 

@@ -37,9 +37,9 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
 }
 
 /**
- * Returns the setting that contains the place to which the JSON pointer `path` points. A setting is
- * a key of the config, or a key of an object in the config. The result is the JSON pointer of the
- * setting, and its schema.
+ * Returns the setting at the JSON pointer `path`, or the setting that contains this place. A
+ * setting is a key of the config, or a key of an object in the config. The result is the JSON
+ * pointer of the setting, and its schema.
  */
 function settingAt(schema: TObject, path: string): [pointer: string, setting: TSchema | undefined] {
   const [, name = "", inner] = path.split("/");

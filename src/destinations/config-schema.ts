@@ -10,18 +10,15 @@ export function appliesWhen<T extends TSchema>(condition: EffectCondition, schem
 }
 
 /**
- * Returns the schema of an optional setting that most users of a destination kind need. Forms show
- * the setting beside the required ones. They fold away the other optional settings until the user
- * unfolds them.
+ * Returns the schema of an optional setting that most users of a destination kind need. Forms
+ * always show this setting, as they do the required ones. The other optional settings are folded
+ * away until the user unfolds them.
  */
 export function essential<T extends TSchema>(schema: T) {
   return Object.assign(Type.Optional(schema), { "x-essential": true });
 }
 
-/**
- * Returns the schema of an optional setting for which every value is valid. The schema does not
- * check the value.
- */
+/** Returns the schema of an optional setting whose value the schema does not check. */
 export const uncheckedKey = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 /**

@@ -64,8 +64,7 @@ export interface EventOrigin {
 }
 
 /**
- * An ingested event: its JSON, and some of its members, which can be read here without parsing the
- * JSON.
+ * An ingested event: its JSON, and the ids of its user, which have already been read from the JSON.
  */
 interface IngestedEvent {
   readonly json: Uint8Array;
@@ -73,15 +72,15 @@ interface IngestedEvent {
   readonly userId: string;
   readonly anonymousId: string;
   /**
-   * Whether `userId` and `anonymousId` are strings in the JSON, or absent. If false, one of them
-   * may be a number there, and only parsing the JSON gives its exact value.
+   * Whether `json` contains `userId` and `anonymousId` only as strings, or not at all. If false,
+   * one of them may be a number in `json`, and only parsing `json` gives its exact value.
    */
   readonly hasTextIds?: boolean;
 }
 
 /** One event of a delivery. */
 export interface OutgoingEvent {
-  /** The event as JSON text in UTF-8. User code has returned it, or it is the event as ingested. */
+  /** The event as JSON text in UTF-8, as user code returned it or as it was ingested. */
   readonly bytes: Uint8Array;
   readonly input: EventOrigin;
   /** Whether user code returned the event. If false, it is the event that a client sent. */
@@ -159,14 +158,14 @@ export interface SecretKey<Config = Record<string, unknown>> {
    */
   isSecret?(item: Record<string, unknown>): boolean;
   /**
-   * Returns the servers that get the secret, or requests signed with the secret. Throws if the
-   * config does not name these servers in a valid form. An earlier version of pixelmill may have
-   * stored such a config.
+   * Returns the servers to which pixelmill sends the secret, or requests signed with it. Throws if
+   * the config does not name these servers in a valid form. An earlier version of pixelmill may
+   * have stored such a config.
    */
   audiences(config: Config): SecretAudience[];
 }
 
-/** A server that gets a secret, or requests that are signed with the secret. */
+/** A server to which pixelmill sends a secret, or requests signed with it. */
 export interface SecretAudience {
   /** Host and port in lower case, such as `db.example.com:5432`. */
   host: string;
@@ -228,9 +227,9 @@ export interface ConfigForm<Config = Record<string, unknown>> {
 export interface DestinationKind<Config = Record<string, unknown>> extends ConfigForm<Config> {
   kind: string;
   /**
-   * Returns the description of the keys of a config that is written with RudderStack's keys, or
-   * undefined for a config with the kind's own keys. The kind's other functions accept both forms
-   * of configs.
+   * Returns a description of the keys that RudderStack uses, if the config is written with these
+   * keys. Returns undefined for a config with the kind's own keys. The kind's other functions
+   * accept both forms of configs.
    */
   formOf?(config: Record<string, unknown>): ConfigForm | undefined;
   /**

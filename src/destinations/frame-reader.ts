@@ -8,9 +8,9 @@ export class FrameReader {
   readonly #rest = new GrowingBuffer();
 
   /**
-   * `lengthOf` gets the bytes received since the start of a frame, and returns the length of the
-   * whole frame. It returns undefined while the part of the frame that contains the length is
-   * incomplete, and throws if the length is not allowed.
+   * Creates a reader. `lengthOf` gets the bytes received since the start of a frame, and returns
+   * the length of the whole frame, or undefined if more bytes are needed to know the length. It
+   * throws if the length is not allowed.
    */
   constructor(private readonly lengthOf: (bytes: Buffer) => number | undefined) {}
 

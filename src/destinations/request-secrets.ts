@@ -24,8 +24,8 @@ const openHeaders = new Set([
 ]);
 
 /**
- * Minimum number of characters of a URL path segment that counts as a secret. A segment that
- * contains a digit counts as a secret if it has at least 8 characters.
+ * Minimum length of a URL path segment that counts as a secret, in characters, if the segment has
+ * no digit. With a digit, the minimum is 8.
  */
 const PATH_TOKEN_CHARS_MIN = 16;
 
@@ -106,7 +106,8 @@ function decoded(part: string): string {
 
 /**
  * Returns the secrets in a header's value: the whole value, and the credentials after a scheme such
- * as `Bearer`. For the scheme `Basic`, also the decoded `user:password` and the password.
+ * as `Bearer`. If the scheme is `Basic`, adds the decoded credentials (`user:password`) and the
+ * password.
  */
 function formsOfHeader(value: string): string[] {
   const [, scheme = "", credentials = ""] = /^([\w-]+) +(\S.*)$/.exec(value) ?? [];

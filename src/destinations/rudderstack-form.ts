@@ -95,9 +95,9 @@ function theirNameOf({ names }: RudderstackKeys, key: string): string {
 }
 
 /**
- * Makes a setting of the kind optional in configs with RudderStack's keys, and removes its
- * condition (`x-applies-when`) from the schema. The condition names other keys of the kind, so it
- * can be checked only on the config that is translated to the kind's keys.
+ * Makes one of the kind's settings optional in configs with RudderStack's keys. Removes its
+ * condition (`x-applies-when`) from the schema, because it names keys that are not in such configs.
+ * The condition is checked after the config is translated to the kind's keys.
  */
 function optional([key, schema]: [string, TSchema]): [string, TSchema] {
   const { "x-applies-when": _, ...unconditional } = schema;

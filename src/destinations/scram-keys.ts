@@ -48,7 +48,7 @@ export class ScramDerivations {
   readonly #permits: FairSemaphore;
   readonly #derive: typeof deriveKey;
 
-  /** `max` is the maximum number of concurrent derivations. Tests replace `derive`. */
+  /** Runs at most `max` derivations at the same time. Tests replace `derive`. */
   constructor(derive = deriveKey, max = SCRAM_DERIVATIONS_MAX) {
     this.#permits = new FairSemaphore(max, atMost(1));
     this.#derive = derive;
@@ -70,8 +70,9 @@ export class ScramDerivations {
 type Derive = (
   parameters: ScramParameters,
   /**
-   * Returns the key if another connection of the destination has derived it in the meantime. Called
-   * when the wait for other derivations has ended, before the derivation of this key begins.
+   * Returns the key if another connection of the destination has derived it in the meantime,
+   * otherwise undefined. It is called after the wait for other derivations, before the key is
+   * derived.
    */
   known: () => Buffer | undefined,
   signal: AbortSignal,

@@ -58,10 +58,10 @@ export class TestSteps {
 }
 
 /**
- * Sends the HTTP request of a connection test, and resolves with the response. Adds the steps
- * `resolve`, `connect` and `tls` to `steps` as they pass. If the request fails, adds the step that
- * failed, and resolves with undefined. If it succeeds, the caller must add the last step, named by
- * `decided`, because only the caller can decide whether this step passed.
+ * Sends the HTTP request of a connection test. Adds the steps `resolve`, `connect` and `tls` to
+ * `steps` when they pass. Resolves with the response, and leaves it to the caller to add the step
+ * `decided`, which depends on the response. If the request fails, adds the failed step, and
+ * resolves with undefined.
  */
 export async function requestInSteps(
   egress: Egress,

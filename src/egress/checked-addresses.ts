@@ -14,9 +14,9 @@ const EGRESS_RESOLVED_SECONDS_MAX = 30;
  */
 const EGRESS_RESOLVED_SECONDS_MIN = 1;
 /**
- * Maximum number of concurrent DNS resolutions. No workspace (tenant) can take all of them: if it
- * has n resolutions in progress, it may begin another one only while more than n of the maximum are
- * free. Its further requests wait.
+ * Maximum number of concurrent DNS resolutions. A workspace (tenant) with n resolutions in progress
+ * may begin another one only while more than n of the maximum are free, so it cannot take all of
+ * them. Its further requests wait.
  */
 export const EGRESS_LOOKUPS_MAX = 256;
 /** Maximum number of host names whose checked addresses are cached. */
@@ -31,9 +31,9 @@ export class EgressRefused extends Error {
 }
 
 /**
- * Error of a DNS resolution that never began: the request that asked for it was aborted while the
- * resolution waited because too many others were in progress. Other requests that share this
- * resolution begin a new one.
+ * Thrown for a DNS resolution that never began, because the request that started it was aborted
+ * while the resolution waited for its turn. Other requests that wait for this resolution then start
+ * a new one.
  */
 class PermitAbandoned extends Error {}
 
@@ -56,8 +56,8 @@ export function createCheckedAddresses(options: CheckedAddressesOptions) {
   const { rules, resolve, setting, now = Date.now } = options;
   const cache = new Map<string, { addresses: string[]; until: number }>();
   /**
-   * DNS resolutions in progress, by workspace (`owner`) and host name. Workspaces do not share a
-   * resolution, because a resolution may have to wait while its workspace has too many in progress.
+   * DNS resolutions in progress, by workspace (`owner`) and host name. A resolution is not shared
+   * between workspaces: it may have to wait because its own workspace has too many in progress.
    */
   const resolving = new Map<string, Promise<string[]>>();
   const resolutions = new FairSemaphore(EGRESS_LOOKUPS_MAX, fewerThanFree);

@@ -9,12 +9,12 @@ export class ChunkedDecoder {
   /** Number of bytes of the current chunk that were not received yet. */
   #left = 0;
   #digits = 0;
-  /** The received part of a line that is not complete: chunk extensions, or a trailer. */
+  /** Received part of a line that is still incomplete: of chunk extensions or of a trailer. */
   #text = "";
   /** Number of bytes that the trailers may still have. Further bytes are an error. */
   #trailersLeft: number;
 
-  /** `trailersMax` is the largest size of all trailers in bytes. */
+  /** Creates a decoder that accepts trailers of at most `trailersMax` bytes in total. */
   constructor(trailersMax: number) {
     this.#trailersLeft = trailersMax;
   }

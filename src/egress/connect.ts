@@ -103,9 +103,9 @@ export function connectTo(
 
 /**
  * Sends the `request` of `ConnectTls.upgrade` and reads the response. Calls `secure` if the
- * response is exactly `accept`, and `fail` for any other response. If further bytes follow
- * `accept`, it also calls `fail`: a man in the middle may have injected them, and TLS would treat
- * them as encrypted data (CVE-2021-23222).
+ * response is exactly `accept`, and `fail` for any other response. Bytes after `accept` make it
+ * another response: a man in the middle may have injected them, and TLS would treat them as
+ * encrypted data (CVE-2021-23222).
  */
 function requestTls(
   socket: Socket,
@@ -146,8 +146,8 @@ export function hostOf({ hostname }: Pick<URL, "hostname">): string {
 }
 
 /**
- * Returns the name that the peer's certificate must contain: `host` without a final dot. If `host`
- * is an IP address, returns `address`, the address to which the socket connects.
+ * Returns the name that the peer's certificate must contain: `host` without a final dot, or, for an
+ * IP address, `address`, to which the socket connects.
  */
 export function tlsHostOf(host: string, address: string): string {
   return isIP(host) === 0 ? host.replace(/\.$/, "") : address;

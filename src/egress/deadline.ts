@@ -1,8 +1,7 @@
 /**
- * Ends a request when its time limit has passed or its caller's signal is aborted. A deadline uses
- * only one timer and one event listener. The alternatives cost more for each request: an
- * `AbortController` costs more than all other work for the request, and `AbortSignal.any` attaches
- * one more signal to the caller's signal.
+ * Ends a request when its time limit has passed or its caller's signal is aborted. It has only one
+ * event listener, and creates an `AbortController` only for calls of `signal` and `bound`: one for
+ * each request would cost more than all other work for the request.
  */
 export class Deadline {
   /**

@@ -28,9 +28,9 @@ export { checkedUrl } from "./target.ts";
 
 /**
  * Maximum number of connections that destinations such as databases and brokers keep open, or an
- * eighth of the process's file descriptors if that is less. No workspace (tenant) can take all of
- * them: if it has n connections open, it may open another one only while more than n of the maximum
- * are free. Its further destinations wait.
+ * eighth of the process's file descriptors if that is less. A workspace (tenant) with n open
+ * connections may open another one only while more than n of the maximum are free, so it cannot
+ * take all of them. Its further destinations wait.
  */
 export const EGRESS_CONNECTIONS_MAX = 512;
 
@@ -204,10 +204,10 @@ export function createEgress(options: EgressOptions) {
 }
 
 /**
- * Describes a network error in one line. The line begins with `failed` and contains the error code
- * (of node:net or node:tls). If the error is that a certificate is not accepted, the line begins
- * with `owner`, which says whose certificate it is, such as `The server's`. If a DNS resolution
- * failed or the error has no code, the line begins with the error's own message.
+ * Describes a network error in one line: `failed`, followed by the cause and the error code (of
+ * node:net or node:tls). If a certificate is not accepted, the line begins with `owner` instead,
+ * which says whose certificate it is, such as `The server's`. For a failed DNS resolution, and for
+ * an error without a code, the line begins with the error's own message.
  */
 export function networkReason(
   error: unknown,

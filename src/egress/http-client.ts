@@ -91,9 +91,9 @@ export function createHttpClient(idleMax: number) {
 
   /**
    * Sends a request over `connection`. After the response, keeps the connection for further
-   * requests if possible. Resolves with undefined if an earlier request had used the connection,
-   * the receiver had closed it, and the request may be repeated. The caller may then send the
-   * request on a new connection.
+   * requests if possible. If the receiver has closed the connection since an earlier request,
+   * resolves with undefined, and the caller may send the request on a new connection. Rejects
+   * instead if the request must not be repeated.
    */
   async function sendOver(
     connection: ReceiverConnection,

@@ -18,8 +18,8 @@ const sweepMs = 1_000;
  */
 export class IdleConnections {
   /**
-   * For each idle connection, the time of `performance.now()` until which it may be used. The map
-   * begins with the connection that has been idle longest.
+   * Maps each idle connection to the time of `performance.now()` until which it may be used. The
+   * order is that in which the connections became idle, beginning with the earliest.
    */
   readonly #until = new Map<ReceiverConnection, number>();
   readonly #byKey = new Map<string, ReceiverConnection[]>();
@@ -31,10 +31,9 @@ export class IdleConnections {
   }
 
   /**
-   * Removes and returns an idle connection with the given `key` (workspace and endpoint) and
-   * certificate authorities `ca`. Ignores connections that have been idle for longer than `keep`
-   * allowed. If there are several others, takes the one that was used last. Returns undefined if
-   * there is none.
+   * Removes and returns the connection that became idle last, of those with the given `key`
+   * (workspace and endpoint) and certificate authorities `ca`. Ignores connections that have been
+   * idle for longer than `keep` allowed. Returns undefined if no other is left.
    */
   take(key: string, ca: string | undefined): ReceiverConnection | undefined {
     const connection = this.#byKey

@@ -20,7 +20,7 @@ interface PendingRequest {
  * receiver dropped packets, the socket would stay open for two minutes.
  */
 export class ReceiverConnection {
-  /** Whether a request was completed, so that the receiver may have closed the idle connection. */
+  /** Whether the connection has completed a request. The receiver may have closed it since. */
   isUsed = false;
   /** Whether the connection can carry another request. */
   isOpen = true;
@@ -35,7 +35,7 @@ export class ReceiverConnection {
   #unsent: readonly Uint8Array[] = [];
   #pending: PendingRequest | undefined;
 
-  /** `onEnd` is called with this connection when it is closed. */
+  /** Connects to `endpoint`. Calls `onEnd` with this connection when it is closed. */
   constructor(endpoint: Endpoint, key: string, onEnd: (connection: ReceiverConnection) => void) {
     this.key = key;
     this.ca = endpoint.ca;
@@ -98,8 +98,8 @@ export class ReceiverConnection {
   }
 
   /**
-   * Called when the receiver closes the connection. If the response in progress is one that ends
-   * with the connection, completes its request. If it is not, the request rejects.
+   * Handles the end of the connection. Completes the request in progress if its response ends with
+   * the connection, otherwise rejects it.
    */
   #end(): void {
     const pending = this.#pending;

@@ -12,9 +12,9 @@ const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*
 const notHttp = () => new Error("Expected a response of HTTP/1.1 or 1.0");
 
 /**
- * The head (status line and headers) that was parsed last. It is used again if the next response
- * has a head with the same text. This is frequent: the heads of a receiver often differ only in the
- * header `Date`, which changes once a second.
+ * The head (status line and headers) that was parsed last. If the next head has the same text, it
+ * is not parsed again. This is frequent: the heads of a receiver often differ only in the header
+ * `Date`, which changes once a second.
  */
 let latest: ReturnType<typeof parseHead> | undefined;
 
@@ -79,7 +79,8 @@ export class ResponseReader {
   #bodyBytes = 0;
 
   /**
-   * `method` is the method of the request. `bytesMax` is the number of bytes of the body to keep.
+   * Creates a reader for the response to a request with `method`. `bytesMax` is the maximum number
+   * of bytes of the body that are kept.
    */
   constructor(method: string, bytesMax: number) {
     this.#isHead = method === "HEAD";
@@ -107,8 +108,8 @@ export class ResponseReader {
   }
 
   /**
-   * Called when the receiver closes the connection. This completes a response that does not state
-   * its length. Returns whether the response is complete.
+   * Handles the end of the connection, which completes a response that does not state its length.
+   * Returns whether the response is complete.
    */
   end(): boolean {
     if (this.#state === "close") this.#state = "done";
@@ -150,7 +151,7 @@ export class ResponseReader {
     if (status >= 200) this.#chooseFraming(isNew);
   }
 
-  /** Determines from the headers how the body ends (RFC 9112 §6.3). `isNew`: HTTP/1.1, not 1.0. */
+  /** Determines how the body ends (RFC 9112 §6.3). `isNew` means HTTP/1.1, not HTTP/1.0. */
   #chooseFraming(isNew: boolean): void {
     const { connection, "content-length": length, "transfer-encoding": coding } = this.headers;
     this.isReusable = isNew && !/(^|,)[\t ]*close[\t ]*(,|$)/i.test(connection ?? "");

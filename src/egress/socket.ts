@@ -13,10 +13,7 @@ export type OnStage = (stage: ConnectStage) => void;
 export interface Endpoint {
   /** IP address of the peer. It is not a host name, so connecting sends no DNS query. */
   address: string;
-  /**
-   * The address rules that permit `address`. They are applied to it again before a socket is
-   * opened.
-   */
+  /** The address rules that permit `address`. They check it again before a socket is opened. */
   rules: AddressRules;
   port: number;
   /** Host name that the peer's certificate must contain; undefined for a connection without TLS. */
@@ -57,8 +54,8 @@ export function openSocket(
 
 /**
  * Returns the true cause of `error`, an error of a socket from `openSocket`. If this process has
- * reached its limit of open files, Bun reports that the peer refused the connection. The result is
- * then a clearer error. In any other case, it is `error`.
+ * reached its limit of open files, Bun reports instead that the peer refused the connection, and
+ * the result is an error that names the limit. Otherwise returns `error`.
  */
 export function trueErrorOf(error: Error): Error {
   if (codeOf(error) !== "ECONNREFUSED") return error;

@@ -10,7 +10,7 @@ export interface ContentFilter {
   text?: string;
 }
 
-/** Regular expression for the condition `property` of a search: a path, `=`, and a value. */
+/** Regular expression for a text with a path, `=`, and a value, which may be empty. */
 export const PROPERTY_PATTERN = "^[^=]+=";
 /**
  * Describes for error messages which texts are valid: those that match `PROPERTY_PATTERN` and have

@@ -4,10 +4,7 @@ import { textAt } from "./content-filter.ts";
 
 /** Chooses events by the values of their fields, without code. */
 export interface FieldFilter {
-  /**
-   * `only`: an event passes if it meets all conditions. `except`: an event passes unless it meets
-   * all conditions.
-   */
+  /** Whether an event passes if it meets all conditions (`only`), or if it does not (`except`). */
   mode: "only" | "except";
   conditions: readonly FieldCondition[];
 }

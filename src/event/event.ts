@@ -37,8 +37,8 @@ import { writeIsoTime } from "./time.ts";
 import { uuidText, writeUuid } from "./uuid.ts";
 
 /**
- * Builds the event from a record of the event log. Omits the write key. A refused event is an
- * exception: its JSON is unchanged.
+ * Builds the event from a record of the event log, without the write key. A refused event keeps the
+ * JSON that the client sent.
  */
 export function eventOf(record: EventRecord): BuiltEvent {
   return record.format === "json" ? eventOfJson(record) : eventOfPixel(record);
@@ -136,8 +136,8 @@ export function writeEvent(record: PixelRecord): number {
 }
 
 /**
- * Time, in milliseconds since the epoch, that the JSON template `TIMES` contains at present. In a
- * busy log, consecutive events often have the same time. The template is then used again unchanged.
+ * Time in the JSON template `TIMES`, in milliseconds since the epoch. In a busy log, consecutive
+ * events often have the same time, so the template need not be written again.
  */
 let timesSet = Number.NaN;
 

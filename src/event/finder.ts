@@ -107,8 +107,8 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
 
 /**
  * Whether a JSON text may contain all strings in `needles`. True for each text with a backslash,
- * because any character may be written as an escape there. A search for a numeric id finds only
- * numbers that are written in the same way: the id 1000 is not found in an event with the id `1e3`.
+ * because any character may be written as an escape there. A number counts as contained only if it
+ * is written in the same way: `1e3` does not contain `1000`.
  */
 function mayHoldInJson(json: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => json.includes(needle)) || json.includes(BACKSLASH);

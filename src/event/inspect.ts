@@ -98,9 +98,9 @@ function refusal(problem: string): QueryInspection {
 }
 
 /**
- * Returns the maximum number of gaps (array elements that no parameter sets) that can be added by
- * the parameter that `readPair` has read last. Each index in its name may begin a new array, and
- * index n leaves at most n gaps before it.
+ * Returns how many gaps (array elements that no parameter sets) the parameter that `readPair` read
+ * last can add at most. Each index in the parameter's name may begin a new array, and index n
+ * leaves at most n gaps before it.
  */
 function gapsMax(): number {
   let gaps = 0;

@@ -28,7 +28,7 @@ export const pair = {
 export const starts = new Int32Array(PIXEL_LEVELS_MAX + 1);
 export const ends = new Int32Array(PIXEL_LEVELS_MAX + 1);
 
-/** Offset in the scratch buffer where the next decoded text goes. */
+/** Offset in the scratch buffer where `decode` puts the next decoded text. */
 let textEnd = TEXTS;
 
 const PLAIN = 0;

@@ -48,7 +48,7 @@ export class NewerRecordError extends RangeError {
   }
 }
 
-/** Whether an encoded record has a newer version than this executable can read. */
+/** Whether this executable cannot read an encoded record because its format version is newer. */
 export const isNewerRecord = (bytes: Uint8Array): boolean => bytes[0]! > JSON_RECORD_VERSION;
 
 /**
@@ -60,9 +60,9 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
 }
 
 /**
- * Reads a record that `eventRecordCodec` encoded, for a caller that only builds the event. A pixel
- * record stays in its encoded form: its address, query and messageId are decoded when they are
- * read. The result shares no memory with `bytes`. Throws the same errors as `decodeRecord`.
+ * Reads a record that `eventRecordCodec` encoded. The address, query and messageId of a pixel's
+ * record are not decoded now, but each time they are read from the result. The result shares no
+ * memory with `bytes`. Throws the same errors as `decodeRecord`.
  */
 export function readRecord(bytes: Uint8Array): EventRecord {
   return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? readPixelRecord(known(bytes));

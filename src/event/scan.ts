@@ -50,8 +50,9 @@ export function readQuery(query: QueryText, type: "page" | "track"): void {
 
 /**
  * Writes the parameters of a query string as JSON to the scratch buffer, in one pass. Returns false
- * for a query that needs more than one pass. The caller must then call `readQuery`, which builds a
- * tree of nodes. Has the same limits and throws the same error as `readQuery`.
+ * if their order, or a possible repetition, makes this impossible. The caller must then call
+ * `readQuery`, which builds a tree of nodes. Both functions have the same limits and throw the same
+ * error.
  */
 export function streamQuery(query: QueryText, type: "page" | "track"): boolean {
   const end = load(query, type);

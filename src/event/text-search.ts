@@ -1,8 +1,9 @@
 /**
  * Returns a function that checks whether a JSON text contains `text`, ignoring the case of `text`.
- * The JSON text must be in lower case, without spaces between its tokens. `text` may be a part of
- * JSON, such as `"plan": "pro"`: if a `:` or `,` follows a quote, the spaces around it are ignored.
- * `text` may also be a part of a string's content, such as `say "hi"`, without the escapes of JSON.
+ * The function's argument must be in lower case, without spaces between JSON tokens. `text` may be
+ * a part of JSON, such as `"plan": "pro"`; spaces around a `:` or `,` that follows a quote do not
+ * matter. `text` may also be a part of a string's content, without JSON escapes, such as `say
+ * "hi"`.
  */
 export function textSearch(text: string): (lowerCaseJson: string) => boolean {
   const inString = JSON.stringify(text).slice(1, -1).toLowerCase();

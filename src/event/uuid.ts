@@ -51,9 +51,9 @@ export const TIMED_ID_REST_BYTES = 8;
 
 /**
  * Makes a version 7 UUID (RFC 9562) from 16 random bytes and a time in milliseconds since the
- * epoch. Changes the bytes in place and returns them. 64 bits remain random, so a record that has
- * the time stores the UUID in 8 bytes. Among a thousand UUIDs of one millisecond, two are equal
- * with a probability of 3e-14.
+ * epoch. Changes the bytes in place and returns them. The UUID consists of the time and 64 random
+ * bits. A record that has the same time stores only these bits. Among a thousand UUIDs of one
+ * millisecond, two are equal with a probability of 3e-14.
  */
 export function markTimed(bytes: Uint8Array, time: number): Uint8Array {
   putTime(bytes, time);

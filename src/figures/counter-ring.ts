@@ -1,4 +1,4 @@
-/** Index of a counter in a time slot. Every slot has the same counters in the same order. */
+/** Position of a counter among the counters of a time slot. It is the same in every slot. */
 export type CounterIndex = number;
 
 /**

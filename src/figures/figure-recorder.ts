@@ -11,12 +11,13 @@ import { RECORDED, type Series } from "./series.ts";
  */
 const SPREAD_MS = 10_000;
 /**
- * Milliseconds from `start` to the first call of `step`. By then, the lag (undelivered events) of
- * most destinations is known.
+ * Milliseconds from `start` to the first `step`, which reads the lag (undelivered events) of the
+ * deliveries to destinations. By then, most of them know their lag.
  */
 const FIRST_STEP_MS = 2_000;
 /**
- * Milliseconds for which `unwritten` reuses the rows that an earlier call of `unwritten` collected.
+ * Milliseconds for which `unwritten` reuses the rows of the minutes that are not yet in `#waiting`,
+ * instead of building these rows from the counters again.
  */
 const COLLECTED_MS = 1_000;
 
@@ -37,8 +38,8 @@ interface FigureRecorderParts {
   share(): number;
   now(): number;
   /**
-   * Returns the earliest time that may be the true time, because this node's clock may be ahead.
-   * Stored figures are deleted only if they are too old even at this earliest time.
+   * Returns a time that the true time has certainly reached, even if this node's clock is ahead.
+   * Stored figures are deleted only if they are too old by this time.
    */
   earliestNow(): number;
   logger: Logger;
@@ -97,8 +98,9 @@ export class FigureRecorder {
   }
 
   /**
-   * Stores the figures of minutes that have ended, and calls `FigureTables.tidy`. Logs errors of
-   * the store, and never rejects.
+   * Stores the figures of minutes that have ended. Then packs old rows into hours and days, and
+   * deletes rows that are too old (`FigureTables.tidy`). Logs errors of the store, and never
+   * rejects.
    */
   async step(): Promise<void> {
     const now = this.parts.now();
@@ -123,8 +125,8 @@ export class FigureRecorder {
 
   /**
    * Returns this node's rows of the given series that are not stored yet, including those of the
-   * current minute. Adds the rows of the series `RECORDED`, which say for how long figures were
-   * recorded.
+   * current minute. Also returns the rows of the series `RECORDED`: the seconds of each minute for
+   * which this node recorded figures.
    */
   unwritten(series: readonly Series[]): NodeRow[] {
     const now = this.parts.now();

@@ -38,8 +38,8 @@ export interface NodeRow {
 }
 
 /**
- * Selects the rows of `series` whose time is `from` or later, but before `to`. They are read from
- * the tables and from `unwritten`, which may also have rows of other series.
+ * Query for the rows of `series` whose time is `from` or later, but before `to`. They are read from
+ * the tables and from `unwritten`: rows of any series that are not stored yet.
  */
 interface RowQuery {
   series: Series;
@@ -98,7 +98,7 @@ export class FigureTables {
 
   /**
    * Reads the row of each hour from `from` to before `to`; the keys are the starts of the hours.
-   * Includes the figures of `unwritten` rows.
+   * Rows in `unwritten` are added to the row of their hour.
    */
   hours(query: RowQuery): Map<number, FigureRow> {
     const found = new Map<number, FigureRow>();
@@ -134,9 +134,9 @@ export class FigureTables {
   }
 
   /**
-   * Examines up to `TIDY_SERIES_MAX` series of one table. Calls `change` for each of them that has
-   * a row before the time `until`, for at most `SERIES_AT_ONCE` series in one transaction. The next
-   * call for this table continues after the last examined series.
+   * Examines up to `TIDY_SERIES_MAX` series of one table, beginning after the last one that the
+   * previous call for this table examined. Calls `change` for each series that has a row before the
+   * time `until`; one transaction has at most `SERIES_AT_ONCE` such calls.
    */
   async #tidy(
     name: "minutes" | "hours" | "days",
@@ -200,8 +200,8 @@ export class FigureTables {
 
 /**
  * Reads the rows of a series, one for each minute or hour (`step`); the keys are their start times.
- * While the store cannot be opened, `tables` is undefined. The rows then come from `unwritten`
- * alone, one for each minute.
+ * If `tables` is undefined, because the store cannot be opened, returns only rows of `unwritten`,
+ * always one for each minute.
  */
 export function readRows(
   tables: FigureTables | undefined,
@@ -230,8 +230,8 @@ function rowsByMinute(
 }
 
 /**
- * Returns a string that sorts after `series` and before the next series, because a space sorts
- * before the letters and digits of ids. If `series` is "", returns "", the start of the table.
+ * Returns the table's start for "". For a series, returns a string that sorts after it and before
+ * the next series: the series with a space, which sorts before the letters and digits of ids.
  */
 const after = (series: Series) => (series === "" ? "" : `${series} `);
 

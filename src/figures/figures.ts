@@ -19,8 +19,8 @@ export interface FigureRange {
   /** End of the last step, in milliseconds since the epoch. */
   to: number;
   /**
-   * Length of a step in milliseconds: a multiple of a minute, or of an hour if the range begins
-   * before `oldestMinute`, because the figures of earlier minutes are stored only by hour.
+   * Length of a step in milliseconds: a multiple of a minute. If the range begins before
+   * `oldestMinute`, it is a multiple of an hour, because such old figures are stored only by hour.
    */
   stepMs: number;
 }
@@ -79,8 +79,8 @@ export function readTotals(
     /** Sums of the counts of the current hour and the 30 days before it. */
     month: sumCounts(hours),
     /**
-     * Start of the last minute in which something was received; the start of the hour if the
-     * minutes of that hour are deleted. Undefined when nothing was received in the last 30 days.
+     * Start of the last minute in which something was received, or of its hour if the figures of
+     * its minutes are deleted. The value is undefined if nothing was received in the last 30 days.
      */
     lastReceivedAt: (isRecent ? lastReceived(recent(lastHour)) : undefined) ?? lastHour,
   };

@@ -25,8 +25,8 @@ export class MinuteCounters {
   constructor(private readonly countMax: number) {}
 
   /**
-   * Adds `by` to one counter of an id. `counter` is the counter's index in the list that `rowOf`
-   * takes.
+   * Adds `by` to one counter of an id. `counter` is the index of this counter: `RECEIVED`, the
+   * index of another count of a row, or a result of `latencyCounter`.
    */
   add(id: string, now: number, counter: number, by: number): void {
     let counted = this.#rings.get(id);

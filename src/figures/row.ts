@@ -1,8 +1,8 @@
 /**
- * Figures of one item (a destination, a source and so on) over one span of time: its counts, its
- * lag, and the histogram of its latencies as pairs of a bucket's number and its count. The type is
- * a plain list of numbers, because tables hold millions of rows. Columns that are missing at the
- * end are 0.
+ * Figures of one item (a destination, a source and so on) over one span of time. The list holds the
+ * item's counts, its lag, and the histogram of its latencies. The histogram has two numbers for
+ * each bucket that is not empty: the bucket's index and its count. Missing numbers at the end are
+ * 0. A row is a plain list, because tables hold millions of rows.
  */
 export type FigureRow = readonly number[];
 
@@ -25,10 +25,7 @@ export const LAG_SECONDS = 6;
  */
 const HISTOGRAM = 7;
 
-/**
- * Number of counts at the beginning of a row. The parameter `counters` of `rowOf` begins with the
- * same counts.
- */
+/** Number of counts at the beginning of a row, and of the counters from which `rowOf` makes it. */
 export const COUNTS = 5;
 
 /**
@@ -72,16 +69,17 @@ export interface Lag {
 const NO_LAG: Lag = { events: 0, seconds: 0 };
 
 /**
- * Merges the rows that two nodes recorded in one minute. Adds up the numbers of unsettled events
- * (`LAG_EVENTS`): each partition belongs to one node, so the nodes count different events.
+ * Merges the rows that two nodes recorded in one minute. Adds up their numbers of unsettled events
+ * (`LAG_EVENTS`): each partition belongs to one node, so the nodes count different events. Takes
+ * the age of the oldest of all unsettled events. Adds up the other counts, too.
  */
 export function mergeNodes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, (a, b) => a + b);
 }
 
 /**
- * Merges the rows of two minutes or hours. Adds up their counts. For the number of unsettled events
- * and the age of the oldest one, takes the larger of the two values.
+ * Merges the rows of two minutes or hours. Adds up their counts and histograms. For the number of
+ * unsettled events and the age of the oldest one, takes the larger of the two values.
  */
 export function mergeTimes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, Math.max);

@@ -22,9 +22,9 @@ export const connectionSeries = (ends: { sourceId: string; destinationId: string
   seriesOf("connection", ends.destinationId + ends.sourceId);
 
 /**
- * Series of the time for which figures were recorded. It distinguishes a minute without events from
- * a minute that was not recorded. Its rows have one count: the recorded seconds. Each node
- * multiplies its seconds by its share of all partitions. The counts of all nodes therefore add up
- * to 60 for a minute that all nodes recorded.
+ * Series that tells for how long figures were recorded, so that a minute without events differs
+ * from a minute that was not recorded. Its rows have one count: the recorded seconds of a node,
+ * multiplied by the node's share of all partitions. The counts of all nodes add up to 60 if all of
+ * them recorded the whole minute.
  */
 export const RECORDED: Series = "r";

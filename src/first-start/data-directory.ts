@@ -90,9 +90,9 @@ export const dataIdFile = (config: Config) => inData(config, "backup-id");
 /** File that contains the version of the data format. */
 export const formatFile = (config: Config) => inData(config, "format");
 /**
- * Path of the file that stops delivery while it exists. `restore` with `hold` creates it in the
- * restored data directory, because the original server may have delivered the same events after the
- * backup.
+ * Path of the file that stops all deliveries while it exists. The command `restore` with the option
+ * `hold` creates it in the restored data directory. Otherwise, events that the original server
+ * delivered after the backup could be delivered again.
  */
 export const holdFile = (config: Config) => inData(config, "held");
 
@@ -103,9 +103,9 @@ const dataLock = (config: Config) => inData(config, "lock");
 export const takeOverSocket = (config: Config) => inData(config, "take-over");
 
 /**
- * Locks the data directory for one server, and returns a function that unlocks it. Waits while
- * another server holds the lock. Throws `StartError` if it still holds it after `LOG_LOCK_MS_MAX`:
- * two servers with the same data would deliver the same events twice.
+ * Locks the data directory for one server, and returns a function that unlocks it. Waits at most
+ * `LOG_LOCK_MS_MAX` while another server holds the lock, then throws `StartError`. Two servers with
+ * the same data would deliver the same events twice.
  */
 export async function acquireDataLock(config: Config): Promise<() => void> {
   const unlock = await waitForFile(dataLock(config), "exclusive", LOG_LOCK_MS_MAX);
@@ -123,9 +123,8 @@ export function isDataLocked(config: Config): boolean {
 }
 
 /**
- * Returns an object that reads and writes a marker file. The file exists from the creation of an
- * admin token until the token is printed, so that the next start recognizes that a start was
- * interrupted in between.
+ * Returns an object with which a start marks, by a file, that it has created an admin token but not
+ * printed it yet. If the start is interrupted in between, the next start finds the file.
  */
 export function unprintedToken(config: Config) {
   const path = inData(config, "unseen-token");
@@ -156,9 +155,9 @@ function expectNodeDirectory(config: Config): void {
 }
 
 /**
- * Throws `StartError` when a standalone server would start in the data directory of a cluster node,
- * where its catalog would be empty. Also throws in a directory in which a cluster import or export
- * was interrupted.
+ * Throws `StartError` when a server without `cluster.kafka` would start in the data directory of a
+ * cluster node. Also throws `StartError` when the directory has incomplete data, because a cluster
+ * import or export was interrupted there.
  */
 function expectStandaloneDirectory(config: Config): void {
   const cluster = clusterDirectory(config, "");
@@ -258,10 +257,10 @@ function expectNoFile(directory: string): void {
 }
 
 /**
- * Throws when this process has no right to read and write a store or a log in a data directory, for
- * example because an earlier start as root has left files there. Without this check, the server
- * would fail late, or would have no access to events. Ignores other files in the directory, such as
- * the `lost+found` of a file system.
+ * Throws when a store or event log in the data directory has a file that this process may not read
+ * and write, for example because an earlier start as root created it. Without this check, the
+ * server would fail late, or could not read events. Ignores other files in the data directory, such
+ * as the `lost+found` of a file system.
  */
 function expectStoresUsable(config: Config): void {
   expectAccess(resolve(config.data));

@@ -70,12 +70,11 @@ const WITHOUT_CODE =
 
 /**
  * Creates the demo: an HTTP source, a file destination, and a published transformation with a
- * library, all connected. If an earlier start has created the demo, adds only the code, and this
- * only if that start could not run user code. Resolves with the source's write key, and with the
- * path of the destination's file, relative to the directory of `file` destinations. `withCode` is
- * false if the code could not be added, because user code cannot run here: events then arrive
- * unchanged. Resolves with undefined if the workspace has sources and none of them belongs to the
- * demo.
+ * library, all connected. If an earlier start has created the demo without code, adds the code.
+ * Resolves with the source's write key, and with the path of the destination's file, relative to
+ * the directory of `file` destinations. `withCode` is false if user code cannot run here, so that
+ * the demo has no code; events then arrive unchanged. Resolves with undefined in a workspace that
+ * has sources, but none from the demo.
  */
 async function addDemo(parts: DemoDeps, workspace: Workspace) {
   const { catalog } = parts;

@@ -45,9 +45,10 @@ export async function firstWorkspace(
 }
 
 /**
- * Throws `StartError` when a new node has another `admin.token` than the nodes of its cluster. Two
- * clusters then probably have the same name, and the new node would replace the token of the other
- * cluster. Does not throw when no token of the cluster is from the setting `admin.token`.
+ * Throws `StartError` when a new node has another `admin.token` than the nodes of its cluster.
+ * Probably it belongs to a second cluster that was given the same name by mistake. The node would
+ * replace the token of the existing cluster. Does nothing if that cluster has no token that was
+ * made from the setting `admin.token`.
  */
 export function expectSameToken(
   catalog: Catalog,

@@ -6,9 +6,9 @@ import {
 } from "../settings/limits.ts";
 
 /**
- * Total of buffered bytes above which no connection may buffer more than `HTTP_HEAD_BYTES_MAX`.
- * Requests with large bodies thus leave a quarter of `HTTP_WAITING_BYTES_MAX` to small requests,
- * such as pixels.
+ * Number of bytes that all connections may buffer together before large requests are refused: those
+ * of which a connection buffers more than `HTTP_HEAD_BYTES_MAX`. This leaves a quarter of
+ * `HTTP_WAITING_BYTES_MAX` to small requests, such as pixels.
  */
 const LARGE_REQUESTS_BYTES_MAX = 0.75 * HTTP_WAITING_BYTES_MAX;
 

@@ -3,9 +3,9 @@ import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
 import type { HttpConnection } from "./connection.ts";
 
 /**
- * The properties of a connection that `OpenConnections` uses to choose and close the connection
- * that it evicts (closes to admit a new one). When a connection is closed for another reason, its
- * owner must call `OpenConnections.remove`.
+ * The members of a connection that `OpenConnections` needs in order to choose a connection and
+ * evict it (close it to admit a new one). When a connection is closed for another reason, its owner
+ * must call `OpenConnections.remove`.
  */
 type EvictableConnection = Pick<HttpConnection, "requests" | "isBusy" | "end">;
 
@@ -28,9 +28,9 @@ export interface OpenConnectionsOptions {
 }
 
 /**
- * Number of connections by which `connectionsMax` may be exceeded for a short time. The connection
- * that `hasRoom` found for eviction may receive a request before `tryAdd` is called. It then stays
- * open, and the new connection is admitted nevertheless.
+ * Number of connections by which `connectionsMax` may be exceeded for a short time. This happens
+ * when the connection that `hasRoom` found for eviction receives a request before `tryAdd` is
+ * called. That connection stays open, and the new one is admitted nevertheless.
  */
 const CONNECTIONS_BEYOND_MAX = 16;
 
@@ -44,8 +44,9 @@ const CONNECTIONS_BEYOND_MAX = 16;
  * because attackers open many of them. Otherwise the connection with the oldest last request is
  * evicted, so that new clients have time for their first request.
  *
- * A choice passes over only connections that wait for a response, or that have sent a request since
- * a choice last examined them.
+ * The connection to evict is the first one of a list. A connection is moved to the list's end
+ * instead if it waits for a response, or has sent a request since it was last moved there. If all
+ * were moved, the first of them that waits for no response is evicted.
  */
 export class OpenConnections<T extends EvictableConnection> {
   readonly #max: number;
@@ -89,7 +90,7 @@ export class OpenConnections<T extends EvictableConnection> {
 
   /**
    * Adds a connection, and evicts others when a maximum is reached. Returns false without adding it
-   * if its network has reached its maximum and all connections of the network wait for responses.
+   * if its network has reached its maximum and no connection of the network can be evicted.
    * `network` is undefined for a trusted proxy: its requests come from many clients, so no maximum
    * per network applies.
    */
@@ -108,7 +109,7 @@ export class OpenConnections<T extends EvictableConnection> {
     return true;
   }
 
-  /** Called at the first request of a connection, which counted as silent before. */
+  /** Stops counting a connection as silent. Called when the connection sends its first request. */
   onFirstRequest(connection: T): void {
     for (const entry of this.#open.get(connection)?.entries ?? []) entry.onFirstRequest();
   }
@@ -142,15 +143,15 @@ interface OpenConnection<T extends EvictableConnection> {
   /** Network of the client; undefined for a trusted proxy. */
   network: string | undefined;
   /**
-   * List entries of the connection. A trusted proxy's connection has one, in the lists of the
-   * trusted proxies. Any other connection has two: in the lists of all other clients, and in those
-   * of its network.
+   * The connection's entries in the lists of groups (`EvictionOrder`). A connection of a trusted
+   * proxy is only in the group of the trusted proxies. Any other connection is in two groups: that
+   * of all other clients, and that of its network.
    */
   entries: ListEntry<T>[];
 }
 
 /**
- * A group of connections in the order in which they are evicted. There is one group for each
+ * A group of connections, and the choice of the one to evict first. There is one group for each
  * network, one for the trusted proxies, and one for all other clients.
  */
 class EvictionOrder<T extends EvictableConnection> {
@@ -168,8 +169,8 @@ class EvictionOrder<T extends EvictableConnection> {
   }
 
   /**
-   * Returns the connection to evict first. Undefined when every connection has a request that was
-   * not responded to yet.
+   * Returns the connection to evict first. Returns undefined if all connections of the examined
+   * list, silent or active, wait for a response.
    */
   next(): T | undefined {
     const list = this.#silent.size > this.#active.size ? this.#silent : this.#active;
@@ -191,8 +192,8 @@ class EvictionOrder<T extends EvictableConnection> {
 /** Entry of a connection in a linked list. */
 class ListEntry<T extends EvictableConnection> {
   /**
-   * Number of requests of the connection at the time when the entry was moved to the end of its
-   * list. If the connection has had further requests since, the entry is moved to the end again.
+   * Number of requests of the connection at the time when the entry was put at the end of its list.
+   * `next` compares it with the present number to see whether the connection has sent another.
    */
   requests: number;
   list: LinkedList<T> | undefined;

@@ -7,7 +7,7 @@ import type { HttpResponse } from "./response.ts";
 import type { ServerState } from "./server-state.ts";
 
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
-/** Maximum age in seconds at which a connection without a request is still expected to send one. */
+/** Seconds for which a new connection is expected to send its first request. */
 const EXPECTED_SECONDS_MAX = 1;
 const METHOD_GET = Buffer.from("GET ").readUInt32LE();
 
@@ -53,7 +53,7 @@ export class HttpConnection implements HttpExchange {
    * current request are dropped.
    */
   #isLast = false;
-  /** Number of bytes received, and dropped, after this connection stopped reading requests. */
+  /** Number of bytes that were received and dropped after `#isLast` was set. */
   #dropped = 0;
   #running = false;
 
@@ -100,7 +100,7 @@ export class HttpConnection implements HttpExchange {
     if (this.#state === "sending") this.#send(this.#unsent);
   }
 
-  /** Called when the client has closed its side: closes the connection unless a response is due. */
+  /** Called when the client has closed its side. Closes this side if no response is due. */
   ended(): void {
     this.hasClientEnded = true;
     if (this.#state === "reading" || this.#state === "closing") this.#close();
@@ -119,9 +119,9 @@ export class HttpConnection implements HttpExchange {
 
   /**
    * Closes the connection if it has waited for its client for more than `seconds`, and returns
-   * whether it did. The wait may be longer while the bytes of a request body arrive at a rate of at
-   * least `HTTP_BODY_BYTES_PER_SECOND_MIN`. This also holds for the rest of a refused body, because
-   * many clients read the response only after they have sent the whole body.
+   * whether it did. While a request body arrives at a rate of at least
+   * `HTTP_BODY_BYTES_PER_SECOND_MIN`, the connection may wait longer. This holds for a refused body
+   * too, because many clients read the response only after they have sent the whole body.
    */
   expire(seconds: number): boolean {
     if (this.#state === "handling") return false;
@@ -139,14 +139,14 @@ export class HttpConnection implements HttpExchange {
     else this.socket.end();
   }
 
-  /** Closes the connection. The operating system still delivers the bytes that were sent. */
+  /** Closes the connection. The bytes that were sent before are still delivered. */
   release(): void {
     this.socket.end();
   }
 
   /**
-   * Closes the connection at once if it waits for a request, otherwise after the response in
-   * progress.
+   * Closes the connection if it waits for a request. Otherwise does nothing: the connection is
+   * closed after its response, because the server is stopping.
    */
   stop(): void {
     if (this.#state === "reading") this.#close();
@@ -163,8 +163,8 @@ export class HttpConnection implements HttpExchange {
   }
 
   /**
-   * Handles the complete requests in the input one after another. Stops at a request whose response
-   * is not sent at once.
+   * Handles the complete requests in the input one after another. If a response is not sent
+   * completely at once, leaves the requests after it for a later call.
    */
   #run(): void {
     this.#running = true;
@@ -246,9 +246,9 @@ export class HttpConnection implements HttpExchange {
   }
 
   /**
-   * Stops reading because the connections buffer too many bytes. Refuses an incomplete request. A
-   * complete request still gets its response, but a response that the client has not read
-   * completely is dropped.
+   * Stops reading because the connections buffer too many bytes. An incomplete request is refused.
+   * A complete request still gets its response. A response of which the client has read only a part
+   * is dropped.
    */
   #refuseForRoom(): void {
     if (this.#state === "sending") this.socket.terminate();

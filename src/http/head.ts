@@ -33,7 +33,7 @@ export const head = {
    * Whether the connection closes after the response: the request uses HTTP/1.0 or asks to close.
    */
   isLast: false,
-  /** Length of the body in bytes, by `Content-Length`. */
+  /** Length of the body in bytes, as the header `Content-Length` states it. */
   bodyBytes: 0,
   /** Whether the body is chunked, so that its length is unknown. */
   isChunked: false,
@@ -221,7 +221,7 @@ export function headerValue(bytes: Buffer, name: string): string | undefined {
   return value;
 }
 
-/** Whether the bytes at `at` are `name` (letters and hyphens only), in upper or lower case. */
+/** Whether the bytes at `at` are the lower-case `name` (letters and hyphens), ignoring case. */
 function matchesName(bytes: Uint8Array, at: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     if ((bytes[at + i]! | LOWER) !== name.charCodeAt(i)) return false;
@@ -230,8 +230,8 @@ function matchesName(bytes: Uint8Array, at: number, name: string): boolean {
 }
 
 /**
- * Whether the bytes at `at` are `text`. A lower-case letter of `text` also matches its upper-case
- * form.
+ * Whether the bytes at `at` are `text`. Lower-case letters of `text` also match upper-case letters
+ * in the bytes.
  */
 function startsWith(bytes: Uint8Array, at: number, text: Uint8Array): boolean {
   for (let i = 0; i < text.length; i++) {

@@ -13,8 +13,8 @@ const HEAD_END = Buffer.from("\r\n\r\n");
 const CR = 0x0d;
 const LF = 0x0a;
 /**
- * Number of buffered bytes above which reading from the socket is paused. While a request with a
- * body is being received, `Body.requestBytesMax` applies instead.
+ * Number of buffered bytes above which reading from the socket is paused. After the head of a
+ * request with a body, the limit is `Body.requestBytesMax` instead, until the body is complete.
  */
 const AHEAD_BYTES_MAX = HTTP_HEAD_BYTES_MAX + HTTP_BODY_BYTES_MAX;
 
@@ -30,16 +30,16 @@ export class RequestReader {
    */
   #body: Body | undefined;
   /**
-   * Offsets of the start and the end of the body of the request that was found last. The body
-   * includes the framing of chunks.
+   * Offsets of the start and the end of the last complete request's body. If the body is chunked,
+   * the framing of its chunks lies between them too.
    */
   #bodyStart = 0;
   #bodyEnd = 0;
 
   /**
-   * `bodyBytesMax` returns the maximum size in bytes of the body of a request to a path. `onBody`
-   * is called when the head of a request with a body is complete; its argument is true when the
-   * client sends the body only after an interim response (`100 Continue`).
+   * `bodyBytesMax` returns the maximum size in bytes of a request's body for the path of the
+   * request. `onBody` is called when the head of a request with a body is complete. Its argument is
+   * true when the client waits for an interim response (`100 Continue`) before it sends the body.
    */
   constructor(
     private readonly bodyBytesMax: (path: string) => number,
@@ -87,8 +87,8 @@ export class RequestReader {
   }
 
   /**
-   * Returns the body of the last complete request, without the framing of chunks. It is a view into
-   * the input. May be called only while `head` has the head of this request.
+   * Returns the body of the last complete request as a view into the input, and removes the framing
+   * of chunks. May be called only until `head` gets the head of another request.
    */
   body(): Buffer {
     const { bytes } = this.input;
@@ -110,9 +110,9 @@ export class RequestReader {
   }
 
   /**
-   * Reads the body of the current request. Returns 0 when the whole body was received, `INCOMPLETE`
-   * before that, or the HTTP status with which the request must be refused. The bytes of an
-   * incomplete request stay in the input.
+   * Searches for the end of the current request's body. Returns 0 when the whole body was received,
+   * otherwise `INCOMPLETE` or the HTTP status with which the request must be refused. The bytes of
+   * an incomplete request stay in the input.
    */
   #readBody(body: Body): number {
     const { bytes, at, end } = this.input;
@@ -143,8 +143,8 @@ export class RequestReader {
   }
 
   /**
-   * Keeps an incomplete head (request line and headers) in the input until more bytes are received,
-   * and returns `INCOMPLETE`. Returns 400 or 431 when the bytes cannot become a valid head.
+   * Checks an incomplete head (request line and headers), which stays in the input. Returns 400 or
+   * 431 when the bytes cannot become a valid head, otherwise `INCOMPLETE`.
    */
   #keepPartialHead(): number {
     const { bytes, at, end, searched, length } = this.input;

@@ -9,8 +9,8 @@ export class HttpResponse {
   readonly #head: string;
   readonly #body: Uint8Array;
   /**
-   * The encoded response with the date `#date`, reused for all requests in the same second.
-   * Undefined until the first request.
+   * The encoded response whose `Date` header is `#date`; undefined at first. It is sent to all
+   * requests of the same second, except for HEAD requests and before the end of a connection.
    */
   #bytes: Buffer | undefined;
   #date = "";

@@ -10,7 +10,7 @@ export interface ServerState<Connection> {
   bodyBytesMax(path: string): number;
   /** Returns the client network of an IP address; undefined for a trusted proxy. */
   networkOf(address: string): string | undefined;
-  /** Called when a connection received its first request. */
+  /** Called at a connection's first request, so that the connection is not counted as silent. */
   onFirstRequest(connection: Connection): void;
   /**
    * Returns the response to a request that is refused before it is handled. `status` is 400, 413,

@@ -18,8 +18,8 @@ import type { ServerState } from "./server-state.ts";
 const SWEEP_MS = 1_000;
 const STOP_POLL_MS = 5;
 /**
- * Milliseconds between two checks whether another connection may be accepted, while the server has
- * the maximum number of connections.
+ * Milliseconds between two attempts to accept connections again, after the server has stopped
+ * because of too many connections or without a free file descriptor.
  */
 const FULL_MS = 10;
 /**
@@ -83,8 +83,8 @@ export function serveHttp(options: HttpServerOptions) {
   }, SWEEP_MS);
 
   /**
-   * Closes the connections that have no request in progress. If `waits` is true, keeps those of
-   * them that will probably send a request soon. Returns whether any connection stays open.
+   * Closes the connections that wait for a request; with `waits`, keeps those that probably get one
+   * soon. Returns whether the server must still wait for a request or its response.
    */
   function stopIdle(waits: boolean): boolean {
     let isBusy = false;
@@ -104,10 +104,10 @@ export function serveHttp(options: HttpServerOptions) {
     /** Changes the maximum number of open connections of one client network; 0 means no limit. */
     setConnectionsPerNetworkMax: (max: number) => open.setPerNetworkMax(max),
     /**
-     * Asks clients to close their connections, as a preparation for `stop`. New connections are
-     * still accepted. Each connection is closed after its next response, and idle connections are
-     * closed after `KEPT_CONNECTIONS_MS`. It is then less likely that a client sends a request just
-     * when `stop` closes its connection.
+     * Asks clients to close their connections, as a preparation for `stop`. Still accepts new
+     * connections, and closes each connection after its next response. Closes idle connections
+     * after `KEPT_CONNECTIONS_MS`. A client is then less likely to send a request just when `stop`
+     * closes its connection.
      */
     async drain() {
       state.isStopping = true;
@@ -200,8 +200,8 @@ function createAcceptor(
       open.remove(socket.data);
     },
     /**
-     * Called when another function of this object throws, or when the client resets the connection.
-     * Only a failed assertion is reported and closes the connection.
+     * Called by Bun when another function of this object throws, or when the client resets the
+     * connection. Reports a failed assertion and closes the connection; ignores any other error.
      */
     error(socket: Socket<HttpConnection>, error: Error) {
       if (!(error instanceof InvariantError)) return;

@@ -29,11 +29,11 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
   return {
     /**
      * Returns the IP address of a request's client. If the connection's peer is not a trusted
-     * proxy, this is the peer's address. Otherwise reads up to `FORWARDED_HOPS_MAX` entries of
-     * `X-Forwarded-For`, from the last one backwards: each proxy appends the address that it sees,
-     * so entries that a client forged come earlier. Stops after the first address that is not a
-     * trusted proxy's, or at an entry that is no address. Returns the address that was read last;
-     * the peer's if none was read.
+     * proxy, this is the peer's address. Otherwise reads `X-Forwarded-For` from its last entry
+     * backwards, at most `FORWARDED_HOPS_MAX` entries: each proxy appends the address that it sees,
+     * so entries that a client forged come earlier. Returns the first address that is not a trusted
+     * proxy's. If there is none before the limit or an invalid entry, returns the address that was
+     * read last, or the peer's.
      */
     of(request: Pick<HttpExchange, "peer" | "header">) {
       const peer = peerOf(request.peer);

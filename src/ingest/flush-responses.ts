@@ -13,9 +13,9 @@ interface FlushResponsesOptions<Taken> {
 }
 
 /**
- * Creates a function that responds to requests once the records of their events are durable. The
- * records of one flush share one promise. The function therefore adds one callback to each flush,
- * not one to each request.
+ * Creates a function that responds to requests once the records of their events are durable. All
+ * records that the log writes in one flush share one promise. The function adds one callback to
+ * this promise, not one for each request.
  */
 export function createFlushResponses<Taken>({ stored, failed }: FlushResponsesOptions<Taken>) {
   /**

@@ -11,15 +11,15 @@ export const INGEST_PULSE_MS = 1_000;
  */
 export const INGEST_METRICS_MS_MAX = 1_000;
 /**
- * Maximum number of times that the time limit for the start of an ingest process is extended. It is
- * extended only while the process makes progress.
+ * Maximum number of times that the time limit for the start of an ingest process is extended. Each
+ * extension requires that the process made progress since the last one.
  */
 export const INGEST_START_EXTENSIONS_MAX = 5;
 /** Number of pulses that may be missing in a row while the process still counts as ready. */
 export const INGEST_PULSES_LATE_MAX = 3;
 /**
- * Number of missing pulses in a row after which a process is killed in any case. Before that, a
- * process is not killed while it uses the CPU, or waits for the CPU or a disk, because it is then
- * only slow.
+ * Number of missing pulses in a row after which an ingest process is killed even if it makes
+ * progress (uses the CPU, or waits for the CPU or a disk). `INGEST_PULSES_MISSED_MAX` applies to a
+ * process that makes no progress.
  */
 export const INGEST_PULSES_SLOW_MAX = 120;

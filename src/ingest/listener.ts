@@ -153,8 +153,8 @@ export function createIngestListener(options: IngestListenerOptions) {
   }
 
   /**
-   * Returns the function that makes error responses to a request and counts them, as responses to
-   * pixels or to SDKs, depending on the path. It does not count if `request` is undefined.
+   * Returns a function that makes error responses to a request, and counts each as a response to a
+   * pixel or an SDK, by the request's path. If `request` is undefined, it counts nothing.
    */
   function refuseAs(request: RefusedRequest | undefined): Refuse {
     if (request === undefined) return errorResponse;
@@ -201,7 +201,7 @@ export function createIngestListener(options: IngestListenerOptions) {
       tls = settings.tls;
       server?.setTls(tls);
     },
-    /** Asks clients to close their connections, and still accepts new ones. */
+    /** Asks clients to close their connections. New connections are still accepted. */
     drain: async () => server?.drain(),
     /** Stops accepting connections. Resolves when all requests were responded to. */
     stop: async () => server?.stop(),
@@ -239,8 +239,8 @@ const wrongMethod = ({ method }: HttpExchange, response = wrongMethodResponse) =
   method === "OPTIONS" ? preflightResponse : response;
 
 /**
- * Message and further headers of the response to a request that the HTTP server refuses, by status.
- * A status that is not listed becomes 400.
+ * For each status with which the HTTP server refuses a request, the message and further headers of
+ * the response. A refusal with any other status is sent as status 400.
  */
 const refusals: Record<number, [message: string, headers?: Record<string, string>]> = {
   413: [

@@ -17,8 +17,8 @@ export interface IngestSettings extends ChangeableIngestSettings {
   log: IngestLogSettings;
   catalogDirectory: string;
   /**
-   * Port on which pixels are received. The process inherits the listening socket as file descriptor
-   * `INGEST_SOCKET_FD`; all ingest processes accept from it.
+   * Port on which pixels and the events of SDKs are received. The process inherits the listening
+   * socket as file descriptor `INGEST_SOCKET_FD`; all ingest processes accept from it.
    */
   port: number;
   /** CIDRs of proxies whose `X-Forwarded-For` header is trusted. */
@@ -47,8 +47,8 @@ export interface ChangeableIngestSettings {
 type IngestLogSettings =
   | FileLogSettings
   /**
-   * Settings of a log of Kafka partitions, to which the ingest processes of all nodes append. Only
-   * the function of type `OpenPartitions` reads `settings`.
+   * Settings of a log of Kafka partitions, to which the ingest processes of all nodes append.
+   * `settings` is passed unchanged to the function that opens the log (`OpenPartitions`).
    */
   | { kind: "partitions"; settings: object };
 
@@ -80,8 +80,8 @@ export interface IngestLogs {
   opened?(index: number, durable: number): void;
   /**
    * Called when all records with sequence numbers below `end` are durable. `sources` has the source
-   * ids of all records that became durable since the last call, and may have others. If `sources`
-   * is undefined, these records may be of any source.
+   * ids of all records that became durable since the last call, and may have further ids. It is
+   * undefined if these source ids are not known.
    */
   written?(index: number, end: number, sources: readonly string[] | undefined): void;
   /**
@@ -111,7 +111,7 @@ export type ServerMessage =
   | { type: "metrics"; id: number }
   /** New values of the settings that may change while the process runs. */
   | ({ type: "configure" } & ChangeableIngestSettings)
-  /** All logs are open, so the process may start to accept events. */
+  /** Permission to accept events: the logs of all ingest processes are open. */
   | { type: "listen" }
   /** The process must ask its clients to close their connections. It still accepts new ones. */
   | { type: "drain" }
@@ -129,8 +129,8 @@ export type IngestMessage =
   | { type: "failed"; message: string }
   /**
    * All records with sequence numbers below `sequence` are durable. `sources` has the source ids of
-   * the new records, and possibly of records that are still being written. It is absent when there
-   * are too many sources for one message.
+   * the records since the last such message, and may have those of records that are still being
+   * written. It is absent when there are too many sources for one message.
    */
   | { type: "durable"; sequence: number; sources?: string[] }
   /**
@@ -140,9 +140,9 @@ export type IngestMessage =
   | { type: "missing"; from: number; to: number }
   | { type: "health"; health: LogHealth }
   /**
-   * Pulse, sent every `INGEST_PULSE_MS` to show that the process is not blocked. `outcomes` counts
-   * the events that were stored or refused since the last pulse, `received` the stored events of
-   * each source.
+   * Pulse, sent every `INGEST_PULSE_MS` to show that the process is not blocked. `outcomes` has the
+   * numbers of events that were stored or refused since the last pulse; `received` has the number
+   * of stored events for each source.
    */
   | { type: "pulse"; outcomes: IngestOutcomes; received?: ReceivedCount[] }
   | { type: "metrics"; id: number; metrics: ProcessMetrics };

@@ -4,8 +4,8 @@ import type { Metrics } from "../observe/metrics.ts";
 import { createFailedHandshakes } from "../observe/tls-metrics.ts";
 
 /**
- * Numbers of responses by status. They are copied to a metric only when the metrics are read: to
- * call `inc` with a label for each request would take a tenth of the CPU time of a request.
+ * Counts responses by status. The counts are copied to a metric only when the metrics are read. To
+ * count in the metric itself (`inc` with a label) would take a tenth of a request's CPU time.
  */
 class StatusCounts {
   readonly #counts = new Map<number, { status: number; answers: number }>();
@@ -68,7 +68,7 @@ export function createSdkStatusCounter(
 
 /**
  * Returns a function that counts stored SDK events. `good` is the number of events that will be
- * delivered. `refused` is the number of bad events, which are stored as refused and not delivered.
+ * delivered. `refused` is the number of invalid ones, which are stored but not delivered.
  */
 export function createSdkEventCounter(metrics: Metrics): (good: number, refused: number) => void {
   const counts = { stored: 0, refused: 0 };

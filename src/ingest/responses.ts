@@ -19,8 +19,8 @@ const SHARED = {
 };
 
 /**
- * Header that lets the scripts of web pages read the header `Retry-After`. Responses with status
- * 429 or 503 have it, with the number of seconds after which to try again.
+ * Header that lets the scripts of web pages read the header `Retry-After`: the number of seconds
+ * after which to try again. Responses with status 429 or 503 have `Retry-After`.
  */
 const EXPOSED = { "Access-Control-Expose-Headers": "Retry-After" };
 

@@ -48,14 +48,14 @@ export const scanned = {
   /** Offset after the object for which `firstMember` or `nextMember` returned OBJECT_END last. */
   objectEnd: 0,
   /**
-   * Whether a string that was scanned since this was last set to false contains a backslash.
-   * `firstMember` and `nextMember` set it to false before they scan a member's name.
+   * Whether the member name that `firstMember` or `nextMember` scanned last contains a backslash.
+   * Any further string with a backslash that is scanned also sets this to true.
    */
   isEscaped: false,
   /**
-   * Deepest nesting among the values that `skipValue` has skipped since the caller set this to 0. A
-   * string, number, boolean or `null` has the nesting 0. The nesting of an object or array is 1
-   * more than that of the deepest value in it.
+   * Largest nesting of the values that `skipValue` has skipped; the caller sets it to 0 before the
+   * first one. A string, number, boolean or `null` has the nesting 0. An object or array has a
+   * nesting 1 higher than the most nested value in it.
    */
   levels: 0,
   /**

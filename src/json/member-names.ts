@@ -19,8 +19,8 @@ export const OTHER_NAME = -1;
 export function memberNames(names: readonly string[]): (bytes: Buffer) => number {
   const texts = names.map((name) => Buffer.from(name));
   /**
-   * Hash table of the names. `first` has the index of one name for each hash. `next` has, for each
-   * name, the index of another name with the same hash. `OTHER_NAME` stands for no name.
+   * Hash table of the names. `first` has, for each hash, the index of a name in `names`. `next`
+   * has, for each name, the index of the next name with the same hash. `OTHER_NAME` ends the chain.
    */
   const first = new Int8Array(256).fill(OTHER_NAME);
   const next = new Int8Array(names.length).fill(OTHER_NAME);
@@ -53,7 +53,7 @@ function isAt(name: Buffer, bytes: Buffer, start: number, length: number): boole
 /** Value in the array `starts` of `memberSpans` for a member that the object does not have. */
 export const ABSENT = -1;
 
-/** Finds members of JSON objects by their names, without allocating memory. */
+/** Creates a function that finds members of a JSON object by `names`, without allocating memory. */
 export function memberSpans(names: readonly string[]) {
   const indexOf = memberNames(names);
   const starts = new Int32Array(names.length);

@@ -10,13 +10,13 @@ import {
 import { memberNames, OTHER_NAME } from "./member-names.ts";
 
 /**
- * Returns a function that reads members from the JSON of an object. It returns the values of the
- * members `names`, in this order. It stops after the last of these members, and takes a tenth to a
- * third of the CPU time of `JSON.parse`.
+ * Returns a function that reads the values of the members `names` from the JSON of an object, and
+ * returns them in this order. It reads no further than the last of these members, which takes a
+ * tenth to a third of the CPU time of `JSON.parse`.
  *
- * Integers beyond 2^53 are returned as text, because rounding could make the ids of two users
- * equal. A value is undefined if the object lacks the member, or if the JSON is invalid before the
- * end of the member. If the object has two members with one name, the first counts.
+ * A value that is an integer beyond 2^53 is returned as text, because rounding could make the ids
+ * of two users equal. A value is undefined if the object lacks the member, or if the JSON is
+ * invalid before the member's end. If two members have the same name, the first counts.
  */
 export function memberReader(names: readonly string[]): (json: Uint8Array) => unknown[] {
   const indexOf = memberNames(names);

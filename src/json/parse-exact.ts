@@ -12,9 +12,9 @@ export function parseExact(json: string): unknown {
 }
 
 /**
- * Parses JSON for a program that only shows the values or writes them as JSON again. If the runtime
- * has `JSON.rawJSON`, integers beyond 2^53 keep all their digits when they are written with
- * `JSON.stringify`. Otherwise they are rounded.
+ * Parses JSON for a program that only shows the values or writes them as JSON again. Integers
+ * beyond 2^53 keep all their digits when they are written with `JSON.stringify`. A runtime without
+ * `JSON.rawJSON` rounds them.
  */
 export function parseToShow(json: string): unknown {
   const { rawJSON } = JSON as { rawJSON?(text: string): unknown };

@@ -1,12 +1,12 @@
-/** Number of zero bytes after a text in memory: the scanner reads up to six bytes past its end. */
+/** Number of zero bytes after the text in memory. The scanner reads up to six of them. */
 const ZEROS = 8;
 /** Working memory for the text that is being scanned. */
 let text = Buffer.alloc(128 << 10);
 
 /**
- * Returns the scanner's working memory. If it cannot hold a text of `bytes` bytes, enlarges it
- * first and keeps its contents. A caller may write a text directly to the start of this memory,
- * which saves the copy in `loadText`.
+ * Returns the scanner's working memory, which can hold a text of at least `bytes` bytes: if
+ * necessary, enlarges it and keeps its contents. A caller may write a text to the start of this
+ * memory itself, which saves the copy in `loadText`.
  */
 export function textMemory(bytes: number): Buffer {
   if (bytes + ZEROS > text.length) {

@@ -23,8 +23,8 @@ const ANSWER_BYTES_MAX = 256 << 20;
 const SIGN_IN_ANSWER_BYTES_MAX = 2_048;
 
 /**
- * Numbers (API keys) of the Kafka requests whose responses get checks beyond those of
- * `BoundedReader`.
+ * Number (API key) of a Kafka request whose response is additionally checked for its size. The
+ * numbers below are those of requests whose responses `expectMembers` checks.
  */
 const SASL_AUTHENTICATE = 36;
 const JOIN_GROUP = 11;
@@ -87,9 +87,9 @@ interface Members {
 }
 
 /**
- * Throws if a response about a consumer group contains undecodable data of a group member. The
- * Kafka library would decode this data only later, in a callback. If the decoding failed there, the
- * request would never get a result.
+ * Throws if a response about a consumer group contains undecodable data of a group member. If the
+ * Kafka library alone decoded this data, later and in a callback, an error there would leave the
+ * request without a result.
  */
 function expectMembers(kafka: Decoding, key: number, answer: unknown): void {
   if (key !== JOIN_GROUP && key !== SYNC_GROUP && key !== DESCRIBE_GROUPS) return;
@@ -151,7 +151,7 @@ export class AnswerLengths {
   #left = 0;
   /**
    * Number of bytes of the next response's length field that have arrived. `#length` is the number
-   * that these bytes form.
+   * that these bytes encode so far, highest byte first.
    */
   #lengthBytes = 0;
   #length = 0;

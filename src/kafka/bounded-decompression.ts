@@ -7,9 +7,9 @@ import { decompressLz4, decompressSnappy } from "./copy-compression.ts";
 type Algorithms = Record<number, { decompressSync: (data: Buffer) => Buffer }>;
 
 /**
- * Constant part of the maximum decompressed size in bytes of one response. This maximum is
- * `OUTPUT_BYTES_MIN` plus `OUTPUT_RATIO_MAX` times the size of the response. Responses with
- * pixelmill's records stay below it: a batch has at most 2 MiB, and events compress to about a
+ * Constant part of the maximum decompressed size of one response, in bytes. To this part, the
+ * maximum adds `OUTPUT_RATIO_MAX` times the size of the response. Responses with pixelmill's
+ * records stay below the maximum: a batch has at most 2 MiB, and events compress to about a
  * hundredth of their size.
  */
 const OUTPUT_BYTES_MIN = 16 << 20;

@@ -14,10 +14,7 @@ import { type KafkaLibrary, type MetadataAnswer, requestMetadata } from "./libra
 const PROBE_MS = 1_000;
 /** Pause in milliseconds after a failed probe of a broker. */
 const RETRY_MS = 250;
-/**
- * Minimum pause in milliseconds between two probes of a broker. It applies also when `refresh` asks
- * for a probe.
- */
+/** Minimum pause in milliseconds between two probes of a broker, even if `refresh` asks for one. */
 const PAUSE_MS_MIN = 50;
 /**
  * Maximum number of milliseconds that `refresh` waits for the other brokers after the first broker
@@ -27,27 +24,27 @@ const FURTHER_MS_MAX = 250;
 /** Milliseconds after which a broker counts as unresponsive if it has not answered a probe. */
 const UNRESPONSIVE_MS = 1_000;
 /**
- * Maximum number of brokers that are probed. Brokers in the settings are probed first, then other
- * brokers of the cluster up to this number.
+ * Maximum number of brokers that are probed. The brokers in the settings come first; if they are
+ * fewer, other brokers of the cluster follow.
  */
 const PROBED_MAX = 5;
 
 interface ProbedBroker {
   address: string;
   asker: Base;
-  /** Start time of the current probe, by `performance.now()`; undefined between two probes. */
+  /** Start of the running probe, by `performance.now()`; undefined while no probe is running. */
   since?: number | undefined;
   /**
-   * Time, by `performance.now()`, since which the broker has not answered: the start of the first
-   * probe after its last answer. Undefined if no probe was sent since that answer.
+   * Start of the first probe after the broker's last answer, by `performance.now()`; undefined if
+   * no probe was sent since that answer. The broker has been silent since this time.
    */
   silentSince?: number | undefined;
   /** Whether the broker answered the last completed probe. If it did not, `error` is the reason. */
   answered: boolean;
   error?: unknown;
   /**
-   * Promise for which calls of `refresh` wait. It resolves when the next probe is answered, and
-   * rejects when that probe fails. Undefined while no call waits.
+   * Promise of the calls of `refresh` that wait for this broker's next probe; undefined while no
+   * call waits. It resolves when that probe is answered, and rejects when it fails.
    */
   next?: PromiseWithResolvers<void> | undefined;
   /** Ends the pause before the next probe. */
@@ -57,9 +54,9 @@ interface ProbedBroker {
 /**
  * Monitors up to `PROBED_MAX` brokers with probes. A probe requests the list of brokers, and the
  * partition leaders of the topics in use. All clients take their metadata from the merged answers.
- * They send each request that every broker can answer to a broker that responds. A broker whose
- * process hangs accepts requests but never answers. Without probes, each client would wait for its
- * timeout and then ask the same broker again.
+ * If a client's request can be answered by every broker, it is sent to one that answers probes.
+ * Without probes, a client that asks a broker whose process hangs would wait for its timeout, and
+ * then ask the same broker again.
  *
  * When the merged list lacks a broker that it had before, the cluster has moved the broker's
  * partitions to other brokers. Connections to the broker are then closed, and no new ones are made.
@@ -148,8 +145,8 @@ export class BrokerHealth {
 
   /**
    * Probes all brokers at once. This and all later probes ask for `topics` too. Resolves when one
-   * broker has answered, and the other brokers have answered or have had `FURTHER_MS_MAX` to
-   * answer. Rejects when no broker answers.
+   * broker has answered, after a wait of at most `FURTHER_MS_MAX` for the others that answered
+   * their last probe. Rejects when no broker answers.
    */
   async refresh(topics: readonly string[]): Promise<void> {
     if (!this.#isOpen) throw this.#closedError();
@@ -184,8 +181,8 @@ export class BrokerHealth {
   }
 
   /**
-   * Whether one more broker may be probed. A broker that has left the cluster and does not answer
-   * does not count towards `PROBED_MAX`; its probes end here unless the settings name it.
+   * Whether one more broker may be probed. Brokers that have left the cluster and do not answer are
+   * not counted towards `PROBED_MAX`. Stops probing them, except for those in the settings.
    */
   #hasRoom(): boolean {
     const named = new Set((this.options.bootstrapBrokers as string[]).map(addressOf));
@@ -267,9 +264,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns `brokers` and all members of the cluster in the order in which they are tried: first
-   * those that respond and agree with the others, then those that respond but are outdated, last
-   * those that do not respond. Leaves out brokers of another Kafka cluster.
+   * Returns the brokers to try for a request, in this order: those that respond and agree with the
+   * others, those that respond but are outdated, those that do not respond. They are `brokers` and
+   * all members of the cluster, except for brokers of another Kafka cluster.
    */
   #inOrder(brokers: readonly Broker[]): Broker[] {
     const all = new Map(

@@ -22,8 +22,8 @@ export interface BrokerSettings {
 /** Timeout in milliseconds of one request to a broker. */
 export const REQUEST_MS_MAX = 5_000;
 /**
- * Largest number of attempts of a request. The attempts and the pauses between them together take
- * longer than the cluster needs to replace a failed leader.
+ * Maximum number of attempts of a request. All attempts, with the pauses between them, take longer
+ * than the cluster needs to replace a failed leader of a partition.
  */
 const ATTEMPTS = 20;
 /** Pause in milliseconds between two attempts of a request. */
@@ -70,8 +70,8 @@ export async function connectClients(settings: BrokerSettings) {
       return keep(admin, () => admin.close());
     },
     /**
-     * Creates a client that writes batches of records, uncompressed if `compression` is absent. A
-     * batch is acknowledged once all in-sync replicas have it.
+     * Creates a client that writes batches of records, compressed with `compression`. A batch is
+     * acknowledged once all in-sync replicas have it.
      */
     producer(compression: Compression = "none") {
       const producer: Producer = new Producer(options);
@@ -111,9 +111,9 @@ export async function connectClients(settings: BrokerSettings) {
      */
     foreignBrokers: () => health.view.foreign(),
     /**
-     * Returns the minimum number of milliseconds by which this process's clock differs from the
-     * brokers' clocks: positive if it is ahead, negative if it is behind (see `BrokerClock`).
-     * Undefined if no broker has reported its time recently.
+     * Returns the difference between this process's clock and the brokers' clocks in milliseconds,
+     * as far as it is certain: positive if this clock is ahead, negative if it is behind (see
+     * `BrokerClock`). Returns undefined if no broker has reported its time recently.
      */
     clockErrorMs: () => clock.errorMs(),
     view: health.view as SharedView,
@@ -137,9 +137,9 @@ const CLIENT_ID = "pixelmill";
 const FETCH_OPTIONS = { retries: 0, autocommit: false };
 
 /**
- * Options of consumers that are members of a group. In the cooperative protocol, a member gives up
- * a revoked partition before another member gets it. If the member cannot join the group, the
- * caller tries again.
+ * Options of consumers that are members of a group. The caller tries again if a member cannot join.
+ * With the protocol `cooperative-sticky`, a partition that moves to another member is given up by
+ * its present member first.
  */
 const GROUP_OPTIONS = {
   // The broker delays the response to a join until all members have joined.

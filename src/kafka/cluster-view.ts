@@ -34,9 +34,9 @@ const EMPTY: MergedView = {
 /**
  * Merges the last metadata answer of each broker into one view of the cluster. The leader of a
  * partition is the one with the highest leader epoch. A broker belongs to the cluster when at least
- * half of the answers list it. Answers that name a former leader, such as those of a broker that is
- * cut off from the others, are not counted for this, unless all answers name one. The first answer
- * determines which Kafka cluster the view shows; answers of other clusters are ignored.
+ * half of the counted answers list it. Answers that name a former leader are not counted, because
+ * their brokers are cut off from the others; if all answers name one, all are counted. The first
+ * answer determines which Kafka cluster the view shows; answers of other clusters are ignored.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();
@@ -44,7 +44,7 @@ export class ClusterView {
   readonly #foreign = new Map<string, string>();
   /** Id of the Kafka cluster. Undefined before a broker has reported it. */
   #clusterId: string | undefined;
-  /** Broker ids by address, for the `NAMED_MAX` addresses that were listed last, oldest first. */
+  /** Broker id for each of the last `NAMED_MAX` addresses in answers, the oldest address first. */
   readonly #named = new Map<string, number>();
   #outdated = new Map<string, Omit<OutdatedBroker, "forMs"> & { since: number }>();
   #merged: MergedView = EMPTY;
@@ -78,8 +78,8 @@ export class ClusterView {
   }
 
   /**
-   * Returns a topic's partitions. If the brokers report an error for the topic, returns one
-   * broker's entry with the error code. Undefined when no broker's last answer has the topic.
+   * Returns a topic's partitions. If most brokers report no partitions for the topic, returns one
+   * of their entries, with its error code. Returns undefined if no answer has the topic.
    */
   topic(name: string): ClusterTopicMetadata | TopicAnswer | undefined {
     return this.#merged.topics.get(name);
@@ -145,8 +145,8 @@ export class ClusterView {
   }
 
   /**
-   * Returns the address of the broker with this id from the last answers of all brokers, or else
-   * from earlier answers. Returns undefined if no answer has listed the broker.
+   * Returns the address of the broker with this id. Uses the last answers of all brokers first,
+   * then earlier answers. Returns undefined if none of them lists the broker.
    */
   addressOfBroker(id: number): string | undefined {
     return this.#listed().get(id) ?? [...this.#named].findLast(([, of]) => of === id)?.[0];
@@ -225,7 +225,7 @@ type AddressedAnswer = [address: string, answer: MetadataAnswer];
 /** Metadata of a topic in one broker's answer; `id` is the broker's id, if the answer has it. */
 type TopicStatement = { address: string; id: number | undefined; topic: TopicAnswer };
 
-/** Groups all answers' topics by name; in one answer, the last topic with the same name counts. */
+/** Groups all answers' topics by name. If an answer has a name twice, the last topic counts. */
 function statementsByTopic(answers: readonly AddressedAnswer[]): Map<string, TopicStatement[]> {
   const all = answers.flatMap(([address, { topics, brokers }]) => {
     const id = brokers.find((it) => addressOf(it) === address)?.nodeId;
@@ -269,10 +269,10 @@ function mergedTopic(
 
 const NO_LEADER = { leader: -1, leaderEpoch: -1, replicas: [], isr: [], offlineReplicas: [] };
 
-/** Result of `identityOf` for a topic for which a broker reports no partitions. */
+/** Result of `identityOf` for a topic that has no partitions in a broker's answer. */
 const MISSING = "";
 
-/** Returns a topic's id; its name if the broker sends no ids (before Kafka 2.8); or `MISSING`. */
+/** Returns a topic's id, or its name (brokers before Kafka 2.8 send no id), or `MISSING`. */
 const identityOf = ({ topicId, name, partitions }: TopicAnswer) =>
   partitions.length === 0 ? MISSING : (topicId ?? name!);
 

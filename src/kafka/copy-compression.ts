@@ -75,8 +75,8 @@ const XERIAL_HEAD = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]
 const XERIAL_HEAD_BYTES = 16;
 
 /**
- * Decompresses Snappy data in either of two forms: one block without a header, or the form that
- * Kafka's Java clients write, a header followed by blocks.
+ * Decompresses Snappy data in either of two forms. One is a single block without a header. The
+ * other is that of Kafka's Java clients: a header, followed by any number of blocks.
  */
 export function decompressSnappy(data: Buffer, bytesMax: number): Buffer {
   const output = new Output(bytesMax);

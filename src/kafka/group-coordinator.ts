@@ -53,8 +53,8 @@ const GROUP_REQUESTS = new Set(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGro
 /**
  * Makes a client ask all responding brokers which broker coordinates a group. If the answers
  * differ, uses those of the brokers that know the newest partition leaders. Without this function,
- * the Kafka library asks only one broker. If that broker is a former coordinator that is cut off
- * from the other brokers, it names itself.
+ * the Kafka library asks one broker. This could be a former coordinator, cut off from the other
+ * brokers, which would name itself.
  */
 export function askAllForCoordinator(
   kafka: KafkaLibrary,
@@ -94,10 +94,9 @@ async function findCoordinator(
  * the Kafka library uses the same coordinator as long as it can connect to it, even if the other
  * brokers have removed that broker from the cluster.
  *
- * With this function, the member asks for the coordinator again after each failed request, except
- * when the coordinator has decided that the member must rejoin. It also asks again when a check
- * finds that the brokers name another coordinator (see `CHECK_MS`). Returns a function that ends
- * the checks.
+ * The member asks for the coordinator again after a failed request, unless the request failed
+ * because the member must rejoin the group. It also asks again when a check finds that the brokers
+ * name another coordinator (see `CHECK_MS`). Returns a function that ends the checks.
  */
 export function followCoordinator(
   kafka: KafkaLibrary,
@@ -143,8 +142,8 @@ export function followCoordinator(
 }
 
 /**
- * Whether a request failed because the coordinator tells the member to rejoin. The coordinator is
- * then not in doubt.
+ * Whether a request failed because the coordinator requires that the member rejoin the group. Such
+ * a failure gives no reason to look for another coordinator.
  */
 function isDecided(error: Error): boolean {
   return "findBy" in error && Boolean((error as Found).findBy("needsRejoin", true));

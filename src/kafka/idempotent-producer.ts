@@ -10,7 +10,7 @@ interface IdempotentProducerOptions {
    * Called with the number of the topic's partitions when it is first known, and when it has grown.
    */
   onPartitions?(count: number): void;
-  /** Pause in milliseconds between a leader's response and the next request to it; 1 if absent. */
+  /** Pause after a leader's response before its next request, in milliseconds; by default 1. */
   pauseMs?: number;
 }
 
@@ -20,9 +20,8 @@ export interface WriteRefusal {
   leader: string | undefined;
   /**
    * Address of the broker to which the batch was sent in the last failed attempt; `error` is about
-   * this broker. If no attempt has failed, the address for the present attempt. Undefined if the
-   * batch was sent to no broker. This broker led the partition at the time of the attempt; another
-   * one may lead it at present.
+   * this broker. Before any attempt has failed, it is the broker of the attempt in flight. It is
+   * undefined if the batch was sent to no broker. Another broker may lead the partition by now.
    */
   broker: string | undefined;
   /** Error of the last attempt to send the batch; undefined while no attempt has failed. */
@@ -34,18 +33,18 @@ export interface WriteRefusal {
  * take longer than the cluster needs to replace a failed leader.
  */
 const ATTEMPTS = 20;
-/** Pause in milliseconds before a batch is sent again. */
+/** Pause in milliseconds before a batch is sent again; the first pause may be shorter. */
 const RETRY_MS = 250;
 /**
  * Milliseconds between a leader's response and the next request to this leader. Clients send their
- * next events after an acknowledgement. All events that arrive during the pause are sent with one
- * request. With 48 client connections, a pause of 1 ms saves at least an eighth of the requests
- * (measured). A longer pause, of the time that the response took, saves a quarter with 256
- * connections. With 16 connections, it lowers the rate of events by a quarter, and costs more CPU
- * time in code and deliveries than it saves.
+ * next events after an acknowledgement, and all events that arrive during the pause share one
+ * request. Measured: a pause of 1 ms saves at least an eighth of the requests of 48 client
+ * connections. A pause as long as the response took would save a quarter with 256 connections. But
+ * with 16 connections, it would lower the rate of events by a quarter, and cost more CPU time in
+ * code and deliveries than it saves.
  */
 const PAUSE_MS = 1;
-/** Size in bytes above which no further value is added to a batch. A batch may thus be larger. */
+/** Size in bytes above which a batch gets no further value. The last one may exceed the size. */
 const BATCH_BYTES = 512 << 10;
 
 /**
@@ -64,8 +63,8 @@ export class IdempotentProducer {
   readonly #busy = new Set<number>();
   /**
    * Producer id for new batches. It is undefined while a new id must be requested: at the start,
-   * after a batch was abandoned, and after a broker has rejected the id. The id with which a batch
-   * was abandoned is never used again.
+   * after values were rejected, and after a broker has rejected the id. A batch that is sent again
+   * may still use an earlier id.
    */
   #producerId: ProducerId | undefined;
   /**
@@ -81,10 +80,10 @@ export class IdempotentProducer {
   constructor(private readonly options: IdempotentProducerOptions) {}
 
   /**
-   * Sends a value to a partition. When the value joins a batch, calls `take`, which returns the
-   * value. Resolves with the value's offset once all in-sync replicas have the value. Rejects when
-   * the brokers have not confirmed it; they may have written it nevertheless. The value must not be
-   * changed before the promise is settled.
+   * Sends a value to a partition. `take` returns the value; it is called when the value joins a
+   * batch. The value must not be changed before the promise is settled. The promise resolves with
+   * the value's offset once all in-sync replicas have the value. It rejects when the brokers have
+   * not confirmed the value, although they may have written it.
    */
   send(partition: number, take: () => Buffer): Promise<bigint> {
     const { promise, resolve, reject } = Promise.withResolvers<bigint>();
@@ -145,9 +144,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * Rejects values of the given partitions with the error of `failure`. If a partition has a batch
-   * that was already sent, rejects the values of this batch. Otherwise rejects all values that wait
-   * for the partition.
+   * Rejects values of the given partitions with the error of `failure`: the values of the batch
+   * that was sent to the partition already, or, if there is none, all values that wait for it.
    */
   #refuse(partitions: readonly PartitionState[], failure: SendFailure): void {
     this.#producerId = undefined;
@@ -215,7 +213,7 @@ export class IdempotentProducer {
 
   /**
    * Handles a batch that the leader did not confirm. Rejects its values if the error is fatal, or
-   * after `ATTEMPTS` attempts. Otherwise sends it again later.
+   * after `ATTEMPTS` attempts. Otherwise, sends the batch again after a pause.
    */
   #failed(state: PartitionState, failure: SendFailure): void {
     Object.assign(state, failure);

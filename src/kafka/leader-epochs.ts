@@ -8,10 +8,9 @@ export interface LeaderStatement {
 
 /**
  * Returns the statement with the highest leader epoch. Statements with a lower epoch come from
- * brokers that are cut off from the others and still name former leaders. Among statements with the
- * same epoch, those that name a leader are preferred, then those whose leader most statements name,
- * then those whose leader has the lowest id. The result therefore does not depend on the order of
- * the statements.
+ * brokers that are cut off from the others and still name former leaders. If several statements
+ * have this epoch, returns one that names a leader: the leader that most of them name, or among
+ * equals the one with the lowest id. The result does not depend on the order of the statements.
  */
 export function latestStatement<T extends LeaderStatement>(
   statements: readonly T[],
@@ -71,13 +70,13 @@ export interface OutdatedBroker {
   /** Address as `host:port`. */
   address: string;
   /**
-   * Milliseconds for which the broker has named former leaders, or has been missing in the lists of
-   * the other brokers.
+   * Milliseconds since the broker became outdated: since it names former leaders, or since the
+   * other brokers do not list it.
    */
   forMs: number;
   /** Whether the other brokers list this broker as a member of the cluster. */
   isListed: boolean;
-  /** Partitions for which other brokers name a leader with a higher epoch than this broker does. */
+  /** Partitions for which it names a former leader, while others name one of a higher epoch. */
   partitions: OutdatedLeader[];
 }
 

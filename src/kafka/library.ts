@@ -6,7 +6,7 @@ import { BoundedReader } from "./bounded-reader.ts";
 
 export type KafkaLibrary = typeof import("@platformatic/kafka");
 
-/** Part of the Kafka library that encodes requests and decodes responses, without its clients. */
+/** The Kafka library without its clients: encodes requests, and decodes responses. */
 export type KafkaProtocol = Awaited<ReturnType<typeof importProtocol>>;
 
 /** A broker's response to a metadata request: brokers, topics and partition leaders. */
@@ -55,10 +55,10 @@ export const loadKafkaLibrary = recentResult(Number.POSITIVE_INFINITY, async () 
 type Api = API<unknown[], unknown>;
 
 /**
- * Makes a client of the Kafka library call `send` instead of sending a request itself. This applies
- * to the requests whose names are in `names`. `send` gets the function `api` with which the library
- * would have sent the request, the request's arguments, and the callback `answer`. `send` must call
- * `answer` exactly once, with the response or the error.
+ * Makes a client of the Kafka library call `send` for the requests named in `names`, instead of
+ * sending them itself. `send` gets the library's function `api` for the request, the request's
+ * arguments, and the callback `answer`. `send` must call `answer` exactly once, with the response
+ * or the error.
  */
 export function interceptRequests(
   kafka: Pick<KafkaLibrary, "kGetApi">,
@@ -97,8 +97,8 @@ export function promised<T>(start: (done: Callback<T>) => void): Promise<T> {
 }
 
 /**
- * Sends a request to a bootstrap broker of `client`. `name` is the request's name in Kafka's
- * protocol. Rejects with the Kafka library's error.
+ * Sends a request to a bootstrap broker of `client`, and returns the response. `name` is the
+ * request's name in Kafka's protocol. Rejects with the Kafka library's error.
  */
 export async function requestBroker<T>(
   kafka: KafkaLibrary,
@@ -114,8 +114,8 @@ export async function requestBroker<T>(
 }
 
 /**
- * Asks a bootstrap broker of `client` for metadata. The answer may have error codes for some topics
- * and partitions.
+ * Requests the metadata of `topics` from a bootstrap broker of `client`. Returns the broker's
+ * answer even if it has error codes for some topics and partitions.
  */
 export async function requestMetadata(
   kafka: KafkaLibrary,

@@ -85,8 +85,8 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Ends the batch in flight, because the broker has refused it. Puts `records` (by default all
-   * records of the batch) back at the front of the queue.
+   * Ends the batch in flight, because the broker has refused it. `records` are the batch's records
+   * to send again (by default all of them). They go back to the front of the queue.
    */
   requeue(records: readonly R[] = this.#batch?.records ?? []): void {
     this.#end();

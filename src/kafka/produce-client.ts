@@ -9,11 +9,11 @@ import type { Compression } from "./record-batch.ts";
 /**
  * Reaction of a producer to a failed batch. `retry`: sends the batch again unchanged.
  * `producer-id`: sends the records of the batch with a new producer id, because the broker does not
- * accept the old one. `fatal`: rejects the records.
+ * accept the old one. `fatal`: gives up the records and reports the error to their callers.
  */
 type SendErrorClass = "retry" | "producer-id" | "fatal";
 
-/** Milliseconds for which the result of a comparison with a broker's clock is used. */
+/** Maximum age in milliseconds of a comparison with a broker's clock whose result is used. */
 const FRESH_MS = 60_000;
 
 /**
@@ -81,12 +81,12 @@ export function createProduceClient(
   let hasTimes = true;
   return {
     /**
-     * Returns the broker id of the leader of each of a topic's partitions, as the brokers last
-     * reported it; a negative number for a partition without a leader. Returns undefined before the
-     * brokers were asked for the topic, and while no broker answers.
+     * Returns the broker id of the leader of each of a topic's partitions, in the order of the
+     * partitions; a negative number for a partition without a leader. Returns undefined while the
+     * brokers have reported no leaders of the topic.
      */
     leaders: (topic: string) => view.leaders(topic),
-    /** Asks the brokers for the leaders of a topic's partitions. */
+    /** Asks the brokers for the topic's current leaders; `leaders` then returns them. */
     async refreshLeaders(topic: string) {
       await producer.metadata({ topics: [topic], forceUpdate: true });
     },

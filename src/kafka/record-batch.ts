@@ -28,9 +28,9 @@ export interface RecordBatchOptions {
    * for no time. If the batch's first record has a `timestamp`, the records without one get that of
    * the first record instead.
    *
-   * Records should have the present time, because a broker forgets the sequence numbers of a
-   * producer whose last batch is old or has no time. If that batch is then sent again, the broker
-   * appends it a second time.
+   * Records should have the present time. A broker forgets a producer's sequence numbers if the
+   * producer's last batch is old or has no time. It then appends that batch again if it is sent
+   * again.
    */
   timestamp?: number | undefined;
 }
@@ -47,8 +47,8 @@ const NO_TIMESTAMP = -1;
 const ALGORITHMS = { none: 0, gzip: 1, zstd: 4 };
 const ZSTD_LEVEL = 1;
 /**
- * Minimum size in bytes of a batch's records for compression with zstd. Compressing fewer bytes
- * costs more CPU time than it saves when they are written.
+ * Minimum size in bytes of a batch's records for compression with zstd. For fewer bytes,
+ * compressing takes more CPU time than writing the smaller batch saves.
  */
 const ZSTD_BYTES_MIN = 4_096;
 /**

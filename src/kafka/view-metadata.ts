@@ -5,8 +5,8 @@ import type { KafkaLibrary } from "./library.ts";
 
 /**
  * Makes a client of the Kafka library take its metadata from the view of the cluster that all
- * clients share. By itself, a client uses the answer of the broker that it asked last, even if
- * other brokers have newer metadata.
+ * clients share. Without this function, a client uses the answer of the broker that it asked last,
+ * even if other brokers have newer metadata.
  */
 export function useClusterView(
   kafka: KafkaLibrary,
@@ -93,9 +93,9 @@ function metadataOf(
 /**
  * Makes a consumer ask the brokers only for the topics that it reads itself. By default, the leader
  * of a consumer group (the member that assigns the partitions) asks for the topics of all members.
- * If a member that runs another program wanted a topic that does not exist, each assignment would
- * fail. With this function, the leader treats each topic that only other members read as a topic
- * without partitions.
+ * Each assignment would then fail if another member, running another program, wanted a topic that
+ * does not exist. With this function, the leader treats topics that only other members read as
+ * topics without partitions.
  */
 export function leaveOutForeignTopics(kafka: KafkaLibrary, consumer: Consumer): void {
   const client: Base = consumer;

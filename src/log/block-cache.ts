@@ -2,8 +2,8 @@ import { assert } from "../assert.ts";
 import type { Block } from "./block.ts";
 
 /**
- * Cache of the blocks that were last read from one log, shared by all readers of the log. A block's
- * key is the sequence number of its first record.
+ * Cache of the blocks of one log that were last read from the disk. All readers of the log share
+ * it. A block's key is the sequence number of its first record.
  */
 export class BlockCache {
   readonly #blocks = new Map<number, Block>();
@@ -26,9 +26,8 @@ export class BlockCache {
   }
 
   /**
-   * Removes blocks until the cache fits `bytesMax`. The block that was added first is removed
-   * first. It does not matter when a block was last used, because each consumer of the log reads a
-   * block only once.
+   * Removes blocks until the cache fits `bytesMax`, beginning with the block that was added first.
+   * Ignores when a block was last used, because each consumer of the log reads a block only once.
    */
   #evict(): void {
     for (const block of this.#blocks.values()) {

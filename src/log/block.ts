@@ -84,8 +84,8 @@ export function blockAt(window: Buffer, offset: number, sequenceMin: number): Bl
 }
 
 /**
- * Returns the offset of the next block magic (the four bytes with which each block begins) at or
- * after `offset`; -1 when there is none.
+ * Returns the offset of the next `MAGIC` (the four bytes with which each block begins) in `window`,
+ * at `offset` or after it; -1 when there is none.
  */
 export function findMagic(window: Buffer, offset: number): number {
   return window.indexOf(MAGIC, offset);

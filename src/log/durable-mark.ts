@@ -6,10 +6,10 @@ import { StartError } from "../errors.ts";
 import { PAGE_BYTES } from "./io/page.ts";
 
 /**
- * Mark for the end of a log: the sequence number after its last durable record. It is in the file
+ * Mark of the end of a log: the sequence number after its last durable record. It is in the file
  * `durable` of the log's directory, which several processes map into memory. The log's writer sets
- * the mark before it acknowledges a record. A process that reads the mark after the acknowledgement
- * therefore finds a number beyond that record.
+ * the mark before it acknowledges a record. If a process reads the mark after the acknowledgement,
+ * the mark is therefore above that record's sequence number.
  */
 export type DurableMark = ReturnType<typeof openMark>;
 
@@ -39,7 +39,7 @@ export function openMark(directory: string) {
 }
 
 /**
- * Returns the sequence number that the log's last writer stored in the mark; 0 when the mark
+ * Returns the sequence number that `mark` contains, as the log's last writer set it; 0 if it
  * contains no valid sequence number.
  */
 export function readStoredMark(mark: DurableMark): number {

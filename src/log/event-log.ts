@@ -81,8 +81,8 @@ export interface LogReader {
   /** Makes `end` return `sequence`. Call it only when all records below `sequence` are durable. */
   advance(sequence: number): void;
   /**
-   * Number of records with a sequence number of at least `from` and below `to`. An estimate,
-   * because some sequence numbers may have no record.
+   * Returns an estimate of the number of records with sequence numbers from `from` (inclusive) to
+   * `to` (exclusive). It is too high if some of these numbers have no record.
    */
   countBetween(from: number, to: number): number;
   /**
@@ -128,14 +128,11 @@ export interface DurableRange {
   log: string;
   /** Sequence number after the last durable record. */
   end: number;
-  /** Ids of the sources of the events in the new records. There may be ids of other sources too. */
+  /** Ids of all sources that have events in the new records, and possibly of further sources. */
   sources: readonly string[];
 }
 
-/**
- * Error of an append for which the disk or the brokers have not confirmed that the records are
- * stored.
- */
+/** Error of an append: the disk or the brokers have not confirmed that the records are stored. */
 export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
 }

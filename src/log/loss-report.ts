@@ -32,8 +32,8 @@ interface LossReportOptions {
   logger: Logger;
   metrics?: Metrics | undefined;
   /**
-   * Describes a loss in a warning. If absent, the warning states the number of missing records.
-   * Needed for a log in which a record is not one event.
+   * Describes a loss in a warning. Without this function, the warning states the number of missing
+   * records. Needed for a log in which a record is not one event.
    */
   describe?: DescribeLoss;
 }
@@ -52,8 +52,8 @@ export class LossReport {
 
   /**
    * Reports that `records` records are missing between the sequence numbers `from` and `to` of the
-   * log in `directory`. If a gap with the same end was reported before, counts only the records
-   * that were not reported then.
+   * log in `directory`. If a gap that ends at `to` was reported before, counts only the records by
+   * which the gap has grown.
    */
   missing(directory: string, { from, to }: Gap, records: number): void {
     const lost = this.#of(directory);
@@ -91,8 +91,8 @@ export class LossReport {
   }
 
   /**
-   * Forgets the reported gaps that end below `sequence`, the first sequence number that a log still
-   * holds after a trim. Readers cannot meet these gaps again.
+   * Forgets the reported gaps that end below `sequence`. A trim has deleted the log's records below
+   * `sequence`, so readers cannot meet these gaps again.
    */
   forget(directory: string, sequence: number): void {
     const gaps = this.#lost.get(directory)?.gaps ?? new Map<number, number>();

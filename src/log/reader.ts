@@ -57,7 +57,7 @@ type Lookup = Block | number;
 const lookupEnd = (found: Lookup) => (typeof found === "number" ? found : found.end);
 
 class SegmentLogReader implements LogReader {
-  /** Blocks that were just read. The kernel caches files, so a larger cache saves no time. */
+  /** Blocks that were read last. Since the kernel caches files, a larger cache saves no time. */
   readonly #cache = new BlockCache(LOG_BLOCK_BYTES_MAX);
   /** Running searches, by the sequence number searched for. Equal searches share one promise. */
   readonly #searches = new Map<number, Promise<Lookup>>();
@@ -151,10 +151,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Returns the block that contains the record with the number `position`. If this record is
-   * missing, returns the next block after it. If there is no such block before the log's end,
-   * returns the sequence number at which reading must continue. `position` must be below the log's
-   * end.
+   * Returns the block that contains the record with the number `position`; if this record is
+   * missing, the next block. If no block follows before the log's end, returns the sequence number
+   * at which reading must continue. `position` must be below the log's end.
    */
   async #find(position: number): Promise<Lookup> {
     let segment = this.#segmentOf(position);
@@ -178,11 +177,11 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Returns the block of `run` (consecutive blocks of a segment) that contains the record with the
-   * number `position`. If the record is missing, returns the next block after it. If that block is
-   * beyond the log's end, returns the sequence number at which reading continues. Returns undefined
-   * if all blocks of `run` end before `position`: the search then continues after `run`. Adds the
-   * blocks to the segment's index.
+   * Searches `run` (consecutive blocks of a segment) for the record with the number `position`, and
+   * adds the blocks to the segment's index. Returns the block that contains the record; if the
+   * record is missing, the next block. If that block is beyond the log's end, returns the sequence
+   * number at which reading continues. Returns undefined if all blocks end before `position`, so
+   * that the search must continue after `run`.
    */
   #pick(segment: KnownSegment, run: BlockRun, position: number): Lookup | undefined {
     let found: Block | undefined;

@@ -11,15 +11,15 @@ import { closeSegment, createSegment } from "./segment/segment-file.ts";
 import { listSegments, type Segment } from "./segment/segments.ts";
 
 /**
- * Number of bytes that one read requests while recovery scans a segment. A log reader requests
- * fewer. Recovery requests more, to scan a full segment in a fraction of a second.
+ * Number of bytes that recovery reads at once from a segment. A log reader reads fewer at once.
+ * Recovery reads more, to scan a full segment in a fraction of a second.
  */
 const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
 /**
  * Recovers a log that will not be written again, and returns the sequence number after its last
- * record. Adds an empty segment. `trim` never deletes the newest segment; with the empty one as the
- * newest, it can delete all segments that have records.
+ * record. Adds an empty segment, because `trim` never deletes the newest one. It can then delete
+ * all segments that have records.
  */
 export async function sealLog(options: { directory: string; logger: Logger }): Promise<number> {
   const { directory, logger } = options;
@@ -80,9 +80,9 @@ async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<nu
 
 /**
  * Returns the sequence number at which a log continues when the disk cannot read its newest segment
- * completely. The unreadable bytes after the last readable block may hold acknowledged records.
- * They are therefore not truncated, and the returned number is beyond every sequence number that
- * they may contain.
+ * completely. The unreadable bytes after the last readable block stay in the file, because they may
+ * hold acknowledged records. The returned number is above every sequence number that they may
+ * contain.
  */
 async function endOfUnreadable(
   fd: number,

@@ -12,18 +12,18 @@ import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
 
 /**
- * Maximum number of lines that readers use of the file `refused`. If it has more, they use the last
- * ones. Each line is a range of sequence numbers whose missing records readers do not report.
+ * Maximum number of lines at the end of the file `refused` that readers use. Each line is a range
+ * of sequence numbers whose missing records readers do not report.
  */
 const LINES_MAX = 10_000;
 
 const pathIn = (directory: string) => join(directory, "refused");
 
 /**
- * Adds a range of sequence numbers to the file `refused` in the log's directory. Either the log's
- * writer refused to store the records with these numbers, or the disk cannot read the end of the
- * log, which may contain them. Returns when the file is on disk. Only the log's writer may call
- * this function.
+ * Adds a range of sequence numbers to the file `refused` in the log's directory. Readers do not
+ * report records with these numbers as missing. Either the log's writer refused to store the
+ * records, or the disk cannot read the end of the log, which may contain them. Returns when the
+ * file is on disk. Only the log's writer may call this function.
  */
 export function recordRefused(directory: string, { from, to }: Gap): void {
   using file = openFile(pathIn(directory), "a", 0o640);

@@ -13,8 +13,8 @@ import type { LogReader } from "./event-log.ts";
 export type TimeOf = (record: Uint8Array) => number;
 
 /**
- * Returns the time of the first record, at or after `position`, that has a time. Returns undefined
- * if no such record has one.
+ * Searches the records at and after `position` for the first one that has a time, and returns this
+ * time. Returns undefined if none of them has a time.
  */
 export async function firstTime(
   reader: LogReader,
@@ -79,9 +79,9 @@ async function search(
 }
 
 /**
- * Searches for the first block with a record that has a time, at or after `position`. Returns the
- * sequence numbers and times of the block's records that have a time. Returns an empty list if
- * there is no such block.
+ * Searches the blocks at and after `position` for the first one in which a record has a time.
+ * Returns the sequence numbers and times of this block's records that have a time. Returns an empty
+ * list if there is no such block.
  */
 async function timesFrom(reader: LogReader, position: number, timeOf: TimeOf) {
   for (let at = position; at < reader.end(); ) {

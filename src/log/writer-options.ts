@@ -37,8 +37,8 @@ export interface LogWriterOptions<T> extends SegmentBounds {
   metrics?: Metrics;
   /**
    * Minimum sequence number of the next record. By default, numbers continue after the last record
-   * on disk. Needed when the disk has lost records that consumers have already read: they would
-   * skip new records with the same numbers.
+   * on disk. Set it when the disk has lost records that consumers have already read. Otherwise
+   * consumers would skip new records that got the same numbers.
    */
   first?: number;
   /**

@@ -15,11 +15,10 @@ const STEPS_MAX = 16;
 const SET_CLOCK_MS_MIN = Date.UTC(2026, 0);
 
 /**
- * Creates a function that computes the age of a time of the wall clock. It remembers each
- * difference between the wall clock and the monotonic clock `elapsed`: whenever the wall clock is
- * set, a new difference begins. It cannot know which difference applied when a time was read. It
- * therefore computes the age with each of them and returns the smallest, so that new data never
- * looks old.
+ * Creates a function that computes the age of a time of the wall clock. Whenever the wall clock is
+ * set, its difference from the monotonic clock `elapsed` changes. The function remembers these
+ * differences, but cannot know which of them applied to a given time. It therefore computes the age
+ * with each of them and returns the smallest age, so that new data never looks old.
  */
 export function createAges(wall: () => number, elapsed: () => number) {
   let distances = [wall() - elapsed()];
@@ -51,9 +50,8 @@ export function createAges(wall: () => number, elapsed: () => number) {
   /**
    * Returns the earliest possible present time, in milliseconds since the epoch. The wall clock may
    * have been set wrongly, so each remembered difference between it and the monotonic clock gives
-   * one possible time. Times before `SET_CLOCK_MS_MIN` are ignored, because a machine whose clock
-   * started in 1970 would otherwise never delete old data. If all times are before it, none is
-   * ignored.
+   * one possible time. Ignores times before `SET_CLOCK_MS_MIN` unless all are before it. Otherwise
+   * a machine whose clock started in 1970 would never delete old data.
    */
   function earliestNow(): number {
     const all = times();

@@ -27,8 +27,8 @@ export function readDiskSpace(directory: string): { freeBytes: number; sizeBytes
 export type DiskUsage = ReturnType<typeof measureDisk>;
 
 /**
- * Measures the disk use of the data directory, and registers metrics for it. `parts` contains the
- * directory of each part by name.
+ * Measures how much disk space the parts of the data directory `data` use, and registers metrics
+ * for it. `parts` contains the directory of each part, by the part's name.
  */
 export function measureDisk(metrics: Metrics, data: string, parts: Record<string, string>) {
   let scannedAt = Number.NEGATIVE_INFINITY;

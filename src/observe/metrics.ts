@@ -3,8 +3,9 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 export type Metrics = Registry;
 
 /**
- * Names of those default metrics of prom-client that are removed. Bun has only one heap space, and
- * walks the whole heap for each of these metrics, which takes 70 ms of every scrape.
+ * Names of the default metrics of prom-client that are removed: those of heap spaces. Bun has only
+ * one heap space. For each of these metrics it walks the whole heap, which takes 70 ms of every
+ * scrape.
  */
 const HEAP_SPACES = ["total", "used", "available"].map((what) => {
   return `nodejs_heap_space_size_${what}_bytes`;

@@ -46,9 +46,9 @@ function replaced(text: string, from: string, to: string): string {
 }
 
 /**
- * Returns the man page and the completion scripts. Each key of `paths` is a command of pixelmill,
- * such as `completion bash`, that prints one of these files. The value is the path of the file in
- * the package.
+ * Returns the man page and the completion scripts. Each key of `paths` is the command of pixelmill
+ * that prints one of these files, such as `completion bash`. The value is the file's path in the
+ * package.
  */
 export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
   return Object.entries(paths).map(([words, path]) =>

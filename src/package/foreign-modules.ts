@@ -36,9 +36,9 @@ export function foreignModules(architecture: Architecture) {
 }
 
 /**
- * Returns the directory of a package in `place`, and fetches the package first if it is missing.
- * The directory gets its name only when it is complete, so no directory has this name after an
- * interrupted fetch.
+ * Returns the directory of a package in `place`. Fetches the package first if the directory is
+ * missing. An interrupted fetch leaves no directory with this name, because a fetch names the
+ * directory only when it is complete.
  */
 export function fetchModule(name: string, lock: Lock, place: string): string {
   const locked = lock.packages[`node_modules/${name}`];

@@ -48,8 +48,8 @@ function chosen<T extends string>(name: string, given: string[], known: readonly
 }
 
 /**
- * Names of the files that SHA256SUMS lists. The blobs of an image are not listed, because their
- * names are their hashes.
+ * Names of the written files, for the list SHA256SUMS. The blobs of an image are not in it, because
+ * their names are their hashes.
  */
 const written: string[] = [];
 

@@ -41,8 +41,7 @@ export interface Clock {
   /**
    * Returns the age of the time `at` in milliseconds, at least 0. `at` is in milliseconds since the
    * epoch, by the wall clock of this process or of another one. If the wall clock may have been set
-   * after `at` was read, several ages are possible. The result is then the smallest, so that a new
-   * event never looks old.
+   * since then, returns the smallest possible age, so that a new event never looks old.
    */
   age(at: number): number;
   /** A random number from 0 inclusive to 1 exclusive. */
@@ -54,10 +53,10 @@ export interface Clock {
 const elapsed = () => performance.now();
 
 /**
- * Creates a clock that shows the system's wall-clock time minus its error. `errorMs` returns the
- * error: the milliseconds by which the system's clock is ahead, negative if it is behind. A large
- * change of the error has the same effect as setting the clock: `Clock.age` returns the smallest
- * possible age.
+ * Creates a clock that shows the system's wall-clock time, corrected by its error. `errorMs`
+ * returns the error: the milliseconds by which the system's clock is ahead, negative if it is
+ * behind. If the error changes much, `Clock.age` returns the smallest possible age, as it does
+ * after the system's clock was set.
  */
 export function correctedClock(errorMs: () => number): Clock {
   const now = () => Date.now() - errorMs();

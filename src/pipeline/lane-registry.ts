@@ -18,20 +18,20 @@ import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 export interface LaneRegistryParts extends Omit<LaneContext, "refresh">, LaneRemovalsParts {
   kinds: ReadonlyMap<string, DestinationKind>;
   /**
-   * Starts many lanes in short slices of time, so that other work runs in between. All partitions
+   * Updates many lanes in short slices of time, so that other work runs in between. All partitions
    * share this object.
    */
   laneSlices: TimeSlicer;
   /**
-   * Whether deliveries are on hold, so that no lane starts. After it has returned false, it is not
-   * called again. If absent, deliveries are not on hold.
+   * Whether deliveries are on hold, so that no lane starts. It is called only until it returns
+   * false. If absent, deliveries are not on hold.
    */
   isOnHold?(): boolean;
 }
 
 type WantedLane = ReturnType<LaneRegistryParts["live"]["lane"]>;
 
-/** Maximum number of lanes that `continueCheckpoint` checks after each call of `checkpoint`. */
+/** Maximum number of lanes that `continueCheckpoint` checks between two calls of `checkpoint`. */
 const CHECKPOINTS_MAX = 1_000;
 /**
  * Maximum number of lanes that one call of `checkpoint`, `continueCheckpoint` or `restSome`
@@ -56,9 +56,9 @@ export class LaneRegistry {
   readonly #announcer: Announcer;
   readonly #updates: UpdateQueue;
   /**
-   * Destination id → destination and connections that `#updateAll` read from the catalog. The next
-   * update of the destination's lane uses and removes the entry. If the destination is changed
-   * before this update, the entry is removed, and the update reads the catalog.
+   * Destination id → destination and connections, as `#updateAll` read them from the catalog. The
+   * next update of the destination's lane uses the entry and removes it. If the destination changes
+   * before, the entry is removed, and the update reads the catalog instead.
    */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
   readonly #removals: LaneRemovals;
@@ -68,7 +68,7 @@ export class LaneRegistry {
   readonly #nextHolding = roundRobin(this.#lanes);
   readonly #nextToRest = roundRobin(this.#lanes);
   #checkpointsLeft = 0;
-  /** Log → sequence number below which the log may be trimmed once no lane needs the records. */
+  /** Log → sequence number up to which it may be trimmed if no lane needs the earlier records. */
   #trimEnds: ReadonlyMap<string, number> = new Map();
   /** Ids of connected destinations of a type that this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
@@ -141,7 +141,7 @@ export class LaneRegistry {
   }
 
   /**
-   * Returns the lowest sequence number of a log that a lane would read after a restart. The log may
+   * Returns the lowest sequence number of a log at which a lane starts after a restart. The log may
    * be trimmed below it. 0 while the position of a lane is unknown; undefined without lanes.
    */
   durableLow(log: string): number | undefined {
@@ -157,8 +157,8 @@ export class LaneRegistry {
   /**
    * Writes the read positions of the next `CHECKS_AT_ONCE_MAX` lanes, so that a restart repeats few
    * events. `trimEnds` maps each log to the sequence number below which it could be trimmed if no
-   * lane needed the records. Until the next call, `continueCheckpoint` writes the positions of
-   * lanes whose stored position in a log is below the log's number.
+   * lane needed the records. `continueCheckpoint` then writes the positions of the lanes whose
+   * stored position in a log is below this number.
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;
@@ -208,7 +208,7 @@ export class LaneRegistry {
     await this.#removals.stop();
   }
 
-  /** Updates the lanes of all destinations. Its cost grows with their number. */
+  /** Queues an update of every lane. The cost grows with the number of destinations. */
   #updateAll(): void {
     const { live, ledger } = this.parts;
     this.#listed.clear();
@@ -261,8 +261,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Whether the ledger has something to remove for a destination without a lane: the stored
-   * progress of an earlier lane or, if the destination was deleted, its dead or requeued letters.
+   * Whether the ledger has something to remove for a destination that has no lane: the stored
+   * progress of an earlier lane, or the dead or requeued letters of a deleted destination.
    */
   #isLeftOver(id: string): boolean {
     const { ledger, live } = this.parts;

@@ -5,7 +5,7 @@ export interface LaneRemovalsParts
   extends Pick<LaneContext, "ledger" | "live" | "logger" | "metrics"> {
   /**
    * Resolves once `live`, this node's copy of the catalog, has all changes that were confirmed
-   * before the call. Absent if `live` always has them.
+   * before the call. Absent if `live` has every change as soon as it is confirmed.
    */
   catalogCurrent?(): Promise<void>;
 }
@@ -24,8 +24,8 @@ export class LaneRemovals {
   readonly #stopping = new AbortController();
 
   /**
-   * `keep` returns true if the destination needs a lane after all. Its progress is then not
-   * deleted.
+   * `keep` is called before the progress of a destination is deleted. If it returns true, the
+   * destination needs a lane after all, and its progress stays.
    */
   constructor(
     private readonly parts: LaneRemovalsParts,
@@ -41,9 +41,9 @@ export class LaneRemovals {
   }
 
   /**
-   * Begins to delete the stored progress of a destination's lane, and returns at once. The deletion
-   * waits for `discarded`. This promise of the lane resolves once the lane has stopped, with the
-   * number of events that the lane discarded.
+   * Begins to delete the stored progress of a destination's lane, and returns at once. Deletes
+   * nothing before `discarded` resolves. `discarded` is a promise of the lane: it resolves once the
+   * lane has stopped, with the number of events that the lane discarded.
    */
   begin(destinationId: string, discarded: Promise<number>): void {
     const removal = this.#run(destinationId, discarded).finally(() => {

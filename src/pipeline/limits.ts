@@ -1,12 +1,12 @@
 /**
- * Bytes of memory below which a lane (the delivery to one destination) counts as small. For a small
- * lane, the memory limits of its workspace and of all lanes together are twice as high, so that
- * large lanes cannot stop it.
+ * Bytes of memory below which a lane (the delivery to one destination) counts as small. A small
+ * lane may still take memory until its workspace or all lanes together hold twice their limit, so
+ * that large lanes cannot stop it.
  */
 export const LANE_HELD_BYTES_MIN = 256 << 10;
 /**
- * Largest number of replayed events that one lane processes at a time, and, separately, of requeued
- * dead letters.
+ * Largest number of replayed events that one lane processes at a time. The same number applies
+ * separately to requeued dead letters.
  */
 export const LANE_REPLAYS_EVENTS_MAX = 256;
 /**
@@ -15,8 +15,9 @@ export const LANE_REPLAYS_EVENTS_MAX = 256;
  */
 export const TRANSFORM_BATCH_EVENTS = 100;
 /**
- * Milliseconds after which the pipeline repeats a step of its own that failed, such as reading the
- * log. The pause does not grow with the number of failures, because no receiver has to be spared.
+ * Pause in milliseconds before the pipeline repeats a step of its own that failed, such as reading
+ * the log. The pause does not grow with the number of failures, because no receiver has to be
+ * spared.
  */
 export const FAULT_PAUSE_MS = 500;
 /**
@@ -25,8 +26,7 @@ export const FAULT_PAUSE_MS = 500;
  */
 export const DOWN_MS_MIN = 10_000;
 /**
- * Milliseconds without events after which a lane closes its destination and frees its memory.
- * Because of this time, a destination with few events connects to its receiver at most once a
- * minute.
+ * Milliseconds without events after which a lane closes its destination and frees its memory. With
+ * this value, a destination with few events connects to its receiver at most once a minute.
  */
 export const LANE_IDLE_MS = 60_000;

@@ -23,9 +23,9 @@ export interface TailMessage {
 
 export interface TailSubscriptions {
   /**
-   * Calls `receive` with each message about the workspace's events from this call on. Returns a
-   * function that ends the subscription. Messages are not stored, so a slow subscriber misses some
-   * of them.
+   * Calls `receive` with each message about the workspace's events that is published after this
+   * call. Returns a function that ends the subscription. Messages are not stored, so a slow
+   * subscriber misses some of them.
    */
   subscribe(workspaceId: string, receive: (message: TailMessage) => void): () => void;
 }
@@ -48,8 +48,9 @@ export interface RemoteTail {
 
 /**
  * Sends messages to the viewers of a workspace: one when an event is received, and one when an
- * output (an event for one destination) gets its final outcome. Without a viewer, builds no
- * messages. While any node has a viewer, reads the new records of the logs to find received events.
+ * output (an event for one destination) gets its final outcome. Builds no messages for a workspace
+ * without viewers. While any node has a viewer, reads the new records of the logs to find received
+ * events.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();
@@ -136,7 +137,7 @@ export class LiveTail implements TailSubscriptions {
     }
   }
 
-  /** If any node has a subscriber, reads the records that became durable since the last read. */
+  /** Publishes messages about newly durable records, if any node has a subscriber. */
   async advance(): Promise<void> {
     this.#isFollowing &&= this.#isWanted;
     if (!this.#isFollowing) return;
@@ -204,7 +205,7 @@ export class LiveTail implements TailSubscriptions {
   }
 }
 
-/** Returns the parsed event; undefined when it cannot be built from its record. */
+/** Returns the parsed event of `input`; undefined when it cannot be built from its record. */
 function shownEvent(input: LogInput): unknown {
   try {
     return parseJsonOrText(input.event.json);

@@ -17,7 +17,7 @@ const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 
 /**
  * Largest number of events that a lane (the delivery to one destination) may have read before their
- * outcomes are on disk. A crash repeats at most these events.
+ * outcomes are on disk. After a crash, at most this number of events is repeated.
  */
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
@@ -57,7 +57,8 @@ interface WorkspaceUse {
  * total, because events for a receiver that never answers stay in memory for long. No workspace can
  * stop another:
  * - each workspace may hold a minimum, whatever the others hold;
- * - for a lane that holds little, the limits of its workspace and of all lanes are doubled;
+ * - a lane that holds little may take memory until its workspace or all lanes hold twice their
+ *   limit;
  * - a lane with no event in delivery may send one event of ordinary size.
  */
 export class MemoryBudget {
@@ -97,9 +98,10 @@ export class MemoryBudget {
   }
 
   /**
-   * Notifies `notifier` as soon as the lane `waiting` is allowed to process events again. To free
-   * memory, makes other lanes that hold much deliver what they have gathered: all such lanes if the
-   * total limit is reached, otherwise those of the same workspace. Called only by `LaneBudget`.
+   * Notifies `notifier` as soon as the lane `waiting` may process events again. To free memory,
+   * makes other lanes that hold much of it deliver what they have gathered: all such lanes if the
+   * total limit is reached, otherwise only those of the same workspace. Called only by
+   * `LaneBudget`.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);
@@ -134,8 +136,8 @@ export class MemoryBudget {
 }
 
 /**
- * The memory of one lane (the delivery to one destination): its events, from when they are read
- * until their outcomes are on disk. The limit on unsettled events (those without a final outcome)
+ * The memory of one lane (the delivery to one destination): its events that were read and whose
+ * outcomes are not on disk yet. The limit on unsettled events (those without a final outcome)
  * bounds the memory while the destination is down. The limit on uncommitted events (those whose
  * outcome is not on disk) bounds how many events are repeated if the server crashes while commits
  * fail.
@@ -181,8 +183,9 @@ export class LaneBudget {
   }
 
   /**
-   * Whether the lane may pass any event to delivery at present. True if the lane has free memory,
-   * and also if its workspace has no event in delivery: no final outcome could then free memory.
+   * Whether the lane may pass any event to delivery at present. True if the lane has free memory.
+   * Also true if its workspace has no event in delivery, because no final outcome would then free
+   * memory for the lane.
    */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.
@@ -190,17 +193,14 @@ export class LaneBudget {
   }
 
   /**
-   * Whether `event` may be passed to delivery at present. While `isOpen` is false, the lane may
-   * have only one event in delivery, and none that is known to have large outputs.
+   * Whether `event` may be passed to delivery at present. While `isOpen` is false, this is so only
+   * if the lane has no event in delivery, and `event` is not known to have large outputs.
    */
   canDispatch(event: LaneEvent): boolean {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
   }
 
-  /**
-   * Adds newly read events to the number of events that the lane holds, and their bytes to its
-   * memory.
-   */
+  /** Adds newly read events to those that the lane holds, and their bytes to its memory. */
   take(events: readonly LaneEvent[]): void {
     if (events.length === 0) return;
     for (const event of events) this.#events.add(event);
@@ -219,7 +219,7 @@ export class LaneBudget {
     return true;
   }
 
-  /** Counts an event as passed to delivery without reserving memory for outputs. */
+  /** Counts an event as passed to delivery, but reserves no memory for its outputs. */
   dispatchEmpty(): void {
     if (this.#isClosed) return;
     this.#dispatched += 1;
@@ -244,7 +244,7 @@ export class LaneBudget {
     this.#add(-bytes);
   }
 
-  /** Notifies `notifier` a single time, as soon as this lane may process events again. */
+  /** Notifies `notifier` once, when this lane may process events again. */
   wait(notifier: Notifier): void {
     this.budget.wait(this, notifier);
   }
@@ -257,7 +257,7 @@ export class LaneBudget {
     this.budget.onPressure(this, flush);
   }
 
-  /** Frees all memory of this lane. Its methods then do not change the totals of all lanes. */
+  /** Frees all memory of this lane. Later calls of its methods change no total of all lanes. */
   close(): void {
     if (this.#isClosed) return;
     this.workspace.dispatched -= this.#dispatched;

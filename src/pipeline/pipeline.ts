@@ -61,8 +61,8 @@ export interface PipelineHostParts
   /** Limits above which the oldest dead letters are deleted. Absent: no limits. */
   deadLetterBounds?: DeadLetterBounds;
   /**
-   * Exchanges messages about events with other nodes, for users who watch live events. Absent: this
-   * is the only node.
+   * Exchanges messages about events with other nodes, so that users who watch live events see those
+   * of all nodes. Absent: this is the only node.
    */
   remoteTail?: RemoteTail;
   /**
@@ -78,9 +78,9 @@ export interface PipelineHostParts
   retentionBounds?: RetentionBounds;
   /** Reads the time of receipt from an encoded record. Absent: `timeOfRecord` is used. */
   timeOf?: TimeOf;
-  /** Reads the space of the disk with the event logs. Absent when other machines hold the logs. */
+  /** Reads size and free space of the logs' disk. Absent when other machines hold the logs. */
   disk?(): Disk;
-  /** Counts of stored and repeated events by source. Absent: they are not counted. */
+  /** Counts by source of stored events and of repeated messageIds. Absent: they are not counted. */
   received?: MinuteCounters;
   metrics: Metrics;
   /**
@@ -212,7 +212,7 @@ export function createPipelineHost(parts: PipelineHostParts) {
     },
     figures: pipelineFigures(figureSources, gauges.lanes),
     keptEvents: kept.keptEvents,
-    /** Returns one sentence for each delivery problem that the operator can solve. */
+    /** Returns a warning if deliveries wait at records that a newer pixelmill wrote, else none. */
     warnings: () => newerVersionWarning([...gauges.heldLogs()]),
     /** Waits for running deliveries, for a limited time, then stores their progress and stops. */
     async close() {

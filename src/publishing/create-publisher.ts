@@ -220,7 +220,7 @@ export function createPublisher(parts: PublisherParts) {
       return toTestResult(await testSelection(workspaceId, selection));
     },
 
-    /** Answers `POST /transformations/tests/run`: runs suites with inputs and expected outputs. */
+    /** Answers `POST /transformations/tests/run`: tests versions and lists the suites' results. */
     async runSuites(workspaceId: string, selection: CodeSelection) {
       return toValidationResult(catalog, await testSelection(workspaceId, selection));
     },
@@ -254,8 +254,8 @@ async function retryOn<T>(
 }
 
 /**
- * Returns the fields of a catalog change that publish the tested code, except code that was tested
- * only because it imports a tested library.
+ * Returns the fields with which a catalog change publishes the tested code. Leaves out code that
+ * was tested only because it imports a tested library.
  */
 function publication(
   testRun: CodeTestReport,

@@ -57,7 +57,7 @@ export function dataPlaneLanguage(language: Language): string {
   return language === "javascript" ? language : "pythonfaas";
 }
 
-/** Returns the library `@rs/{name}/{version}`; undefined when there is none. */
+/** Returns the RudderStack library `@rs/{name}/{version}`; undefined when there is none. */
 export function rudderstackLibraryAnswer(name: string, version: string | undefined) {
   const found = rudderstackLibraries.find((it) => it.importName === `@rs/${name}/${version}`);
   return found && { name, importName: found.importName, code: found.code };

@@ -92,8 +92,8 @@ export interface TestFailure {
   /** Suite that failed; absent when the code did not load. */
   suite?: TestSuite;
   /**
-   * Index of the failed test event. Absent if the code did not load, or if only the suite's outputs
-   * differ from the expected ones.
+   * Index of the test event for which the code failed. Absent if the code did not load, or if it
+   * ran for all events and only the suite's outputs differ from the expected ones.
    */
   event?: number;
   error: UserError;

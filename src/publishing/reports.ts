@@ -6,7 +6,7 @@ import { component, oneOf, text } from "../settings/schema-types.ts";
  * and rudder-cli reads them.
  */
 
-/** Maximum number of differences that the result of one test suite names. */
+/** Maximum number of differences that the result of one test suite contains. */
 export const DIFFERENCES_MAX = 20;
 
 const Event = Type.Record(Type.String(), Type.Unknown());

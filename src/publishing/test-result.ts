@@ -6,9 +6,9 @@ import { failuresOfTransformation } from "./testing/test-failures.ts";
 import type { CodeTestReport } from "./testing/test-run.ts";
 
 /**
- * Converts a test report to the response of `/transformations/libraries/test`. Code is listed as
- * failed when it does not load, when it fails for a test event, or when a suite's outputs differ
- * from the expected ones, because RudderStack's GitHub Action looks only at this list for failures.
+ * Converts a test report to the response of `/transformations/libraries/test`. `failedTestResults`
+ * lists the code that does not load, that fails for a test event, or whose outputs for a suite
+ * differ from the expected ones: RudderStack's GitHub Action looks only at this list for failures.
  * The action compares `transformedEvents` with a file. Therefore this field contains the outputs of
  * the events in the request, and those of stored test cases only if the request has no events. The
  * results of the stored test cases are in `testCases`. Pure function.

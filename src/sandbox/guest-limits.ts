@@ -35,7 +35,7 @@ export const GUEST_PROGRAMS_MAX = 256;
 export const GUEST_START_MS_MAX = 20_000;
 /**
  * CPU debt in milliseconds above which a guest process may be paused so that other guests can
- * compute. The debt is the CPU time that the guest used beyond half of an equal share of the
+ * compute. The debt is the CPU time that the guest used beyond half of its equal share of the
  * processors. The limit is lower while more guests compute than there are processors.
  */
 export const GUEST_BURST_CPU_MS_MAX = 250;

@@ -63,9 +63,7 @@ export function createSandbox(options: SandboxOptions) {
   return {
     ...createCodeChecks(pool, limits, options),
     run,
-    /**
-     * State of the sandbox, as `/ready` reports it: whether user code runs, and if not, the reason.
-     */
+    /** State of the sandbox, as `/ready` reports it: whether user code can run, and if not, why. */
     status: () => starter.status(),
     /**
      * Programs that are suspended: they are not run for a while, because all events of their last

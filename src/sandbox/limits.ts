@@ -9,14 +9,14 @@ import {
 } from "../settings/limits.ts";
 
 /**
- * Milliseconds that the host (the server) waits after a guest process has reached its time limit
- * before it kills the process with SIGKILL. Normally the guest itself stops user code at the limit.
+ * Milliseconds between the time limit of a guest process and the SIGKILL with which the host (the
+ * server) ends it. Normally the guest itself stops user code at the limit.
  */
 const GUEST_KILL_GRACE_MS = 500;
 /**
- * Number of guest processes that the code of one workspace may end within a short time before the
- * server delays the workspace's next guest. It is more than three, because one faulty event can end
- * three guests before the server knows which event is at fault.
+ * Number of recent losses (guest processes that the code of one workspace has ended) that cause no
+ * delay. Each further loss delays the workspace's next guest. One faulty event can cause three
+ * losses before the server knows which event is at fault, so the number is more than three.
  */
 const FREE_LOSSES = 4;
 
@@ -40,7 +40,6 @@ export const defaultLimits = {
 };
 
 /**
- * Limits of a sandbox. Tests set lower limits, so that code with endless loops is stopped within
- * seconds.
+ * Limits of a sandbox. Tests use lower ones than production, to stop endless loops within seconds.
  */
 export type SandboxLimits = typeof defaultLimits;

@@ -7,8 +7,8 @@ export function createSandboxMetrics(registry = new Registry()) {
   const registers = [registry];
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
   /**
-   * Returns a function that defines a gauge. Its caller passes the function `count`, whose result
-   * is the value of the gauge.
+   * Returns a function that defines a gauge with this name and help. The function takes `count`,
+   * which returns the gauge's current value.
    */
   const counted = (name: string, help: string) => (count: () => number) => {
     new Gauge({

@@ -59,15 +59,15 @@ export interface ProgramBatch {
   /** Metadata of each event, in the order of `events`. */
   metadata: readonly EventMetadata[];
   /**
-   * Time (`performance.now()`) after which the batch ends early if `GUEST_CULPRITS_MAX` of its
-   * events have used up their time or ended their guest process: the remaining events then fail
-   * without a run. If absent, all events run, however long that takes.
+   * Time (`performance.now()`) after which the batch stops early if at least `GUEST_CULPRITS_MAX`
+   * of its events have used up their time or ended their guest process. The remaining events then
+   * fail without a run. If absent, all events run, however long that takes.
    */
   costlyUntil?: number;
   /**
-   * Returns whether the caller still waits for the outcomes. Once it has returned false, it must
-   * never return true again. Events that were not sent to a guest process by then fail without a
-   * run. If absent, the caller waits.
+   * Returns whether the caller still waits for the outcomes. After false, it must never return true
+   * again, and events that have not yet been sent to a guest process fail without a run. If absent,
+   * the caller waits to the end.
    */
   isAwaited?: () => boolean;
 }
@@ -78,13 +78,13 @@ export interface ProgramBatch {
  */
 export interface EventMetadata {
   /**
-   * JSON object with the values that events of a batch have in common. Two events have the same
-   * shared part if their strings are equal, or if both refer to the same `Uint8Array` object.
+   * JSON object with the values that are the same in several events of a batch. Events have the
+   * same shared part if their strings are equal, or if they refer to the same `Uint8Array` object.
    */
   shared: string | Uint8Array;
   /**
-   * JSON values of the keys `ownMetadataKeys`, separated by commas. They replace the values of
-   * these keys in `shared`. Empty when `shared` contains all metadata of the event.
+   * JSON values of the keys `ownMetadataKeys`, in their order and separated by commas. They replace
+   * the values of these keys in `shared`. Empty if `shared` has all of the metadata.
    */
   own: string;
 }
@@ -98,8 +98,8 @@ export function unsharedMetadata(metadata: object): EventMetadata {
 }
 
 /**
- * Keys of the object that `metadata(event)` returns to user code. Every key is present, even if it
- * has no value.
+ * Keys of the object that `metadata(event)` returns to user code. The object has all of these keys,
+ * even if the event has no value for some of them.
  */
 export const metadataKeys = [
   "sourceId",

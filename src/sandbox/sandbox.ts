@@ -13,8 +13,8 @@ export interface CheckReport {
 
 export interface ImportInspection {
   /**
-   * Names of the modules that the code imports, in the order of the code; empty when the code does
-   * not parse.
+   * Names of the modules that the code imports, in the order in which they occur; empty when the
+   * code does not parse.
    */
   imports: string[];
   error?: UserError;

@@ -77,7 +77,7 @@ export class TestBudget implements Disposable {
     this.#clock.refresh();
   }
 
-  /** Counts CPU time of a guest of the request. Ends the budget if no CPU time is left. */
+  /** Counts CPU time used by a guest of the request. Ends the budget if no CPU time is left. */
   charge(cpuMs: number): void {
     this.#cpuMs += cpuMs;
     if (this.#cpuMs >= this.limits.cpuMs) this.#stop("cpu");
@@ -91,7 +91,7 @@ export class TestBudget implements Disposable {
     return Math.max(0, TEST_OUTPUT_BYTES_MAX - this.#outputBytes);
   }
 
-  /** Counts `bytes` of output that are kept in memory, so that fewer bytes of output are left. */
+  /** Adds `bytes` to the size of the outputs that are kept, which lowers `outputBytesLeft`. */
   holdOutput(bytes: number): void {
     assert(bytes >= 0, "Outputs of a test run have a size that is not negative");
     this.#outputBytes += bytes;

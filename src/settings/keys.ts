@@ -17,9 +17,8 @@ export const flagName = (key: string) => key.replaceAll(".", "-");
 export const isSecret = (key: Key): boolean => schemas[key].writeOnly === true;
 
 /**
- * Whether a running server can take a new value of a setting without a restart. A setting with
- * `reloadable: "when set"` can be changed to another value, but needs a restart to be added or
- * removed.
+ * Whether a running server can apply a new value of a setting without a restart. A setting with
+ * `reloadable: "when set"` counts too, although it still needs a restart to be added or removed.
  */
 export const isReloadable = (key: Key): boolean => schemas[key].reloadable !== undefined;
 

@@ -74,8 +74,8 @@ export const HTTP_HEADERS_MAX = 200;
  */
 export const HTTP_METHOD_CHARS_MAX = 32;
 /**
- * Maximum size of the body of a request to the data plane, except for SDK requests. The server
- * reads and ignores the body. A request with a larger body is answered with 413.
+ * Maximum size of the body of a request to the data plane, if it is not an SDK request. The server
+ * ignores the contents of such a body. A request with a larger one is answered with 413.
  */
 export const HTTP_BODY_BYTES_MAX = 65_536;
 /**
@@ -104,7 +104,7 @@ export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
  * Maximum total size of the incomplete requests on all connections of one ingest process. A request
  * whose bytes make the total exceed it is answered with 503; a request larger than
- * `HTTP_HEAD_BYTES_MAX`, as soon as the total exceeds three quarters of it. If the response to an
+ * `HTTP_HEAD_BYTES_MAX`, already when the total exceeds three quarters of it. If the response to an
  * earlier request is being sent on the same connection, the connection is closed instead.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
@@ -142,7 +142,7 @@ export const LOG_PENDING_BYTES_MAX = 64 << 20;
  * written.
  */
 export const INGEST_REFUSED_SHARE_MAX = 0.5;
-/** Share of the last minute's events that were refused with 503, from which `/ready` warns. */
+/** Smallest share of the last minute's events refused with 503 at which `/ready` warns. */
 export const INGEST_REFUSED_SHARE_WARNED = 0.01;
 /**
  * Minimum number of events in the last minute for which `/ready` judges the share that was refused.
@@ -183,9 +183,9 @@ export const TLS_CONNECTIONS_MAX = 4_096;
  */
 export const BODY_BYTES_MAX = 4 << 20;
 /**
- * Maximum time from the first to the last byte of a request's body. A long body may have to wait
- * until the server can hold it in memory; after this wait, the time starts again. The limit keeps
- * slow senders from occupying connections.
+ * Maximum time from the first to the last byte of a request's body. It keeps slow senders from
+ * occupying connections. If a long body must wait until the server has memory for it, the time
+ * starts again after this wait.
  */
 export const BODY_SECONDS_MAX = 30;
 /** Maximum nesting depth of the objects and arrays in the JSON body of an API request. */
@@ -206,8 +206,8 @@ export const DESCRIPTION_CHARS_MAX = 4_096;
 /** Maximum length of the note that says why a revision was saved or published. */
 export const REVISION_NOTE_CHARS_MAX = 500;
 /**
- * Maximum length of an id in a request's body. Callers choose ids named `externalId`; the server
- * generates all other ids, which have 27 characters.
+ * Maximum length of an id in a request's body. Callers choose the id in the field `externalId`. The
+ * server generates all other ids, which have 27 characters.
  */
 export const ID_CHARS_MAX = 255;
 /** Maximum length of a member's email address (RFC 3696: 320). */
@@ -233,9 +233,8 @@ export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
 /** Maximum length of the value of a credential. */
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
 /**
- * Maximum length of all values of a workspace's credentials together. It is limited because each
- * guest process of the workspace gets all values, and every answer of a receiver is searched for
- * them.
+ * Maximum total length of the values of all credentials of a workspace. Each guest process of the
+ * workspace gets all these values, and every answer of a receiver is searched for them.
  */
 export const CREDENTIAL_VALUES_CHARS_MAX = 1 << 20;
 /** Maximum number of destinations to which one request may connect a transformation. */
@@ -247,15 +246,15 @@ export const PAGE_ITEMS_MAX = 100;
 /** Highest page number that a request for a list may have. */
 export const PAGE_MAX = 1_000_000;
 /**
- * Number of versions that a list of a transformation's or library's versions has when the request
- * does not set `count`.
+ * Number of versions in the response to a request for the versions of a transformation or library,
+ * if the request does not set `count`.
  */
 export const VERSIONS_COUNT_DEFAULT = 5;
-/** Highest `count` in a request for a list of a transformation's or library's versions. */
+/** Highest `count` that a request for the versions of a transformation or library can set. */
 export const VERSIONS_COUNT_MAX = 1_000;
 /**
- * Maximum number of concurrent responses to one workspace that send a long list as a stream, not
- * divided into pages. A further request for such a list is answered with 429.
+ * Maximum number of long lists (streamed whole, without pages) that one workspace may receive at
+ * the same time. A further request for such a list is answered with 429.
  */
 export const LISTS_OF_WORKSPACE_MAX = 4;
 /**
@@ -279,12 +278,12 @@ export const SESSION_SECONDS_MAX = 43_200;
  */
 export const SESSIONS_OF_TOKEN_MAX = 32;
 /**
- * Maximum number of sources, of destinations, and of problems that one overview of a workspace
- * shows. If there are more, the overview shows the most urgent ones.
+ * Maximum number of entries in each list of a workspace's overview: its sources, its destinations,
+ * and its problems. If there are more, the overview shows the most urgent ones.
  */
 export const OVERVIEW_ITEMS_MAX = 30;
 /**
- * Lag (age of the oldest undelivered event) from which the overview lists a destination as a
+ * Lag (age of the oldest undelivered event) at or above which the overview lists a destination as a
  * problem. The default alert rule has the same limit.
  */
 export const OVERVIEW_LAG_SECONDS_MIN = 900;
@@ -294,15 +293,15 @@ export const OVERVIEW_LAG_SECONDS_MIN = 900;
  */
 export const OVERVIEW_CONNECTIONS_MAX = 60;
 /**
- * Maximum number of sources, of destinations, and of connections of a workspace whose state is
- * measured at once. Their state is needed for the overview, for alerts, and for lists sorted by
- * state or figures. The limit does not apply to a list sorted by name: each page measures its own
- * rows.
+ * Maximum number of items of one kind (sources, destinations or connections of a workspace) whose
+ * state is measured at once. Their state is needed for the overview, for alerts, and for lists
+ * sorted by state or figures. A list sorted by name measures only the rows of its page, so it can
+ * have more items.
  */
 export const STATUS_ITEMS_MAX = 20_000;
 /**
- * Number of destinations from which a workspace counts as large. Requests for the state of a large
- * workspace share one result if they arrive at about the same time.
+ * Smallest number of destinations of a workspace that counts as large. Requests for the state of a
+ * large workspace share one result if they arrive at about the same time.
  */
 export const STATUS_SHARED_ITEMS_MIN = 1_000;
 /** Maximum age of the result that several requests for the state of a workspace share. */
@@ -322,8 +321,8 @@ export const METRIC_POINTS_MAX = 400;
  */
 export const SUSPENSIONS_SHOWN_MAX = 500;
 /**
- * Maximum number of concurrent requests of one workspace for which one node must ask all nodes of
- * the cluster. A further request is answered with 429.
+ * Maximum number of concurrent requests of one workspace that make a node ask all nodes of the
+ * cluster. A further request is answered with 429.
  */
 export const STATUS_QUESTIONS_OF_WORKSPACE_MAX = 16;
 /**
@@ -348,8 +347,8 @@ export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 export const RECENT_EVENTS_MAX = 100;
 /**
  * Maximum rate, in events per second, at which a node adds events with the same destination and
- * outcome to its recent events, after a burst of up to `RECENT_EVENTS_MAX`. Events beyond this rate
- * are left out.
+ * outcome to its recent events. Up to `RECENT_EVENTS_MAX` events may exceed it at once. Further
+ * events beyond the rate are left out.
  */
 export const RECENT_EVENTS_PER_SECOND_MAX = 10;
 /**
@@ -368,8 +367,8 @@ export const RECENT_EVENTS_OF_WORKSPACE_BYTES_MAX = 8 << 20;
  */
 export const RECENT_EVENTS_BYTES_MAX = 64 << 20;
 /**
- * Maximum size, in one response with recent events, of the events that were read from the event
- * logs. The events that each node returns from its memory have a separate limit of the same size.
+ * Maximum total size of the events that one response takes from the event logs, if it lists recent
+ * events. Events from the memory of a node have a separate limit of the same size for each node.
  */
 export const RECENT_ANSWER_BYTES_MAX = 1 << 20;
 /**
@@ -408,9 +407,9 @@ export const SEARCH_MS_MAX = 5_000;
  */
 export const SEARCH_CURSOR_CHARS_MAX = 8_192;
 /**
- * Number of events after which one export of a search ends. The export adds up to
- * `SEARCH_EVENTS_MAX` events at a time, so it may end with more events than this number. The last
- * line of the export has a cursor to continue the search.
+ * Number of exported events at which one export of a search ends. The search adds up to
+ * `SEARCH_EVENTS_MAX` events at a time, so the export may have some more. Its last line has a
+ * cursor to continue the search.
  */
 export const SEARCH_EXPORT_EVENTS_MAX = 10_000;
 /** Maximum length of each string in the filter of a search. */
@@ -421,14 +420,13 @@ export const SEARCH_TEXT_CHARS_MAX = 1_024;
 export const SEARCHES_OF_WORKSPACE_MAX = 2;
 /**
  * Maximum number of concurrent searches of all workspaces. A further search is answered with 429.
- * All searches together take at most half of the server's time.
+ * All searches together take at most half of the time of the server's event loop.
  */
 export const SEARCHES_MAX = 16;
 
 // Tests and publishing
 /**
- * Maximum number of transformations in one request to publish or test code. The same number of
- * libraries is allowed.
+ * Maximum number of transformations, and also of libraries, in one request to publish or test code.
  */
 export const PUBLISH_ITEMS_MAX = 500;
 /**
@@ -457,8 +455,8 @@ export const TEST_REQUESTS_MAX = 256;
  */
 export const TEST_CPU_MS_MAX = 10_000;
 /**
- * Maximum clock time of the tests of one request. It ends tests whose code sleeps. The clock
- * restarts with each guest (confined process for user code) that the request uses.
+ * Maximum wall-clock time of the tests of one request. It stops tests whose code sleeps. The time
+ * starts again from zero with each guest (confined process for user code) of the request.
  */
 export const TEST_WALL_MS_MAX = 120_000;
 /**
@@ -493,9 +491,9 @@ export const ALERT_ADDRESSES_MAX = 20;
 export const ALERT_SECRET_CHARS_MAX = 2_048;
 /** Maximum number of items, such as destinations, to which one alert rule can be restricted. */
 export const ALERT_SUBJECTS_MAX = 100;
-/** Maximum time for which a condition must hold before an alert begins or ends. */
+/** Maximum time that an alert rule can wait before an alert begins or ends. */
 export const ALERT_HOLD_SECONDS_MAX = 604_800;
-/** Maximum number of open alerts of a workspace. Further alerts begin when others have ended. */
+/** Maximum number of open alerts of a workspace. A further one begins after another has ended. */
 export const ALERTS_OPEN_OF_WORKSPACE_MAX = 200;
 /**
  * Maximum number of alerts that are kept and listed for a workspace. Beyond it, the oldest alerts
@@ -525,23 +523,23 @@ export const ALERT_EVALUATION_MS = 10_000;
 // User code
 /**
  * Maximum CPU time of user code for one batch of events, and for the code's top level each time the
- * code is loaded. JavaScript code is stopped after the same amount of clock time. If it had less
- * CPU time by then because the machine is busy, it runs again with up to 16 times the clock time.
+ * code is loaded. JavaScript code is stopped after the same wall-clock time. If the machine was too
+ * busy to give it this CPU time, it runs again with up to 16 times the wall-clock time.
  */
 export const GUEST_CPU_MS_MAX = 4_000;
 /**
- * Number of events of one program (user code) that may each use the whole CPU time of a batch.
- * After this number, each further event of the program may use only `GUEST_SHORT_CPU_MS_MAX`.
+ * Number of events of one program (user code) that may each use up the whole CPU time of a batch.
+ * After these, each further event of the program gets only `GUEST_SHORT_CPU_MS_MAX`.
  */
 export const GUEST_CULPRITS_MAX = 4;
 /**
- * Time after which one of the events that count towards `GUEST_CULPRITS_MAX` is forgotten, so that
- * one more event may use the whole CPU time of a batch.
+ * Interval at which the number of events that count towards `GUEST_CULPRITS_MAX` goes down by one,
+ * so that one more event may use the whole CPU time of a batch.
  */
 export const CULPRIT_FORGOTTEN_MS = 60_000;
 /**
- * Maximum CPU time of one event of a program (user code), after `GUEST_CULPRITS_MAX` other events
- * of the program have each used the whole CPU time of a batch. In a new guest process, the event
+ * Maximum CPU time of one event of a program (user code), once `GUEST_CULPRITS_MAX` other events of
+ * the program have each used up the whole CPU time of a batch. In a new guest process, the event
  * gets more.
  */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
@@ -628,9 +626,9 @@ export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
  */
 export const SUSPENSION_BATCHES = 20;
 /**
- * Number of consecutive events that each used up the CPU time or ended the guest process of their
- * program (user code), after which the program is suspended at once. After the first such event,
- * events get a quarter of the CPU time until one succeeds.
+ * Number of consecutive events of a program (user code) after which it is suspended at once, if
+ * each of them used up the CPU time or ended the guest process. After the first such event, each
+ * event gets only a quarter of the CPU time, until one succeeds.
  */
 export const SUSPENSION_CULPRITS = 3;
 /**
@@ -656,8 +654,8 @@ export const CODE_SLOW_MS = 10_000;
  */
 export const COSTLY_PROGRAM_MS = 600_000;
 /**
- * CPU time from which a batch counts as costly. A batch that used all the time of its guest
- * process, or that ended the guest process, is costly too.
+ * Smallest CPU time at which a batch counts as costly. A batch is also costly if one of its events
+ * used up its time or ended the guest process.
  */
 export const COSTLY_BATCH_CPU_MS = 1_000;
 /**
@@ -687,14 +685,14 @@ export const DEDUP_IDS_OF_SOURCE_MAX = 500_000;
 export const DEDUP_IDS_MAX = 1_000_000;
 /**
  * Maximum number of events of a partition that are marked as repetitions. Beyond it, the oldest
- * marks are removed. A destination that has not read an event yet when its mark is removed gets the
- * event, although it is a repetition.
+ * marks are removed. An event without its mark is delivered, although it is a repetition, to each
+ * destination that has not read it yet.
  */
 export const DEDUP_MARKS_MAX = 100_000;
 /**
- * Maximum number of bytes at the end of each event log that are read after a start to find the
- * messageIds within the window of the setting `dedupSeconds`. An event is delivered again if it
- * repeats an event that lies before these bytes.
+ * Maximum number of bytes at the end of each event log that are read after a start, to find the
+ * messageIds within the window of the setting `dedupSeconds`. The server does not recognize
+ * repetitions of events before these bytes, and delivers them.
  */
 export const DEDUP_READ_BYTES_MAX = 512 << 20;
 /**
@@ -740,22 +738,22 @@ export const RETRY_DELAY_MS_MAX = 60_000;
  */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
- * Minimum number of failed attempts to send an event in a request without other events, before the
- * event can be given up as the cause of its failures. An attempt counts only if the destination has
- * accepted another event since the previous attempt, or if no other event was tried since.
+ * Minimum number of failed attempts to send an event alone in a request, before the event can be
+ * given up as the cause of its failures. An attempt counts only if, since the attempt before, the
+ * destination has accepted another event or no other event was tried.
  */
 export const POISON_ATTEMPTS_MIN = 8;
 /**
- * Minimum number of failed attempts to send an event in a request without other events, before the
- * same user's next event is tried too, to find out whether the destination accepts other events. It
- * is tried only if no other event was delivered since the last failure, or if failed events take
- * much memory. Otherwise the next event waits for the failed one, which keeps the order.
+ * Minimum number of failed attempts to send an event alone in a request, before the same user's
+ * next event is tried too, to find out whether the destination accepts other events. It is tried
+ * only if no other event was accepted between the last two failures, or if failed events take much
+ * memory. Otherwise it waits for the failed event, which keeps the order.
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**
- * Share of a destination's limits on events in memory above which failed events are retried without
- * delay, to free memory. The share counts events that failed in a request without other events, and
- * the events of the same users that wait behind them.
+ * Share of a destination's limits on events in memory. If failed events take a larger share, they
+ * are retried without delay, to free memory. An event counts as failed if it failed alone in a
+ * request, or waits behind such an event of the same user.
  */
 export const RETRIES_SHARE_MAX = 0.25;
 
@@ -776,8 +774,8 @@ export const LANE_HISTORIES_MAX = 10_000;
  */
 export const LANE_HISTORY_CONNECTIONS_MAX = 20_000;
 /**
- * Maximum number of sources, and of transformations, whose events one node counts at the same time
- * to compute figures.
+ * Maximum number of sources whose events one node counts at the same time to compute figures. The
+ * same maximum applies to transformations.
  */
 export const FIGURE_COUNTERS_MAX = 10_000;
 /** Time for which figures by minute are stored. */
@@ -880,7 +878,7 @@ export const BACKUP_LIST_PAGES_MAX = 100;
 export const SECRET_FILE_BYTES_MAX = 16_384;
 /**
  * Maximum time for which a starting server waits until another process unlocks the data directory.
- * A log writer waits up to the same time for the directory of its log.
+ * A process that writes an event log waits equally long for the lock of the log's directory.
  */
 export const LOG_LOCK_MS_MAX = 10_000;
 /**
@@ -894,14 +892,14 @@ export const DRAIN_MS_MAX = 4_000;
  */
 export const WAITING_CONNECTIONS_MAX = 4_096;
 /**
- * Time for which a server that has handed its sockets over keeps idle connections open. A
- * connection that is used in this time is closed after its response. The others are closed at the
- * end of this time.
+ * Time in which a server that has handed over its sockets still answers requests on idle
+ * connections. Each connection is closed after its response, or at the end of this time if no
+ * request comes.
  */
 export const KEPT_CONNECTIONS_MS = 1_000;
 /**
- * Maximum time for which a stopping server waits for the rest of a partly received request, or for
- * the first request of a new connection.
+ * Maximum time that a stopping server allows a client to finish a partly sent request, or to send
+ * the first request on a new connection.
  */
 export const REQUEST_EXPECTED_MS = 300;
 /** Maximum time from SIGTERM to the end of the process, whatever is still in flight. */

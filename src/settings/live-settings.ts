@@ -23,9 +23,9 @@ export interface ReloadResult {
 }
 
 /**
- * The settings in force in a running server. A reload reads the settings again from all their
- * sources. If all of them can be used, every part of the server takes the new values that need no
- * restart. Otherwise nothing changes.
+ * The settings in force in a running server. A reload reads all settings again from their sources.
+ * If each of them can be used, every part of the server takes the new values that need no restart.
+ * Otherwise nothing changes.
  */
 export class LiveSettings {
   readonly #parts: ReloadablePart[] = [];
@@ -48,14 +48,14 @@ export class LiveSettings {
   }
 
   /**
-   * Removes all parts that were added. Called when the server has closed these parts. A server that
-   * opens again adds its new parts with `add`.
+   * Removes all parts. The server calls this when it has closed the parts that it added. When it
+   * opens again, it adds new ones with `add`.
    */
   removeParts(): void {
     this.#parts.length = 0;
   }
 
-  /** Asserts that the `keys` of all parts together are exactly the settings marked `reloadable`. */
+  /** Asserts that the parts together take exactly the settings that are marked `reloadable`. */
   expectComplete(): void {
     const taken = new Set(this.#parts.flatMap((part) => part.keys));
     const isTaken = (key: Key) => taken.has(key) === isReloadable(key);

@@ -139,7 +139,7 @@ function converted(schema: TSchema, value: unknown): unknown {
 
 /**
  * Converts a string of digits to a number. Returns any other value unchanged, so that validation
- * refuses it. TypeBox would convert `1e3` and `true` to 1, and `0.9` to 0.
+ * refuses it. TypeBox's conversion accepts more: `1e3` and `true` as 1, and `0.9` as 0.
  */
 function wholeNumber(value: unknown): unknown {
   return typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
@@ -163,8 +163,8 @@ function list(value: unknown): unknown {
 }
 
 /**
- * Functions that check what a regular expression in a schema cannot check. The key is the `title`
- * of the string's schema or, for a list of strings, of the schema of its items.
+ * Functions that check values in ways that the regular expression of a schema cannot. The key is
+ * the `title` of the string's schema or, for a list of strings, of the schema of its items.
  */
 const checks: Record<string, (text: string) => boolean> = {
   "CIDR ranges": isValidCIDR,
@@ -210,9 +210,9 @@ function parseToml(text: string): object {
 }
 
 /**
- * Returns the line number of the syntax error in a TOML text, which Bun does not report. The
- * longest beginning of the text that consists of whole lines and is valid TOML ends before this
- * line.
+ * Returns the number of the line with the syntax error in a TOML text, which Bun does not report.
+ * It is the line after the longest beginning of the text that has whole lines only and is valid
+ * TOML.
  */
 function lineOfFault(text: string): number {
   const lines = text.split("\n");

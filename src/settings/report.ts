@@ -38,8 +38,8 @@ export function nonDefaultSettings(config: Config): Record<string, unknown> {
 const shownValue = (config: Config, key: Key) => (isSecret(key) ? MASKED : config[key]);
 
 /**
- * Writes settings as lines of a TOML file, with the source of each value as a comment. Secrets and
- * settings without a value are comments.
+ * Writes settings as lines of a TOML file, with the source of each value as a comment. For a
+ * secret, or a setting without a value, the whole line is a comment.
  */
 export function settingsAsToml(settings: readonly ReportedSetting[]): string {
   return settings.map(tomlLine).join("");

@@ -46,8 +46,8 @@ export function optionalInteger(minimum: number, maximum: number, options: Integ
 }
 
 /**
- * Returns the schema of a setting: an integer that is at least 0, or at least `minimum` if
- * `options` has one.
+ * Returns the schema of a setting that is an integer. Its minimum is `options.minimum`, which is 0
+ * by default.
  */
 export function integer(description: string, options: IntegerOptions) {
   return Type.Integer({ minimum: 0, ...options, description });
@@ -58,7 +58,7 @@ export function flag(description: string, fallback = false) {
   return Type.Boolean({ default: fallback, description });
 }
 
-/** Returns the schema of a setting: a list of texts. Without a value, the setting is `fallback`. */
+/** Returns the schema of a setting: a list of strings, each with the schema options `item`. */
 export function list(description: string, item: StringOptions, fallback: string[] = []) {
   return Type.Array(Type.String(item), { default: fallback, description });
 }

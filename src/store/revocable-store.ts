@@ -4,8 +4,8 @@ import { type Store, withoutClose } from "./store.ts";
 /** A shared store that its users can use only until `revoke` is called. */
 export interface RevocableStore extends Store {
   /**
-   * Rejects all open and later calls of `change` and `catchUp`, so that no caller waits for a store
-   * that cannot be written. A change in progress may still take effect.
+   * Rejects all calls of `change` and `catchUp` that are in progress, and all later ones, so that
+   * no caller waits for a store that cannot be written. A change in progress may still take effect.
    */
   revoke(): void;
 }

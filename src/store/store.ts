@@ -4,9 +4,9 @@ import type { Table } from "./table.ts";
 
 export interface ChangeOptions {
   /**
-   * Whether `apply` may first run on data that lacks the newest writes of other nodes. This saves a
-   * request to the brokers. If the data was out of date, the transaction is not committed, and
-   * `apply` runs again.
+   * Whether `apply` may first run without checking that this node has the newest writes of other
+   * nodes, which saves a request to the brokers. If a write turns out to be missing, the
+   * transaction is not committed, and `apply` runs again.
    */
   allowStale?: boolean;
 }
@@ -22,10 +22,10 @@ export interface Store {
    */
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
-   * Registers a listener, and returns a function that removes it. The listener is called after each
-   * transaction on any node of the cluster, with the names of the changed tables. It is not called
-   * for a commit of this store object in which each call of `change` had `allowStale`. A standalone
-   * store never calls listeners.
+   * Registers a listener, and returns a function that removes it. The listener is called with the
+   * names of the changed tables after each commit of any node of the cluster. A commit of this
+   * store object is left out if each call of `change` in it had `allowStale`. A standalone store
+   * never calls listeners.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
@@ -59,8 +59,8 @@ export function withoutClose(store: Store): Store {
 export interface LocalStore extends Store {
   /**
    * Runs the functions one after another in one transaction, then rolls the transaction back. Each
-   * function sees the writes of the functions before it. If a function throws, its writes are
-   * undone and not in the result.
+   * function sees the writes of the functions before it, except those made with `write`. If a
+   * function throws, its writes are undone and not in the result.
    */
   dryRun(applies: readonly (() => unknown)[]): Promise<DryRun>;
   /** Returns the sorted names of all tables, including tables that this process has not opened. */
@@ -68,10 +68,10 @@ export interface LocalStore extends Store {
   /** Iterates over the encoded rows of a table, by ascending key. `range` restricts the keys. */
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
-   * Writes an encoded row. Throws outside a transaction. In a dry run (a transaction that is rolled
-   * back), the write is only recorded, so later reads do not see it. A dry run must therefore write
-   * only the value that the row already has, as a compaction does to append the row to the log
-   * again.
+   * Writes an encoded row. Throws outside a transaction. A dry run (a transaction that is rolled
+   * back) only records the write, so that later reads in it do not see the write. It must therefore
+   * write only the value that the row already has, as a compaction does to append the row to the
+   * log again.
    */
   write(write: RowWrite): void;
   /**

@@ -3,13 +3,13 @@ import { asBinary, type Database, type Key } from "lmdb";
 type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
 
 /**
- * A named table of a store. The object stays usable after the store was closed and opened again.
+ * A named table of a store. It stays usable when the store reopens its file after a failed commit.
  */
 export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
   /**
-   * Reads a value. If the current read snapshot lacks the row, reads it again from a new snapshot,
-   * which has the newest commits of all processes. The other methods read only from the current
-   * snapshot. A new snapshot begins in each iteration of the event loop.
+   * Reads a value. If the row is missing in the current snapshot, reads it again from a new
+   * snapshot with the newest commits of all processes. The other methods read only the current
+   * snapshot. Each iteration of the event loop begins a new snapshot.
    */
   getNewest(key: K): V | undefined;
   /** Writes a row. Throws outside a transaction. */

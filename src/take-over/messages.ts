@@ -18,8 +18,8 @@ export const planes = ["data-plane", "control-plane", "transformer"] as const;
 export type Plane = (typeof planes)[number];
 
 /**
- * Listening sockets of a server by plane (data plane, control plane, transformer). For a plane
- * without an entry, the server opens a new socket.
+ * Listening sockets of a server by plane (data plane, control plane, transformer). If a plane has
+ * no entry, the server opens a new socket for it.
  */
 export type PlaneSockets = Partial<Record<Plane, ListeningSocket>>;
 
@@ -36,8 +36,8 @@ export interface Address {
 export interface HandedSocket {
   plane: Plane;
   /**
-   * Address of the plane in the settings of the running server. If the port in this address is 0,
-   * the member `port` has the port that the system has chosen.
+   * Address of the plane in the settings of the running server. Its port may be 0, which lets the
+   * system choose a port; the chosen one is in `port`.
    */
   setting: Address;
   port: number;
@@ -63,8 +63,8 @@ export const lineOf = (message: SuccessorMessage | RunningMessage): Buffer =>
   Buffer.from(`${JSON.stringify(message)}\n`);
 
 /**
- * Duplicates the file descriptors of the sockets, leaving out undefined ones. The caller must close
- * the duplicates.
+ * Duplicates the file descriptors of the sockets. Leaves out planes whose socket is undefined. The
+ * caller must close the duplicates.
  */
 export function duplicates(
   sockets: Partial<Record<Plane, ListeningSocket | undefined>>,

@@ -33,7 +33,7 @@ export interface Successor {
   /** Sends the successor the message that this server has closed its stores. */
   release(): void;
   /**
-   * Resolves with true when the successor accepts requests, or with false when its process ends
+   * Resolves with true when the successor accepts requests, or with false when its connection ends
    * before that.
    */
   isServing: Promise<boolean>;
@@ -45,8 +45,8 @@ interface Client {
 }
 
 /**
- * Offers the listening sockets on a Unix socket, to a process of the same user. If this server
- * cannot listen on the Unix socket, it logs a warning and serves without the offer.
+ * Offers this server's listening sockets to a new server process of the same user, on the Unix
+ * socket `path`. If this server cannot listen there, logs a warning and runs without the offer.
  */
 export function offerSockets(options: OfferOptions) {
   const { path, logger } = options;

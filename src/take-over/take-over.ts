@@ -26,15 +26,13 @@ export interface TakeOverOptions {
   path: string;
   version: string;
   /**
-   * Addresses in the settings of this server, by plane. This server keeps only those received
-   * sockets that have the same address in the settings of the running server.
+   * Addresses in the settings of this server, by plane. A received socket is kept only if its plane
+   * has the same address in the settings of the running server.
    */
   settings: Partial<Record<Plane, Address>>;
 }
 
-/**
- * Result of `takeOver`: received listening sockets, and functions to communicate with their server.
- */
+/** Listening sockets received from the running server, and functions to communicate with it. */
 export type TakeOver = NonNullable<Awaited<ReturnType<typeof takeOver>>>;
 
 /**
@@ -61,8 +59,8 @@ export async function takeOver(options: TakeOverOptions) {
     if (answer.type !== "sockets") throw new Error(`Expected sockets, got ${answer.type}`);
     return {
       /**
-       * Received sockets by plane. Contains a socket only if its address is the same in the
-       * settings of this server and of the running server.
+       * Received sockets of those planes that have the same address in the settings of this server
+       * and of the running server.
        */
       sockets: socketsOf(answer, channel.descriptors, options.settings),
       /** Version of pixelmill that the running server has. */

@@ -14,8 +14,8 @@ const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 const MSG_CMSG_CLOEXEC = 0x40000000;
 /**
- * Size in bytes of `struct msghdr` on 64-bit Linux. `CONTROL_BYTES_AT` is the offset of the control
- * data's length in it. The next three constants are the sizes of `struct iovec`, `struct cmsghdr`
+ * Size in bytes of `struct msghdr` on 64-bit Linux. At its offset `CONTROL_BYTES_AT` is the length
+ * of the control data. The next three constants are the sizes of `struct iovec`, `struct cmsghdr`
  * and a file descriptor.
  */
 const MSGHDR_BYTES = 56;
@@ -113,9 +113,9 @@ export function peerUser(fd: number): number | undefined {
 }
 
 /**
- * Makes a `struct msghdr` of the C library for bytes and control data. The structure refers to the
- * control data only by its address, which does not keep memory alive. The structure and the control
- * data are therefore in one buffer.
+ * Makes a `struct msghdr` of the C library for `bytes`, with `controlBytes` bytes of control data
+ * in the same buffer. In a separate buffer, the control data could be freed, because the structure
+ * has only its address.
  */
 function messageHeader(bytes: Buffer, controlBytes: number) {
   const memory = Buffer.alloc(MSGHDR_BYTES + IOVEC_BYTES + controlBytes);

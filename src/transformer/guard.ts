@@ -25,16 +25,16 @@ function secretsIn(authorization: string): string[] {
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
 /**
- * Matches a `Host` header that is `localhost` or an IP address. Any other name may belong to a
- * foreign web site whose owner lets the name resolve to this machine.
+ * Matches a `Host` header that is `localhost` or an IP address. A browser that sends any other name
+ * may run a page of a foreign web site, whose owner has made the name resolve to this machine.
  */
 const LOCAL = /^(localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d+)?$/i;
 
 /**
  * Whether a browser may have sent the request for a page of another web site. True if the request
- * has a header `Origin`, or a header `Sec-Fetch-Site` other than `none`: only browsers add these.
- * If the listener is on a loopback address (`isLoopback`), also true if the `Host` header does not
- * match `LOCAL`.
+ * has a header that only browsers add: `Origin`, or `Sec-Fetch-Site` other than `none`. Also true
+ * if the `Host` header does not match `LOCAL` although the listener is on a loopback address
+ * (`isLoopback`).
  */
 export function isFromPage(exchange: HttpExchange, isLoopback: boolean): boolean {
   if (exchange.header("origin") !== undefined) return true;

@@ -1,8 +1,8 @@
 // User code for rudder-server
 /**
  * Maximum size in bytes of the body of a request to `/customTransform`. A request with a larger
- * body is answered with 413, and rudder-server then treats all events of the request as failed. The
- * setting `Processor.UserTransformer.batchSize` of rudder-server bounds the events of a request.
+ * body is answered with 413, and rudder-server treats all its events as failed. The setting
+ * `Processor.UserTransformer.batchSize` of rudder-server limits the number of events in a request.
  */
 export const TRANSFORMER_BODY_BYTES_MAX = 32 << 20;
 /**
@@ -31,8 +31,8 @@ export const TRANSFORMER_REQUEST_MS_MAX = 300_000;
 /**
  * Time in milliseconds after which a costly request to `/customTransform` runs no further event. A
  * request is costly when `GUEST_CULPRITS_MAX` of its events have used up their time or ended their
- * guest process. Its remaining events fail with 400, as all events of such a request do in
- * rudder-transformer. After a 503, rudder-server would repeat the same request forever.
+ * guest process. Its remaining events fail with 400, as all its events would in rudder-transformer.
+ * With a 503 instead, rudder-server would repeat the request forever.
  */
 export const TRANSFORMER_COSTLY_MS_MAX = 60_000;
 /**

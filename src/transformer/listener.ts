@@ -34,7 +34,7 @@ export interface TransformerOptions extends RouteParts {
   /** Certificate and key; without them the listener speaks HTTP. */
   tls?: TlsKeys | undefined;
   metrics: Metrics;
-  /** Called when a client has not completed the TLS handshake. */
+  /** Called when the TLS handshake of a client has failed, or has ended before it was complete. */
   onFailedHandshake(): void;
   /** Value that tests use instead of `TRANSFORMER_REQUEST_MS_MAX`. */
   requestMsMax?: number;
@@ -168,8 +168,8 @@ export function startTransformer(options: TransformerOptions) {
     /** Changes certificate and key for new connections. Open connections keep their certificate. */
     setTls: server.setTls,
     /**
-     * Stops accepting requests. Requests that have no answer after `DRAIN_MS_MAX` are answered with
-     * 503, and rudder-server sends them again.
+     * Stops accepting requests, and resolves when all open requests are answered. A request without
+     * an answer after `DRAIN_MS_MAX` gets a 503, after which rudder-server sends it again.
      */
     async stop(): Promise<void> {
       const answerRest = () =>

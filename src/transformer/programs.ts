@@ -16,7 +16,7 @@ export interface ProgramRequest {
   versionId: string;
   /**
    * Versions of libraries that the program uses instead of the published ones. rudder-server sends
-   * the version that it last received of every library in its workspace.
+   * one version of each library in its workspace: the one that it last received.
    */
   libraryVersionIds: readonly string[];
   /**
@@ -33,13 +33,14 @@ export interface ProgramRequest {
 const REVISIONS_KEPT_MAX = 1_024;
 
 /**
- * Finds programs by the version of their transformation. The version may be older than the
- * published one, because rudder-server requests a version until it has received a newer one.
+ * Finds programs by the version of their transformation. That version may be older than the
+ * published one: rudder-server requests the version that it knows until it has received a newer
+ * one.
  */
 export class Programs {
   /**
-   * Cache of code by workspace, kind and version. No entry becomes invalid, because the code of a
-   * version never changes, and a version that was published stays available.
+   * Cache of code by workspace, kind and version. Entries never become out of date: the code of a
+   * version never changes, and a published version stays available.
    */
   readonly #known = new Map<string, ImportedLibrary>();
 

@@ -32,9 +32,9 @@ export type AgainReason =
   | "user_code_unavailable";
 
 /**
- * Creates a 503 response that makes rudder-server send the same request again, as often as needed.
- * After any other response except 200, rudder-server drops the events, or exits after several
- * attempts.
+ * Creates a 503 response, after which rudder-server sends the same request again until it gets
+ * another response. After any other response except 200, rudder-server drops the events, or exits
+ * after several attempts.
  */
 export function againResponse(reason: AgainReason, message: string): HttpResponse {
   const headers = {

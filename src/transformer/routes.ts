@@ -24,8 +24,8 @@ export interface RouteParts {
 export const CUSTOM_TRANSFORM = "/customTransform";
 
 /**
- * Answer to `GET /features`, with which rudder-server asks what a transformer can do. All features
- * are off: this server runs only user code, and transforms no events for destinations.
+ * Answer to `GET /features`, with which rudder-server asks what this server can do besides running
+ * user code. All features are off, because this server transforms no events for destinations.
  */
 const features = {
   routerTransform: {},

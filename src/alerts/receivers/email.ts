@@ -83,9 +83,9 @@ export async function verifyMailServer(
 }
 
 /**
- * Connects to the mail server and calls `work` with the connection. Resolves with the result of
- * `work`: undefined on success, or a sentence about a failure. If the connection fails or `work`
- * rejects, resolves with a sentence about that error.
+ * Connects to the mail server, calls `work` with the connection, and resolves with its result:
+ * undefined on success, or a sentence about a failure. If the connection fails or `work` rejects,
+ * resolves with a sentence about that error.
  */
 async function withTransport(
   egress: Egress,

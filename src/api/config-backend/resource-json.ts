@@ -101,7 +101,8 @@ export function sourceJson(
 }
 
 /**
- * Returns the members of the JSON object `connections`, one for each connection, by connection id.
+ * Returns the inside of the JSON object `connections`: one member for each connection, with its id
+ * as the key. The braces are not included.
  */
 export function connectionsJson(connections: readonly Connection[]): string {
   return connections

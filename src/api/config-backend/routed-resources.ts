@@ -31,8 +31,8 @@ const never = new AbortController().signal;
 
 /**
  * Makes the JSON of a workspace's sources. The JSON of a source contains its destinations to which
- * rudder-server delivers. This JSON is cached until a read finds a change of the source, its
- * connections, its destinations, or the transformations of its destinations.
+ * rudder-server delivers. The JSON of each source is cached. A method `read…` drops it if it finds
+ * a change of the source, its connections, its destinations, or their transformations.
  */
 export class RoutedResources {
   #sources: ReadonlyMap<string, Source> = new Map();

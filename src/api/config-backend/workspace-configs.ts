@@ -14,7 +14,7 @@ import {
  */
 const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 
-/** The configurations of all workspaces, in the form in which rudder-server requests them. */
+/** The configurations of all workspaces, as JSON that rudder-server can read. */
 export class WorkspaceConfigs {
   readonly #configs = new Map<string, WorkspaceConfig>();
   /**
@@ -32,8 +32,9 @@ export class WorkspaceConfigs {
   }
 
   /**
-   * Returns a JSON object with the configurations of several workspaces, by workspace id. A
-   * configuration without a change after `updatedAfter` (milliseconds since the epoch) is null.
+   * Returns a JSON object with the configuration of each given workspace, by workspace id. The
+   * value is null instead if the workspace's last change is older than `updatedAfter` (milliseconds
+   * since the epoch) by `CLOCK_DIFFERENCE_MS_MAX` or more.
    */
   async ofAll(workspaceIds: readonly string[], updatedAfter = 0): Promise<ConfigBody> {
     const members: (string | Blob)[] = [];
@@ -154,7 +155,7 @@ export class WorkspaceConfig {
 }
 
 const compress = promisify(gzip);
-/** Number of requests for one body after which the server compresses it for later requests. */
+/** How many times a body must be requested before the server begins to compress it. */
 const REQUESTS_BEFORE_COMPRESSION = 2;
 
 /** Body of an answer to rudder-server: the configuration of one or several workspaces. */
@@ -178,8 +179,8 @@ export class ConfigBody {
 
   /**
    * Returns the body compressed with gzip, or undefined while the compressed body is not ready. The
-   * second call makes another thread compress the body. The first call does not, because most
-   * bodies are requested only once.
+   * second call starts the compression on another thread. Bodies that are requested only once are
+   * therefore not compressed.
    */
   compressed(): Blob | undefined {
     this.#requests += 1;

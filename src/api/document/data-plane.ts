@@ -3,7 +3,7 @@ import { sdkPaths } from "./sdk.ts";
 
 export { transformerPaths } from "./transformer.ts";
 
-/** OpenAPI tags of the operations that the control plane's listener does not serve. */
+/** OpenAPI tags of the operations that listeners other than the control plane's serve. */
 export const listenerTags = ["pixel", "sdk", "rudder-server"];
 
 /**

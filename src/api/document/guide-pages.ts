@@ -1,7 +1,7 @@
 /**
- * Markdown files of the repository's folder `docs/`, in the order of the guide's navigation. The
- * key is the page's URL path below `/docs/guide`. The value loads the text of the file, which the
- * executable contains.
+ * Pages of the guide, in the order of its navigation. The key is the page's URL path below
+ * `/docs/guide`. The value is a function that loads the page's Markdown, a file of the repository's
+ * folder `docs/`, from the executable.
  */
 export const guidePages: ReadonlyMap<string, () => Promise<{ default: string }>> = new Map(
   Object.entries({

@@ -248,8 +248,8 @@ function queryParameters(route: Route, refer: Refer) {
 type Refer = (value: unknown) => unknown;
 
 /**
- * Replaces each schema that has a name (`$id`) by a reference, nested schemas included. Adds the
- * named schemas to `schemas`.
+ * Returns a copy of a value in which a reference replaces each schema that has a name (`$id`),
+ * nested ones included. Adds the named schemas to `schemas`.
  */
 function toReference(value: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => toReference(item, schemas));

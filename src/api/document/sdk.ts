@@ -126,9 +126,9 @@ const description =
   "refused alone: `GET /v2/events/search?refused=true` finds it with the reason. ";
 
 /**
- * Last sentence of an operation's description in the OpenAPI document, by the operation's path. For
- * a path that is not listed, the last sentence names the short path, such as `/v1/t` for
- * `/v1/track`.
+ * Last sentence of the description of some operations in the OpenAPI document, by the operation's
+ * path. Descriptions of the other operations end with a sentence that names the short path, such as
+ * `/v1/t` for `/v1/track`.
  */
 const aliases: Record<string, string> = {
   "/v1/batch": "The paths /v1/b and /v1/import do the same.",

@@ -44,9 +44,9 @@ export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest):
 }
 
 /**
- * Authenticates an admitted request again, with a newer state of the catalog, and returns the
- * caller. If the token is refused, counts the request for the audit log and throws. Also throws if
- * the token lacks a permission that the route needs.
+ * Checks again whether an admitted request may proceed, because the catalog may have changed since.
+ * Returns the caller. Throws if the token is refused now, or lacks a permission that the route
+ * needs. Counts a refused token for the audit log.
  */
 export function readmit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const principal = authenticateNoted(route, deps, incoming);

@@ -5,8 +5,8 @@ import { BODY_BYTES_PER_REQUEST } from "../limits.ts";
 import { expectJsonShape } from "./json-shape.ts";
 
 /**
- * Maximum number of bytes that the server reads and discards of a body that is too large. It reads
- * them because many clients read the response 413 only after they have sent the body.
+ * Maximum number of bytes that the server reads, only to discard them, when a body is too large.
+ * Many clients read the response 413 only after they have sent the body.
  */
 const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 
@@ -21,10 +21,9 @@ interface BodyOptions {
   /** Called with the number of bytes read, after the whole body was read or reading it failed. */
   onRead?(bytes: number): void;
   /**
-   * Called once if the body is longer than `BODY_BYTES_PER_REQUEST`. The server reads the rest of
-   * the body only after the promise has resolved, within `secondsMax` seconds from then. If the
-   * promise is still pending `secondsMax` seconds after the server began to read the body, `signal`
-   * aborts.
+   * Called once if the body is longer than `BODY_BYTES_PER_REQUEST`. The server reads the rest only
+   * after the promise has resolved, and then allows `secondsMax` seconds for it. `signal` aborts if
+   * the promise is pending at `secondsMax` seconds after the reading began.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }

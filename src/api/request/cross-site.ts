@@ -87,9 +87,9 @@ function isAllowedHost(name: string, hosts: readonly string[]): boolean {
 }
 
 /**
- * Whether an origin is the control plane's own. Its host name and port must be those of the
- * request's Host header or be listed in `hosts`, because a proxy may change the Host header. An
- * origin without a port has the default port of its scheme.
+ * Whether an origin is the control plane's own: its host name and port are those of the request's
+ * Host header or are listed in `hosts`. An origin without a port has the default port of its
+ * scheme.
  */
 function isSameOrigin(origin: string, headers: Headers, hosts: readonly string[]): boolean {
   const [, scheme, host] = /^(https?):\/\/([^/]+)$/i.exec(origin.toLowerCase()) ?? [];

@@ -119,9 +119,8 @@ function toResponse(route: Route, answer: unknown): Response {
 interface AdmittedRequest {
   principal: Principal;
   /**
-   * Present if the handler may run although this node has not read the catalog's newest changes.
-   * The token is then checked again in the transaction of the request's change. Undefined for all
-   * other requests.
+   * Present if the handler may run although this node may not have read the catalog's newest
+   * changes. The transaction that makes the request's change then checks the token again.
    */
   view: UnprovenView | undefined;
   deadline: RequestDeadline;
@@ -241,8 +240,8 @@ export function bodyBytesMax({ hasLargeBody = false }: Pick<Route, "hasLargeBody
  * Throws unless the token has at least one permission of `needsOneOf` (if present), and all
  * permissions of each entry of `alsoNeeds` whose condition holds for this query and body.
  *
- * If `needs` is empty and `alsoNeeds` is not, the token must also have all permissions of at least
- * one entry of `alsoNeeds`, whether or not the entry's condition holds.
+ * A route with an empty `needs` demands more if it has `alsoNeeds`: the token must have all
+ * permissions of at least one entry, even if no condition holds.
  */
 function permitConditional(
   { needs, needsOneOf, alsoNeeds = [] }: Route,

@@ -11,8 +11,8 @@ const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
 
 /**
- * Entry for an array in `open`, the list of arrays and objects that are not closed yet. The entry
- * for an object is its number of keys so far.
+ * Value that stands for an open array in `open`, the stack of arrays and objects that are not
+ * closed yet. An object is represented by its number of keys so far.
  */
 const ARRAY = -1;
 

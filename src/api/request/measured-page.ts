@@ -13,10 +13,9 @@ interface StatePage<State> {
   /** Number of rows on all pages. */
   total: number;
   /**
-   * States of the items that match the search text, before the request's filter and order were
-   * applied. If the workspace has no shared states, at most the first `STATUS_ITEMS_MAX` matching
-   * items have a state here. Undefined for a list that is sorted by name and has no state filter:
-   * for this list, only the states of `rows` are requested.
+   * States of all items that match the search text, whatever their state. If `all` resolved with
+   * undefined, states of the first `STATUS_ITEMS_MAX` of these items. A list sorted by name without
+   * a state filter has no `measured`, because it needs only the states of `rows`.
    */
   measured?: readonly State[];
   /**
@@ -44,8 +43,8 @@ interface StateList<Item, State> extends Slicing {
   /** All stored items of the workspace, such as its destinations. */
   items: Iterable<Item>;
   /**
-   * Resolves with the states of all items of the workspace, if several requests share these states.
-   * Otherwise resolves with undefined, and the caller must request states with `measure`.
+   * Resolves with the states of all items of the workspace, if they are kept for several requests.
+   * Resolves with undefined if they are not: the caller then gets single states from `measure`.
    */
   all(): Promise<Measured<State> | undefined>;
   /** Asks the nodes for the states of `items`. Returns the states in the order of the items. */
@@ -57,14 +56,14 @@ interface StateList<Item, State> extends Slicing {
 }
 
 /**
- * Returns one page of the states of the items that match the search text `query.text`. To measure
- * an item is to request its state from the nodes, so as few items as possible are measured.
+ * Returns one page of the states of the items that match the search text `query.text`. Asks the
+ * nodes for the states of as few items as possible:
  *
- * - A list that is sorted by name and has no state filter measures only the items of the page.
+ * - A list sorted by name without a state filter needs only the states of the page's items.
  * - Any other list uses the states from `all`.
- * - If `all` resolves with undefined, the first `STATUS_ITEMS_MAX` matching items are measured. A
- *   list with a state filter leaves out all further matching items. A list without a filter shows
- *   them after the measured ones, and measures only those on the page.
+ * - If `all` resolves with undefined, the list uses the states of the first `STATUS_ITEMS_MAX`
+ *   matching items. With a state filter, further items are left out. Without one, they come last,
+ *   and only the states of those on the page are requested.
  */
 export async function measuredPage<Item extends SearchedItem, State extends SearchedItem>(
   query: StateListQuery,

@@ -16,9 +16,9 @@ interface HandledRequest {
 }
 
 /**
- * Runs a route's handler, and makes audit entries name the caller of the request. For a change of
- * the catalog, the catalog stores the entry. For another action, such as starting a replay, this
- * function stores the entry before it runs the handler, so that every action has an entry.
+ * Runs a route's handler so that audit entries name the caller of the request. The catalog itself
+ * stores the entry of a change. For another recorded action, such as starting a replay, this
+ * function stores the entry before it runs the handler.
  */
 export async function runRecorded<T>(
   request: HandledRequest,

@@ -1,7 +1,7 @@
 import { ApiError } from "../../errors.ts";
 import { API_ANSWER_MS_MAX } from "../limits.ts";
 
-/** Lateness of a timer, in milliseconds, beyond which this process counts as paused. */
+/** If a request's timer is late by more milliseconds than this, the process counts as paused. */
 const PAUSE_MS_MIN = 1_000;
 /** Milliseconds between two checks of how late this process runs its timers. */
 const LOOK_MS = 500;
@@ -11,9 +11,9 @@ const LOOK_MS = 500;
  */
 const READ_MS = 250;
 /**
- * Number of times that a late event loop can delay the answer to a request: before the request is
- * read, before the timer of the deadline runs, and before the timer of the deadline's extension
- * runs.
+ * Number of times that a late event loop can delay the answer to one request. It can run three
+ * things late: the reading of the request, the timer of the deadline, and the timer of its
+ * extension.
  */
 const DELAYS = 3;
 
@@ -26,9 +26,10 @@ export class RequestDeadline {
   #isExtended = false;
 
   /**
-   * `latenessMs` returns by how many milliseconds this process has recently run timers late. This
-   * value may change during the request. `DELAYS` times the value is subtracted from `ms`, but
-   * never more than half of `ms`. The client thus waits for at most `ms` even if timers are late.
+   * `latenessMs` returns the number of milliseconds by which this process has recently run timers
+   * late. It is called again whenever the deadline is computed. `DELAYS` times its result, but at
+   * most half of `ms`, is subtracted from `ms`, so that the client waits for at most `ms` although
+   * timers run late.
    */
   constructor(
     private readonly ms: number = API_ANSWER_MS_MAX,

@@ -95,10 +95,11 @@ function nameFor(headers: Headers, name: string): string {
 }
 
 /**
- * Whether the browser uses TLS, to this server or to a proxy in front of it. Trusts
- * `X-Forwarded-Proto` from any client, because a false value only makes the rules for cookies
- * stricter. If the request has no Origin, a header Sec-Fetch-Site means TLS, unless the host is the
- * browser's own machine: to other hosts, browsers send this header only over TLS.
+ * Whether the browser uses TLS, to this server or to a proxy in front of it. True if
+ * `X-Forwarded-Proto` says so, even if any client sent it: a false value only makes the rules for
+ * cookies stricter. Otherwise decided by the scheme of the Origin. Without an Origin, true for a
+ * request with Sec-Fetch-Site to another machine than the browser's, since browsers send this
+ * header there only over TLS.
  */
 function usesTls(headers: Headers): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();

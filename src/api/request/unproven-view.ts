@@ -42,9 +42,10 @@ export function isJudgedInChange(
 }
 
 /**
- * Says during one request whether this node has certainly read all changes of the catalog, those of
- * other nodes included. To fetch missing changes from the brokers takes time. A request that makes
- * a change need not wait for this, because its change takes effect only on the newest state.
+ * State of this node's copy of the catalog during one request: whether it certainly has all changes
+ * confirmed before, those of other nodes included. Fetching missing changes from the brokers takes
+ * time. A request that makes a change need not wait for them, because the token is checked again,
+ * against the newest state, in the transaction of the change.
  */
 export class UnprovenView {
   #isProven = false;
@@ -63,11 +64,10 @@ export class UnprovenView {
   }
 
   /**
-   * Calls `handle` with `caller`, and returns the result. `handle` makes one change, in whose
-   * transaction `judge` is called. The change takes effect only if `judge` returns a caller equal
-   * to `caller`. If `judge` returns another caller or throws, or if `handle` ended without a
-   * change, waits for the newest state, calls `handle` with the caller that `readmit` returns, and
-   * returns that result.
+   * Calls `handle` with `caller`, and returns the result. The transaction of the change that
+   * `handle` makes calls `judge`. The change takes effect only if `judge` returns a caller equal to
+   * `caller`. If it does not, or if `handle` ends without a change, waits for the newest state,
+   * calls `handle` again with the caller that `readmit` returns, and returns that result.
    */
   async change<T>(
     caller: Principal,

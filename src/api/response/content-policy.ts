@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Returns a Content-Security-Policy header. It forbids a page to load or send anything that the
- * directives do not allow.
+ * Returns a Content-Security-Policy header. With it, a page may load and send only what
+ * `directives` allow.
  */
 export function contentPolicy(...directives: string[]) {
   const nothingElse = ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"];

@@ -7,7 +7,7 @@ import { responseHeaders } from "./errors.ts";
  */
 export const LIST_TURN_MS = 5;
 /**
- * Length of a part of a list, in UTF-16 code units, at which the part ends. The server writes the
+ * A part of a list ends when it has at least this many UTF-16 code units. The server writes the
  * next part when the client has read this one.
  */
 export const LIST_CHUNK_CHARS = 256 << 10;
@@ -23,8 +23,8 @@ interface Part {
  * `LIST_CHUNK_CHARS` is sent as an ordinary response. A longer list is written in parts, as fast as
  * the client reads. The whole server writes one part at a time, so that lists do not delay other
  * requests. Throws `TooManyRequests` for a longer list if the workspace already reads the maximum
- * number of long lists. While `items` searches long for its next item, it may yield undefined.
- * Undefined is not written, but a part can end there.
+ * number of long lists. `items` may yield undefined, which is not written, while it searches for an
+ * item: the server can then handle other requests first.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },

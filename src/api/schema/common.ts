@@ -106,8 +106,8 @@ export const hasExternalIdQuery = {
   hasExternalId: optionalFlag("Lists what has an external id alone, or what has none"),
 };
 /**
- * Schema option that refuses unknown keys. It is used where ignoring a misspelt key would be
- * harmful: a filter would match everything, or a token would never expire.
+ * Schema option that refuses unknown keys. Used for objects in which ignoring a misspelt key would
+ * do harm: a filter would match everything, or a token would never expire.
  */
 export const strict = { additionalProperties: false } as const;
 

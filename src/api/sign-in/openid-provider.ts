@@ -46,8 +46,8 @@ export type SignedInAccount = ReturnType<typeof accountOf>;
 const CALLBACK_PATH = "/v2/session/oidc/callback";
 
 /**
- * Name of the event that makes a token a logout token (OpenID Connect Back-Channel Logout 1.0,
- * section 2.4).
+ * Key that the claim `events` of every logout token contains (OpenID Connect Back-Channel Logout
+ * 1.0, section 2.4).
  */
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 const LOGOUT_TOKEN_AGE_MAX = "10 minutes";
@@ -154,7 +154,7 @@ export class OpenIdProvider {
     return new URL(CALLBACK_PATH, this.settings.consoleUrl);
   }
 
-  /** Returns the provider's metadata, and reads them if they are older than an hour. */
+  /** Returns the provider's metadata, which it reads at most once an hour. */
   #discover(): Promise<Discovered> {
     const now = performance.now();
     if (this.#discovered && now - this.#discovered.at < METADATA_MS_MAX) {

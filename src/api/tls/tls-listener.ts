@@ -86,9 +86,9 @@ export function listenOn(
 }
 
 /**
- * Makes the app accept connections without TLS. Bun cannot accept connections from a listening
- * socket that it did not open. If a socket is `given`, the app therefore listens at a free port
- * first. The given socket then replaces the socket that Bun opened for this port.
+ * Makes the app accept connections without TLS, on the socket `given` or on one that it opens at
+ * `host` and `port`. Bun can listen only on sockets that it has opened. For a given socket, the app
+ * therefore opens another one first, whose file descriptor then becomes that of the given socket.
  */
 function listenPlain(
   app: Elysia,

@@ -116,8 +116,8 @@ function openCertificate({ config, settings, logger, stack }: StartContext, plan
      */
     isUsable: () => trouble === undefined,
     /**
-     * Registers `user`, a function that is called with the certificate and key each time they are
-     * replaced.
+     * Registers the function `user`. Each replacement of the certificate and key calls it with the
+     * new ones.
      */
     onChange: (user: (keys: TlsKeys) => void) => void users.push(user),
     /** Returns warnings about unusable TLS files and a certificate that expires soon. */

@@ -34,8 +34,8 @@ export function openControlSocket(opening: StartContext): void {
 }
 
 /**
- * Returns a function that reloads the settings, logs and counts the result, and returns it as a
- * response for the control socket. Its parameter `by` says in the log what requested the reload.
+ * Returns a function that reloads the settings. It logs and counts the result, and returns it as a
+ * response for the control socket. `by` names what requested the reload, for the log.
  */
 function createReload({ settings, logger, metrics }: StartContext): (by: string) => Response {
   const reloads = new Counter({

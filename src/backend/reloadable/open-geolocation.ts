@@ -14,8 +14,8 @@ export type GeolocationDatabase = ReturnType<typeof openGeolocationDatabase>;
 
 /**
  * Opens the database file that the setting `geolocation.database` names, and opens it again at each
- * reload of the settings. Throws `StartError` if the file cannot be read. Logs only the first
- * damaged record after each opening, because otherwise every event could cause a line in the log.
+ * reload of the settings. Throws `StartError` if the file cannot be read. Logs damaged data once
+ * per opening, not again for each event that meets it.
  */
 export function openGeolocationDatabase({ config, settings, logger }: GeolocationContext) {
   let open = openDatabase(config, logger);

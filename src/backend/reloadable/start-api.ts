@@ -30,8 +30,8 @@ export async function startApi(
 }
 
 /**
- * Makes each reload of the settings apply the log level, the maximum numbers of a workspace's
- * items, and the rate limit of the API.
+ * Makes a reload of the settings apply the log level, the limits on the number of items per
+ * workspace, and the rate limit of the API.
  */
 export function addOwnSettings(
   { settings, logger }: StartContext,

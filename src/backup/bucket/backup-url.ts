@@ -4,8 +4,8 @@ import { StartError } from "../../errors.ts";
 export interface BackupUrl {
   bucket: string;
   /**
-   * Key of the backup. An empty key, and a key that ends with a slash, stands for the newest backup
-   * whose key begins with it.
+   * Key of the backup's object, or a prefix: an empty key, or one that ends with a slash, stands
+   * for the newest backup whose key begins with it.
    */
   key: string;
 }

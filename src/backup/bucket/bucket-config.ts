@@ -5,7 +5,7 @@ import { readSmallFile } from "../../settings/files/small-file.ts";
 import type { Config, Key } from "../../settings/keys.ts";
 import { BACKUP_REQUEST_MS_MAX, TLS_FILE_BYTES_MAX } from "../../settings/limits.ts";
 
-/** Name of the setting that a field of the S3 config comes from, by the name of the field. */
+/** For each field of the S3 config (key): the name of the setting that has its value. */
 const settingOf: Record<string, Key> = {
   bucket: "backup.s3.bucket",
   endpoint: "backup.s3.endpoint",

@@ -13,8 +13,8 @@ const RETRY_MS = 1_000;
 const nothing = new Uint8Array();
 
 /**
- * A request to the S3 store. If it fails, the error message is `Cannot` and then `purpose`, which
- * is a phrase such as `read KEY`.
+ * A request to the S3 store. `purpose` is a phrase such as `read KEY`. The error message after a
+ * failure begins with `Cannot`, followed by this phrase.
  */
 export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
   purpose: string;
@@ -39,8 +39,8 @@ export function openBucket(config: Config, name: string, signal = new AbortContr
   const store = s3.endpoint ?? `Amazon's store in ${s3.region}`;
 
   /**
-   * Sends a request once. Returns the response. If the request fails, returns the failure, and
-   * whether another attempt may succeed (`isTemporary`).
+   * Sends a request once. Returns the response or, after a failure, the `failure` and whether
+   * another attempt may succeed (`isTemporary`).
    */
   async function attempt(request: BucketRequest) {
     try {

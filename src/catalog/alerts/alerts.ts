@@ -48,7 +48,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     for (const id of receiverIds) receivers.get(workspaceId, id);
   }
 
-  /** Throws `conflict` unless `holder` has the lease: a former holder must not change anything. */
+  /** Throws `conflict` unless `holder` has the lease of the alert evaluator. */
   function expectLease(holder: string): void {
     if (tables.lease()?.holder !== holder) {
       throw new ApiError("conflict", "Another node evaluates the alert rules now");
@@ -122,8 +122,8 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     receivers: {
       ...inTransactions(store, {
         /**
-         * Creates a receiver. If it is the workspace's first one and the workspace has no rules,
-         * also creates `firstRules`.
+         * Creates a receiver. If this is the workspace's first receiver and the workspace has no
+         * rules, also creates the rules `firstRules`.
          */
         create(
           workspaceId: string,
@@ -172,7 +172,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     open: tables.open,
     /** Returns a workspace's alerts that have notifications to send, oldest first. */
     pending: tables.pending,
-    /** Returns the values that a rule has stored about items, by item id. */
+    /** Returns the numbers that an alert rule has stored, by the id of the item each is about. */
     marks: tables.marks,
     /** Returns the ids of the workspaces with receivers, open alerts or unsent notifications. */
     workspaces: () => [
@@ -180,7 +180,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     ],
     ...openLease(store, tables),
     ...inTransactions(store, {
-      /** Stores the changes of one evaluation, but no new alerts above the limit of open alerts. */
+      /** Stores one evaluation's changes. Omits new alerts above the limit of open alerts. */
       record(holder: string, workspaceId: string, { begun, ended, marks }: AlertChange) {
         expectLease(holder);
         for (const id of ended) end(workspaceId, id);
@@ -225,8 +225,8 @@ function openLease(store: CatalogStore, tables: AlertTables) {
     lease: tables.lease,
     ...inTransactions(store, {
       /**
-       * Makes the process `holder` the holder of the lease, unless the lease has changed since the
-       * caller read it as `seen`.
+       * Makes the process `holder` the holder of the lease. Does nothing if the stored lease
+       * differs from `seen`, the lease that the caller read before.
        */
       takeLease(holder: string, seen: LeaseRow | undefined) {
         const lease = tables.lease();
@@ -247,8 +247,8 @@ function openLease(store: CatalogStore, tables: AlertTables) {
 type Input<T extends ChangeableItem> = Omit<T, keyof ChangeableItem>;
 
 /**
- * Returns a function that replaces an item of `table`. The parameter `change` of this function
- * computes the new item from the stored one. `check` throws if the new item must not be stored.
+ * Returns a function that replaces an item of `table` with what its parameter `change` makes of the
+ * stored item. If given, `check` throws for a new item that must not be stored.
  */
 function updater<T extends ChangeableItem>(table: WorkspaceTable<T>, check?: (after: T) => void) {
   return (workspaceId: string, id: string, change: (before: Input<T>) => Input<T>): T => {

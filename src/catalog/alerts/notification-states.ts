@@ -8,9 +8,9 @@ export function newNotification(receiverId: string, phase: AlertPhase): AlertNot
 
 /**
  * Returns the notifications of an alert that ends. A pending notification about the beginning
- * becomes `dropped` if no attempt was made, and `sent` if some of the receiver's email addresses
- * got it. Each receiver whose notification about the beginning is `sent` or still pending also gets
- * a notification about the end.
+ * becomes `dropped` if it was never attempted. It becomes `sent` if some of the receiver's email
+ * addresses got it. A notification about the end is added for each receiver whose notification
+ * about the beginning is `sent` or still pending.
  */
 export function notificationsAtEnd(
   notifications: readonly AlertNotification[],

@@ -72,7 +72,7 @@ export function openAlertTables(store: CatalogStore) {
       if (isPending) pending.put([workspaceId, id], true);
       else pending.remove([workspaceId, id]);
     },
-    /** Deletes a workspace's alerts other than the newest `max`. Keeps open alerts. */
+    /** Deletes the ended alerts of a workspace that are older than its newest `max` alerts. */
     trim(workspaceId: string, max: number): void {
       const keys = [...order.getKeys(keysBelow(workspaceId))];
       for (const [, id] of keys.slice(0, Math.max(0, keys.length - max))) {

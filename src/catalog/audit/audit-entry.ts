@@ -4,7 +4,7 @@ import { oneOf, optionalFlag, text } from "../../settings/schema-types.ts";
 const Named = (what: string) => Type.Optional(text(what));
 const Count = (description: string) => Type.Optional(Type.Integer({ description }));
 
-/** Schemas of those fields of an audit entry that the API returns in the form that is stored. */
+/** Schemas of the fields of an audit entry that are the same in the database and in the API. */
 export const auditFields = {
   action: text("Such as `destination.update` or `token.refuse`"),
   actor: Type.Object(
@@ -53,7 +53,7 @@ type AuditFields = Static<TObject<typeof auditFields>>;
 
 /** One entry of the audit log: who did what, when, from where, and what it changed. */
 export interface AuditEntry extends AuditFields {
-  /** Id of the entry. Ids sort by time. */
+  /** Id of the entry. The ids of later entries sort after those of earlier ones. */
   id: string;
   /**
    * Id of the workspace that the entry belongs to. Empty if the entry is about a refused token that

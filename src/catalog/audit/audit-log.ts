@@ -32,8 +32,8 @@ type Division = string;
 interface DivisionSize {
   bytes: number;
   /**
-   * Time, in milliseconds since the epoch, since which the log has all entries of the group. Older
-   * entries may have been deleted.
+   * Start of the time for which the log has all entries of the group, in milliseconds since the
+   * epoch. Older entries may have been deleted.
    */
   since: number;
 }
@@ -65,8 +65,8 @@ export interface FoundEntries {
    */
   reached?: string;
   /**
-   * Time, in milliseconds since the epoch, since which the log has all entries that the search
-   * covers. Older ones may have been deleted. Absent if the log never had such entries.
+   * Start of the time for which the log has all entries that the search covers, in milliseconds
+   * since the epoch. Older ones may have been deleted. Absent if the log never had such entries.
    */
   keptSince?: number;
 }
@@ -114,8 +114,8 @@ export class AuditTables {
   }
 
   /**
-   * Deletes at most `count` entries, always the oldest one of a group, while a group or the whole
-   * log exceeds a bound. Returns the number of deleted entries.
+   * Deletes the oldest entries of groups until neither a group nor the whole log exceeds a bound,
+   * but at most `count` entries. Returns the number of deleted entries.
    */
   trim(now: number, count: number): number {
     let deleted = 0;
@@ -268,8 +268,8 @@ function* rowsBefore<V>(table: Table<V, EntryKey>, first: string, before: string
 const valueOfRow = <V>({ value }: { value: V }) => value;
 
 /**
- * Returns the group to which an entry belongs. A workspace's entries about refused tokens are a
- * separate group, so that a great number of them displaces no other entries.
+ * Returns the group to which an entry belongs. A workspace's entries about refused tokens have a
+ * group of their own, so they do not count towards the bound on its other entries.
  */
 function divisionOf({ workspaceId, requests }: AuditEntry): Division {
   return requests === undefined ? workspaceId : workspaceId + REFUSED;

@@ -66,7 +66,7 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
     /**
      * Finds at most `count` of a workspace's entries, newest first. To continue a search, the
      * caller passes `reached` of the previous result as `after`. One search reads a limited number
-     * of entries, so it may find fewer than `count`, or none, although there are older ones.
+     * of entries. It may thus find fewer than `count`, or none, before its end.
      */
     find: (workspaceId: string, filter: AuditFilter, page: { after?: string; count: number }) =>
       tables.find(workspaceId, filter, { ...page, others: isFirst(workspaceId) }),
@@ -130,7 +130,7 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
         }
       });
     },
-    /** Deletes entries while a bound is exceeded, up to `TRIMMED_AT_ONCE_MAX` per transaction. */
+    /** Deletes the oldest entries until the audit log meets its bounds on age and size. */
     async trim() {
       const now = earliestNow();
       for (let isOver = tables.isOverBounds(now); isOver; ) {

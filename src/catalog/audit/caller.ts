@@ -13,9 +13,8 @@ export interface Caller {
 }
 
 /**
- * Holds the current caller. All code that the caller's request runs and awaits can read it. A
- * parameter would have to pass through every method of the catalog and the publisher, and a method
- * that forgot to pass it on would store audit entries without an actor.
+ * Holds the caller of the current request. All code that the request runs and awaits can read it
+ * here, so the methods of the catalog and the publisher need no parameter for it.
  */
 const callers = new AsyncLocalStorage<Caller>();
 

@@ -14,8 +14,8 @@ const LEVELS_MAX = 4;
 
 /**
  * An item in the form in which the audit log compares it. `fields` has the values that may be
- * recorded. `secrets` has one text per secret, by the secret's path. The text changes whenever the
- * secret changes; it is compared, but not recorded.
+ * recorded. `secrets` has, by the path of each secret, a text that differs for different secrets.
+ * It is compared, but never recorded.
  */
 export interface ComparableItem {
   fields: Fields;

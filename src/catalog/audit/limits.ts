@@ -27,9 +27,9 @@ export const AUDIT_BYTES_MAX = 256 << 20;
  */
 export const AUDIT_REFUSALS_BYTES_MAX = 2 << 20;
 /**
- * Maximum number of audit entries about refused tokens that one node writes in a minute. Each is
- * about one caller (a token that is used from one address). One more entry per workspace counts the
- * requests of all other callers.
+ * Maximum number of audit entries about refused tokens that one node writes in a minute for single
+ * callers (a token used from one address). The requests of all further callers are counted
+ * together, in one more entry per workspace.
  */
 export const AUDIT_REFUSALS_PER_MINUTE_MAX = 20;
 /**

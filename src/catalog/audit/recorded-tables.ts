@@ -37,8 +37,8 @@ export interface RecordedItem extends ComparableItem {
    */
   note?: string;
   /**
-   * Number that is different after each change of the item by a caller, such as the time of the
-   * change. A different number is a reason for an audit entry even if all fields keep their values.
+   * Number that changes whenever a caller changes the item, such as the time of the change. If it
+   * has changed, an audit entry is stored even if all fields keep their values.
    */
   version?: number | undefined;
 }

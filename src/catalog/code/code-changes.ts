@@ -26,8 +26,8 @@ export interface CodeChange {
    */
   testedImporters?: { versionId: string }[];
   /**
-   * Test events to store with revisions. For each revision, the first events up to
-   * `TEST_EVENTS_KEPT_BYTES_MAX` bytes are stored.
+   * Test events to store with each revision. A revision keeps as many of its first events as fit
+   * into `TEST_EVENTS_KEPT_BYTES_MAX` bytes.
    */
   events?: { versionId: string; events: Record<string, unknown>[] }[];
   /** Reason for the change. It is stored with the revisions that the change stores or publishes. */

@@ -77,9 +77,9 @@ export function createCommit(
   }
 
   /**
-   * Stores the reason for saving or publishing a revision, both with the revision and with its
-   * transformation or library. If `note` is undefined, removes the reason from the transformation
-   * or library, but keeps that of the revision.
+   * Stores `note`, the reason for saving or publishing a revision, with the revision and with its
+   * transformation or library. An undefined `note` removes the stored one from the transformation
+   * or library, but not from the revision.
    */
   function keepNote({ id, versionId }: { id: string; versionId: string }, note?: string): void {
     const resource = tables.resource(id);

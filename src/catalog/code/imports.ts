@@ -9,13 +9,13 @@ import type { Language } from "../model.ts";
 const IMPORTS_MAX = 1_000;
 const IMPORT_CHARS_MAX = 255;
 
-/** Value by which the import lexer (es-module-lexer) shows that an import is static. */
+/** Value of the field `t` by which the import lexer (es-module-lexer) marks a static import. */
 const STATIC = 1;
 
 /**
  * Returns the names that code imports, each once and in code order. Searches the text without
- * compiling it, because a draft may have errors. Publishing does not use this function: a sandbox
- * process then finds the imports with the language's own parser.
+ * compiling it, because it is used for drafts, which may have errors. For publishing, a sandbox
+ * process finds the imports with the language's own parser instead.
  */
 export function importsOf(language: Language, code: string): string[] {
   const names = familyOf(language) === "python" ? pythonImports(code) : javascriptImports(code);
@@ -39,9 +39,9 @@ function javascriptImports(code: string): string[] {
 
 /**
  * Matches strings and comments of Python. They are removed before the search for imports, because
- * they may contain words that look like imports. A string without an end is matched up to the end
- * of its line or, in triple quotes, of the code. If the pattern required an end, matching would
- * take quadratic time.
+ * they may contain words that look like imports. A string may lack its end quotes: it is then
+ * matched up to the end of its line or, with triple quotes, of the code. This keeps the time of
+ * matching linear.
  */
 const texts = /("""|''')[\s\S]*?(?:\1|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|#[^\n]*/g;
 const statement = /^[ \t]*(?:import[ \t]+([^\n;]+)|from[ \t]+([^\s;]+)[ \t]+import\b)/;

@@ -134,7 +134,7 @@ export function createReads(tables: CodeTables) {
       const id = libraryNames.library(workspaceId, familyOf(language), importName);
       return id === undefined ? undefined : live(id)[0]?.revision;
     },
-    /** Returns published code of the language's family that imports this import name. */
+    /** Returns published code that imports `importName` and whose language has the same family. */
     importers: (workspaceId: string, language: Language, importName: string) =>
       libraryNames.importers(workspaceId, familyOf(language), importName).flatMap(live),
   };

@@ -65,7 +65,7 @@ function revision(
   };
 }
 
-/** Returns an author with only the fields that are stored. */
+/** Returns an author's `tokenId` and `memberId`, which are the fields that are stored. */
 export function authorOf({ tokenId, memberId }: Author): Author {
   return { tokenId, ...(memberId !== undefined && { memberId }) };
 }

@@ -12,8 +12,8 @@ export type TestCaseInput = Omit<TestCase, "id" | "versionId" | "createdAt" | "u
 
 /**
  * Storage of the test cases of transformations, which all members of the workspace share. A test
- * case belongs to the transformation and not to a revision: each new revision is tested with all
- * test cases, and they remain when the transformation is deleted and published again.
+ * case belongs to a transformation and not to one of its revisions. It stays when the
+ * transformation is deleted, and is used again when the transformation is published again.
  */
 export function openTestCases(store: CatalogStore, tables: CodeTables) {
   const cases = store.table<TestCase, [transformationId: string, id: string]>("test-cases");
@@ -80,7 +80,7 @@ export function openTestCases(store: CatalogStore, tables: CodeTables) {
         const times = { createdAt: now, updatedAt: now };
         return put(transformationId, { ...fields(input), ...times, id, versionId: id });
       },
-      /** Replaces a test case, which gets a new versionId. */
+      /** Replaces the content of a test case, and gives the test case a new versionId. */
       replace(workspaceId: string, transformationId: string, id: string, input: TestCaseInput) {
         const { createdAt } = get(workspaceId, transformationId, id);
         const now = Date.now();

@@ -83,9 +83,9 @@ export function openConnections(
       },
       /**
        * Changes a connection. If `input` replaces its source or destination, later events take the
-       * new route, and undelivered events of the old route are discarded. The connection may have
-       * been removed together with its source or destination. It is then restored, if `input`
-       * replaces the removed source or destination.
+       * new route, and undelivered events of the old route are discarded. A connection that was
+       * removed together with its source or destination is restored. For this, `input` must replace
+       * the one that was removed.
        */
       update(workspaceId: string, id: string, input: Partial<ConnectionInput>, logEnds: Positions) {
         const stored = connections.find(id);

@@ -23,8 +23,8 @@ export function openCredentials(store: CatalogStore, { credentials }: Tables, li
   }
 
   /**
-   * Throws if the values of the workspace's credentials would be too long in total with `value` as
-   * the new value of `name`. A workspace above the limit may still shorten a value.
+   * Throws if the new `value` of the credential `name` would make all values of the workspace too
+   * long in total. A value that is not longer than the old one is always allowed.
    */
   function expectRoomForValue(workspaceId: string, name: string, value: string): void {
     const values = credentials.values(workspaceId);

@@ -23,9 +23,9 @@ export function expectOwnPermissions(given: Iterable<Permission>, grantor: Grant
 }
 
 /**
- * Throws unless the grantor (the caller) may create a personal token of a member. A personal token
- * also gets permissions that the member receives later. Therefore only the member, and callers with
- * all permissions, may create it.
+ * Throws unless the grantor (the caller) may create a personal token of a member: it must be this
+ * member or have all permissions. A member's tokens also get the permissions that the member
+ * receives later, so a caller with fewer permissions could thereby gain some.
  */
 export function expectOwnMember(memberId: string, grantor: Grantor): void {
   if (grantor === undefined || grantor.memberId === memberId) return;

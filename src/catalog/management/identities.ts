@@ -46,7 +46,7 @@ export function openIdentities(
   return inTransactions(store, {
     /**
      * Returns the member of an account, updated with the account's current name, email address and
-     * role. At the account's first sign-in, this is the member that has the account's email address
+     * role. An account without a member is first linked to the member that has its email address
      * and no account yet, provided that the provider has verified the address. If there is no such
      * member, creates one.
      */
@@ -66,9 +66,9 @@ export function openIdentities(
       return changed;
     },
     /**
-     * Removes the workspace role of the member whose account has lost the permission to sign in,
-     * and ends the sessions that the member began at the provider. Does nothing when no member is
-     * linked to the account.
+     * Removes the workspace role of the account's member, because the OpenID provider now denies
+     * the account the sign-in. Also ends the sessions that sign-ins at the provider began for the
+     * member. Does nothing when no member is linked to the account.
      */
     refuse(workspaceId: string, identity: Identity) {
       const member = members.byIdentity(workspaceId, identity);

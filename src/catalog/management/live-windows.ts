@@ -43,10 +43,10 @@ export function newWindow(live: boolean, logEnds: Positions): Pick<Connection, "
 }
 
 /**
- * Returns, as the new value of `earlier`, the connection's earlier live windows (ranges of log
- * positions to deliver) and its last window, which ended at `until`. Returns an empty object if the
- * last window is empty. The windows are stored because some of their events are possibly not
- * delivered yet.
+ * Returns a connection's earlier live windows (ranges of log positions to deliver) together with
+ * its last one, which ended at `until`, as the new value of `earlier`. Returns an empty object if
+ * the last window is empty. Earlier windows are kept because delivery may still have to deliver
+ * some of their events.
  */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};

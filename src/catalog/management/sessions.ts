@@ -64,7 +64,7 @@ export function openSessions(
     return token;
   }
 
-  /** Returns the caller that a new session identifies, and the session's secret for the cookie. */
+  /** Returns the secret of a new session of `token`, and the caller that the session identifies. */
   function begun(token: StoredToken, expiresAt: number, secret: string) {
     const principal = principalOf(token);
     if (principal === undefined) throw new ApiError("unauthenticated", "The token is revoked");
@@ -171,8 +171,8 @@ export function openSessions(
 }
 
 /**
- * Returns a hash that identifies a session at a provider. The hash has a fixed length, while the
- * provider's id of the session may be long.
+ * Returns a hash that identifies a session at an OpenID provider. It has a fixed length, unlike the
+ * id that the provider gives the session, which may be long.
  */
 function providerSessionHash(issuer: string, providerSession: string): string {
   return hashOf(JSON.stringify([issuer, providerSession]));

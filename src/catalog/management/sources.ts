@@ -79,8 +79,8 @@ export function openSources(
 }
 
 /**
- * Returns the stored form of a source's type. Every spelling of `http` becomes the type `http`;
- * `typeAs` keeps a spelling such as `HTTP`. Other types are stored as the client spelled them.
+ * Returns the type of a source in its stored form. Every spelling of `http` is stored as the type
+ * `http`, and a spelling such as `HTTP` is kept in `typeAs`. Other types are stored unchanged.
  */
 function typeOf(type = "http"): Pick<Source, "type" | "typeAs"> {
   if (type.toLowerCase() !== "http") return { type };

@@ -16,9 +16,9 @@ import type { ItemLimits } from "./item-limits.ts";
 import { permissionsOf } from "./roles.ts";
 
 /**
- * Maximum milliseconds between the use of a token and the storing of the time of this use. The
- * delay is long because each such write is a change of the catalog, and delays the changes of other
- * nodes of a cluster.
+ * Maximum milliseconds between the use of a token and the storing of the time of this use. The uses
+ * in this time are stored together, because each write to the catalog delays the changes of a
+ * cluster's other nodes.
  */
 const TOKEN_USE_FLUSH_MS = 60_000;
 
@@ -31,9 +31,8 @@ interface TokenInput extends Pick<Token, "name" | "permissions" | "memberId" | "
 }
 
 /**
- * Creates the methods that manage tokens. Among them, `principalOf` returns the caller that a token
- * identifies, and records the use of the token. `flush` stores the uses recorded since the last
- * flush.
+ * Creates the methods that manage tokens. `principalOf` returns the caller that a token identifies,
+ * and records the use of the token in memory. `flush` stores the recorded uses in the catalog.
  */
 export function openTokens(
   store: CatalogStore,

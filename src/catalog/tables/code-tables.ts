@@ -168,7 +168,7 @@ function libraryNameTable(store: CatalogStore) {
       return [...importers.getKeys(keysBelow(...name))].map((key) => key[3]);
     },
     /**
-     * Updates the index by import name after the imports of published code have changed from
+     * Updates the index by import name when the imports of a piece of published code change from
      * `before` to `after`.
      */
     putImports({ id, workspaceId, language }: Resource, before: string[], after: string[]): void {

@@ -22,7 +22,7 @@ export function removedConnectionTable(store: CatalogStore) {
   const rows = store.table<RemovedConnection, Key>("removed-connections");
   const keyOf = ({ workspaceId, id }: Connection): Key => [workspaceId, id];
 
-  /** Deletes the oldest rows of a workspace above `REMOVED_CONNECTIONS_OF_WORKSPACE_MAX`. */
+  /** Deletes a workspace's rows except the newest `REMOVED_CONNECTIONS_OF_WORKSPACE_MAX`. */
   function trim(workspaceId: string): void {
     const range = keysBelow(workspaceId);
     // LMDB changes the object that it is given.

@@ -44,8 +44,8 @@ function memberTable(store: CatalogStore) {
     byIdentity: (workspaceId: string, identity: Identity): Member | undefined =>
       findAll(members.find, [byIdentity.get([workspaceId, identityHash(identity)])])[0],
     /**
-     * Returns the members that are linked to an account at an OpenID provider, in the given
-     * workspaces: at most one per workspace.
+     * Returns the members of the given workspaces that sign in with this account at an OpenID
+     * provider. A workspace has at most one such member.
      */
     ofIdentity(workspaceIds: readonly string[], identity: Identity): Member[] {
       const ids = workspaceIds.map((id) => byIdentity.get([id, identityHash(identity)]));
@@ -123,8 +123,8 @@ export interface StoredSession {
   createdAt: number;
   expiresAt: number;
   /**
-   * Hash of the OpenID provider's URL and of the provider's id of the session. Absent when the
-   * session did not begin at a provider, or the provider sent no such id.
+   * Hash of the OpenID provider's URL and the id that the provider gave to its own session. Absent
+   * when the session did not begin at a provider, or the provider sent no such id.
    */
   providerSession?: string;
 }

@@ -8,7 +8,7 @@ import { type CatalogStore, keysBelow } from "../store.ts";
 
 type Key = [workspaceId: string, id: string];
 
-/** Returns the methods of a table that only read, and leaves out those that change the table. */
+/** Returns the methods of a table that read items, without those that change them. */
 export function readsOf<T extends Managed>(table: ReturnType<typeof managedTable<T>>) {
   const { get, list, each, withIds, count } = table;
   return { get, list, each, withIds, count };
@@ -48,9 +48,9 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
      */
     owner: (workspaceId: string, externalId: string) => owners.get([name, workspaceId, externalId]),
     /**
-     * Returns one page of a workspace's items, and the number of items on all pages. If `marked` is
-     * true, lists only items with an external id; if false, only items without one; if `undefined`,
-     * all items.
+     * Returns one page of a workspace's items, and the number of items on all pages. `marked`
+     * selects the items that have an external id if it is true, those without one if it is false,
+     * and all items if it is undefined.
      */
     list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T> {
       if (marked === undefined) return items.list(workspaceId, page);

@@ -27,7 +27,7 @@ type LettersQuery = QueryOf<"GET /v2/dead-letters">;
 type Filter = Pick<LettersQuery, "destinationId" | "groupId" | "reason" | "from" | "to">;
 
 /**
- * Number of dead letters that `list` prints by default. One request returns at most `PAGE_LETTERS`.
+ * Number of dead letters that `list` prints by default. It requests at most `PAGE_LETTERS` at once.
  */
 const LIST_DEFAULT = 20;
 const PAGE_LETTERS = 100;

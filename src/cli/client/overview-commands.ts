@@ -5,7 +5,7 @@ import { pause, stopSignal } from "../terminal/stop-signal.ts";
 import { fit, jsonText } from "../terminal/text.ts";
 import { type Overview, overviewLines } from "./overview-text.ts";
 
-/** Escape sequence for a terminal's alternate screen without cursor. `LEAVE_SCREEN` undoes it. */
+/** Escape sequence: opens the alternate screen, hides the cursor. `LEAVE_SCREEN` undoes it. */
 const ENTER_SCREEN = "\x1b[?1049h\x1b[?25l";
 const LEAVE_SCREEN = "\x1b[?25h\x1b[?1049l";
 /**

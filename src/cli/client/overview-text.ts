@@ -92,9 +92,9 @@ function sourceLines({ sources, totals }: Overview, output: CommandOutput): stri
 }
 
 /**
- * Formats rows, the first of which is the heading, as a table after an empty line. Returns no lines
- * if there is only the heading. `total` is the number of all items. If the table shows fewer, a
- * last line says how many are left out. `what` is the noun for an item.
+ * Formats `rows`, whose first row is the heading, as a table after an empty line. Returns no lines
+ * if there is only the heading. If the table shows fewer than all `total` items, a last line says
+ * how many it leaves out. `what` is the noun for an item.
  */
 function listLines(rows: string[][], total: number, what: string, output: CommandOutput): string[] {
   if (rows.length === 1) return [];

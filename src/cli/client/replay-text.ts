@@ -7,8 +7,8 @@ import { fit, jsonText, plain } from "../terminal/text.ts";
 type ShownReplay = AnswerOf<"GET /v2/replays/{id}">["replay"];
 
 /**
- * Pause in milliseconds before the first repeated request for a replay's state. It doubles with
- * each further request, up to `LOOK_MS_MAX`.
+ * Pause in milliseconds between the first and the second request for a replay's state. Each further
+ * pause is twice as long as the one before it, up to `LOOK_MS_MAX`.
  */
 const LOOK_MS_MIN = 100;
 const LOOK_MS_MAX = 1_000;
@@ -34,9 +34,9 @@ export function replayLine(replay: ShownReplay, columns: number): string {
 }
 
 /**
- * Prints the state of a replay and returns the command's exit code. Without `--wait`, the exit code
- * is 0. With `--wait`, first waits until the replay has ended or the user stops the command. The
- * exit code is then 1 if an event failed, or if the replay has not ended normally.
+ * Prints the state of a replay and returns the command's exit code. Without `--wait`, returns 0.
+ * With it, first waits until the replay has ended or the user stops the command. Then returns 0 if
+ * the replay has ended normally and no event failed, and 1 otherwise.
  */
 export async function finishReplay(call: CommandCall, started: ShownReplay): Promise<number> {
   const { client, output, args } = call;

@@ -8,8 +8,8 @@ import { countOf } from "./time-flag.ts";
 export const stages = ["received", "delivered", "dropped", "dead-letter"];
 
 /**
- * A message of a live tail. With the stage `missed`, `count` is the number of events that the
- * server left out of the tail.
+ * A message of a live tail. `count` belongs to the stage `missed`: it is the number of events that
+ * the server left out of the tail.
  */
 export interface TailLine {
   stage: string;

@@ -24,8 +24,8 @@ export function timeOf(args: Record<string, unknown>, name: string): string | un
 }
 
 /**
- * Parses the whole number of the flag `name`. Returns `undefined` without the flag. Throws
- * `StartError` unless the number is at least 1.
+ * Returns the value of the flag `name`, a whole number, or `undefined` without the flag. Throws
+ * `StartError` for values other than a whole number of at least 1.
  */
 export function countOf(args: Record<string, unknown>, name: string): number | undefined {
   if (args[name] === undefined) return undefined;

@@ -3,11 +3,10 @@ import { type CaseContent, type CodeContent, caseText, pathOf } from "./code-ite
 import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
- * Changes a transformation or library on the server, and its test cases, so that they equal
- * `content`. Creates it if `server` is undefined. Returns it in its state after the changes.
- * Changed code becomes a new revision that is not published. A request that changes existing code
- * or an existing test case names the version in `server`, and is refused if others have made a
- * change since.
+ * Makes a transformation or library on the server, with its test cases, equal to `content`. Creates
+ * it if `server`, the state in which the caller read it, is undefined. Returns its new state.
+ * Changed code becomes a new revision that is not published. Rejects if others have changed the
+ * code, or one of the test cases to replace, since the caller read them.
  */
 export async function applyContent(
   client: Client,

@@ -25,9 +25,9 @@ export const extensions = { javascript: "js", python: "py" } as const;
 export const folders = { transformation: "transformations", library: "libraries" } as const;
 
 /**
- * Returns the beginning of the API's paths for a kind of code: `transformations` or `libraries`.
- * The rest of the paths is the same for both kinds. The result has the type `transformations` for
- * both, so that TypeScript allows only fields that both kinds have.
+ * Returns the first part of the API's paths for a kind of code: `transformations` or `libraries`.
+ * TypeScript takes it for `transformations` in both cases. It thus allows only requests and fields
+ * that both kinds have.
  */
 export const pathOf = (kind: keyof typeof folders) => folders[kind] as "transformations";
 
@@ -62,9 +62,9 @@ export function fingerprint(content: CodeContent): string {
 }
 
 /**
- * Converts the name of an item on the server to a file name. It has only letters, digits and
- * hyphens, and differs from the names in `taken`. An item that is called `../a` is thus not written
- * outside the folder of its kind.
+ * Converts the name of an item on the server to a file name, which has only letters, digits and
+ * hyphens, and is not in `taken`. Even for an item with the name `../a`, the file is therefore
+ * inside the folder of its kind.
  */
 export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
   const words =

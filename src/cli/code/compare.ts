@@ -22,10 +22,10 @@ export interface ComparedCode {
 }
 
 /**
- * Compares the local transformations and libraries with those of the server. Pairs each local
- * folder with the item of the server that the folder contained before, or else with the item of the
- * same kind and name. Records the pairs with equal contents in `state`. Throws `StartError` if
- * several items of the server have the kind and name of a folder's code.
+ * Compares the local transformations and libraries with those of the server. Each local folder is
+ * compared with the item that `state` names for it or, if the server has no such item, with the
+ * item of the same kind and name. Pairs with equal contents are recorded in `state`. Throws
+ * `StartError` if several items of the server have this kind and name.
  */
 export function compareCode(
   locals: readonly LocalCode[],
@@ -68,7 +68,7 @@ export function compareCode(
   return [...both, ...others].sort((one, other) => compareTexts(one.path, other.path));
 }
 
-/** Records that a folder and an item of the server have the same content. */
+/** Records in `state` that the folder at `path` and an item of the server are equal. */
 export function record(
   state: SyncState,
   path: string,

@@ -1,5 +1,5 @@
 /**
- * Maximum number of pairs, each of an old and a new line, that a diff compares. If two texts have
+ * Maximum number of line pairs (old lines times new lines) that a diff compares. If two texts have
  * more pairs, the diff shows all lines from the first to the last change as replaced.
  */
 const PAIRS_MAX = 4_000_000;

@@ -21,8 +21,8 @@ type States = Record<string, Record<string, SyncedCode>>;
 
 /**
  * Stores, per workspace, which item of the server each folder contains, and a fingerprint of the
- * content that both had when they were last equal. If the fingerprint of the server's content
- * differs from the stored one, others have changed the item.
+ * content when both were last equal. When the server's content has another fingerprint, the item
+ * was changed on the server since.
  */
 export class SyncState {
   readonly #states: States;

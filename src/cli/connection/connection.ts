@@ -28,10 +28,10 @@ export interface ServerAccess {
 }
 
 /**
- * Determines the server and the token. Each is taken from a flag, or else from the environment, or
- * else from a profile. The default server is `SERVER_DEFAULT`. If the flag `--profile` is given,
- * ignores the server and the token of the environment. A profile's token is sent only to the
- * profile's own server. Throws `StartError` if there is no token or a value is invalid.
+ * Determines the server and the token. Each comes from a flag, else from the environment, else from
+ * a profile. If a flag names the profile, the environment's server and token are not used. Without
+ * any server, it is `SERVER_DEFAULT`. A profile's token is sent only to the profile's own server.
+ * Throws `StartError` if there is no token or a value is invalid.
  */
 export function connect(flags: Record<string, unknown>): ServerAccess {
   const environment = clientEnvironment();

@@ -19,8 +19,8 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * Returns a sentence that says why a request to the server failed. Returns `undefined` for errors
- * that no request caused.
+ * Returns a sentence that says why a request to the server failed. Returns `undefined` if `error`
+ * is not the failure of a request.
  */
 export function failureOf(error: unknown, server: string): string | undefined {
   if (error instanceof RequestRefused) return refusalOf(error, server);

@@ -28,9 +28,9 @@ export async function namesOf(
 }
 
 /**
- * Returns the id of the item whose id or name is `text`. If no name is equal, a name that differs
- * only in upper and lower case fits too. Throws `StartError` if no item fits (with the nearest name
- * as a hint), or if several names fit.
+ * Returns the id of the item whose id or name is `text`. If there is none, `text` may differ from
+ * the name in upper and lower case. Throws `StartError` if several items fit, or if none fits. In
+ * the latter case, the error has the nearest name as a hint.
  */
 export function idOf(kind: string, items: readonly NamedItem[], text: string): string {
   const exact = items.find(({ id }) => id === text);

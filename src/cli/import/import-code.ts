@@ -65,8 +65,8 @@ async function copyCode(
 
 /**
  * Returns the ids of the versions that an interrupted import has copied, oldest first. Returns
- * undefined if the item on this server does not come from an interrupted import: it is published
- * (imports publish at their end), or its versions are not copies of RudderStack's.
+ * undefined if the item is published, because an import publishes only at its end. Also returns
+ * undefined if the item's versions are not copies of RudderStack's.
  */
 async function copiedVersions(
   client: Client,
@@ -100,7 +100,7 @@ async function addVersion(
   return await client.call(`POST /${pathOf(kind)}`, { body: { ...body, externalId } });
 }
 
-/** Publishes all versions in `body` or none, in one request, because they may import each other. */
+/** Publishes all versions in `body` or none, in one request: one version may import another. */
 async function publishAll(client: Client, run: ImportRun, body: Published): Promise<void> {
   await run.attempt("publishing", async () => {
     const answer = await client.call("POST /transformations/publish", { body });

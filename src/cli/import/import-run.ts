@@ -8,7 +8,7 @@ import { plain } from "../terminal/text.ts";
 export class ImportRun {
   /** Number of copied items. In a dry run, the number of items that an import would copy. */
   copied = 0;
-  /** Whether the server has refused an item, or a step of the import. */
+  /** Whether the server refused to create an item or to run another step of the import. */
   hasFailed = false;
   /**
    * Ids of the copies on this server, by the id of the original in RudderStack. In a dry run, it
@@ -23,8 +23,8 @@ export class ImportRun {
 
   /**
    * Copies an item with `create`, unless an earlier run copied it or this is a dry run. Prints a
-   * line about the item. When the server refuses the item, prints and records the failure, so that
-   * the import continues.
+   * line about the item. When the server refuses the item, prints and records the failure instead
+   * of throwing it.
    */
   async copy(
     title: string,

@@ -7,7 +7,7 @@ import { plain } from "../terminal/text.ts";
 const ANSWER_MS_MAX = 60_000;
 /** Maximum size of one answer of RudderStack's API. */
 const ANSWER_BYTES_MAX = 67_108_864;
-/** Maximum number of pages that are read of one of RudderStack's lists. */
+/** Maximum number of pages that are read from each list of RudderStack's API. */
 const PAGES_MAX = 1_000;
 /** Maximum versions requested of one transformation or library. RudderStack's default is 5. */
 const VERSIONS = 100;

@@ -1,6 +1,6 @@
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
 
-/** A command with its flags, arguments and subcommands, for completion scripts and man page. */
+/** A command with its flags, arguments and subcommands, as the manual and completions need it. */
 export interface CommandNode {
   /** Words after `pixelmill` that name the command, such as `["token", "create"]`. */
   words: string[];
@@ -18,7 +18,7 @@ interface CommandFlag {
   isRequired: boolean;
 }
 
-/** Returns the tree of a command and its subcommands, with flags that `isShown` accepts. */
+/** Returns the tree of `command` and its subcommands, without flags that `isShown` rejects. */
 export function commandTree(
   command: CommandDef,
   isShown: (command: CommandDef, flag: string) => boolean,

@@ -67,7 +67,7 @@ const exitStatus = [
   ...item("3", "the server of a client is away, or refused the request"),
 ];
 
-/** Escapes a text as one line of roff, where a dot or apostrophe at the start is an instruction. */
+/** Escapes a text as one line of roff. Otherwise a dot at its start would be an instruction. */
 function text(raw: string): string {
   const escaped = raw.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll("\n", " ");
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;

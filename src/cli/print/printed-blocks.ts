@@ -11,7 +11,7 @@ interface PrintedBlock {
   text: string;
 }
 
-/** Matches an HTML comment with topic and optional file path, and the code block after it. */
+/** Matches a code block after an HTML comment that names its topic and, optionally, its file. */
 const BLOCK = /^<!-- printed: (\w+)(?: (\S+))? -->\n+```\w*\n(.*?)^```$/gms;
 
 /** Returns the code blocks for a topic from the guide's pages, which the executable contains. */

@@ -1,9 +1,9 @@
 import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
 
 /**
- * Returns a function that describes, for a loss report, blocks that are missing from a partition of
- * the topic. A block is one Kafka record with many events. The description gives the number of
- * blocks, because the number of events in a missing block is unknown.
+ * Returns a function that describes missing blocks of a partition of the topic, for a report of
+ * lost events. A block is one Kafka record with many events. The description gives the number of
+ * missing blocks, because the number of events in them is unknown.
  */
 export const describeBlockLoss = (topic: string) => (log: string, blocks: number) => ({
   log: `Partition ${log.slice(1)} of ${topic}`,

@@ -36,7 +36,7 @@ export interface PartitionLogsOptions {
 
 /** Maximum milliseconds for which a broker delays a fetch response that has no new block. */
 const TAIL_WAIT_MS = 500;
-/** Maximum bytes of one partition's blocks in a fetch. Compression reduces blocks to about 1/15. */
+/** Maximum bytes of blocks (compressed to about 1/15) in one fetch from one partition. */
 const WINDOW_BYTES = 64 << 10;
 /** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;
@@ -132,10 +132,10 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Tells the listeners of `onOffsetsInvalid` the names of logs with invalid offsets. These are the
-   * logs whose offset base was computed for another topic id than `topicId`, and the logs whose end
-   * in `ends` (from the brokers) is before their end in `read` (known to this node). Throws
-   * `TopicRecreated` if there are logs of the first kind.
+   * Finds the logs with invalid offsets, and calls the listeners of `onOffsetsInvalid` with their
+   * names. A log has invalid offsets if its offset base was computed for another topic id than
+   * `topicId`. It also has them if its end in `ends`, from the brokers, is before its end in
+   * `read`, which this node has seen. In the first case, then throws `TopicRecreated`.
    */
   #reportInvalidOffsets(topicId: string, ends: Map<number, bigint>, read: bigint[]): void {
     const others = [...this.#partitions.keys()].filter((it) => {
@@ -178,10 +178,10 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Reads the topic's id and a log's end offset from the brokers. The parameter `known` is the
-   * highest of the log's stored delivery positions. The result's `known` is the offset after the
-   * last block that existed according to this position. If it is above the result's `end` plus the
-   * offset base, the topic has lost blocks.
+   * Reads the topic's id and a log's end offset from the brokers. `known` is the highest delivery
+   * position that is stored for the log. The result has the offset after this position's block as
+   * `known`. If this offset is above the sum of the result's `end` and the log's offset base, the
+   * topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offset } = await this.#asker.endOffsetOfOneTopic(this.#indexOf(log));
@@ -194,8 +194,8 @@ export class PartitionLogs implements EventLogs {
 
   /**
    * Sets a log's offset base, the number that is added to the brokers' offsets. `end` is the log's
-   * end by the brokers' offsets, if known; readers of new blocks continue there. `lost` describes a
-   * loss of blocks, which is logged and added to `warnings`. It is absent if no loss was found.
+   * end as an offset of the brokers. Readers of new blocks continue there. If `lost` is present, it
+   * describes a loss of blocks, which this method logs and adds to `warnings`.
    */
   setOffsetBase(log: string, place: OffsetBase, end = 0, lost?: PartitionLoss): void {
     const partition = this.#indexOf(log);

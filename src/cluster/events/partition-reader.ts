@@ -33,8 +33,8 @@ const READ_MS_MAX = 5_000;
 const READ_RETRY_MS = 50;
 
 /**
- * Limit of the number of parts into which a partition is divided. `parts` doubles the length of a
- * part until fewer than this number of whole parts fit into the partition.
+ * Limit on the number of parts into which the method `parts` divides a partition. It doubles the
+ * length of the parts until fewer than this number of whole parts fit into the partition.
  */
 const PARTS_MAX = 64n;
 
@@ -65,14 +65,14 @@ export class PartitionReader implements LogReader {
   #first: number;
   #end: number;
   /**
-   * First sequence number of the partition at the creation of this reader or, if the partition had
-   * no leader then, at the first read. Undefined until it is known. A read from 0 reports missing
-   * blocks as lost only if they come after this number.
+   * First sequence number that the partition had when this reader was created or, if it had no
+   * leader then, at the first read. Absent until it is known. A read from 0, the partition's
+   * beginning, does not report the blocks before this number as lost.
    */
   #opened: number | undefined;
   /**
-   * Sequence number below which missing blocks are not reported as lost, because this reader has
-   * deleted them or `reset` has moved the log's beginning.
+   * Sequence number below which missing blocks are not reported as lost: blocks that this reader
+   * has deleted, and blocks before the log's beginning at the last call of `reset`.
    */
   #trimmed = 0;
   #isOwned = false;
@@ -164,10 +164,10 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Divides the partition into parts of equal length and an empty part at its end. `PARTS_MAX`
-   * limits their number. The first part, and the last one before the empty part, may be shorter.
-   * Callers use the parts to find old events by time and to add up sizes. Boundaries are multiples
-   * of the length, so most of them stay the same from one call to the next.
+   * Divides the partition into parts of equal length, limited in number by `PARTS_MAX`, and an
+   * empty part at its end. The first part, and the last one before the empty part, may be shorter.
+   * Callers use the parts to find old events by time and to add up sizes. The boundaries are
+   * multiples of the length, so most of them stay the same from call to call.
    */
   parts(): LogPart[] {
     const first = offsetOf(this.#first);
@@ -236,8 +236,8 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Raises the partition's first sequence number to that of the oldest block on the brokers, which
-   * is at `offset`. If the partition's end would then be lower, also raises the end to this number.
+   * Raises the partition's first sequence number, and its end, if they are below the sequence
+   * number of the block at `offset`, the oldest block on the brokers.
    */
   #startAt(offset: bigint): void {
     this.#opened ??= sequenceOf(offset);

@@ -19,9 +19,9 @@ const PROBE_MS = 250;
  */
 const ANSWER_MS_MAX = 10_000;
 /**
- * Last part of `ANSWER_MS_MAX`, in milliseconds. A first timer measures the time before this part,
- * and a second timer this part. If the process was suspended, it thus reads the acknowledgements
- * that arrived meanwhile before the second timer expires and records are rejected.
+ * Last part of `ANSWER_MS_MAX`, in milliseconds. It has a timer of its own, which starts when the
+ * timer of the first part expires. After a suspension of the process, it thus leaves time to read
+ * the acknowledgements that arrived meanwhile, before records are rejected.
  */
 const READ_MS = 250;
 /** Milliseconds without an acknowledgement after which `probe` sends a test block. */
@@ -49,10 +49,10 @@ export interface PartitionWriterOptions<T> {
 }
 
 /**
- * Appends records to a partition in blocks. Writers on other nodes append to the same partition.
- * While one block is in flight, the next one fills. If the brokers do not acknowledge a block, its
- * records are rejected and never sent again. From then on, `append` rejects new records until the
- * brokers acknowledge a test block (an empty block), which the writer sends every `PROBE_MS`.
+ * Appends records to a partition in blocks, as writers on other nodes do. While one block is in
+ * flight, the next one fills. If the brokers do not acknowledge a block, its records are rejected
+ * and never sent again. `append` then rejects new records until the brokers acknowledge a test
+ * block (an empty block), which the writer sends every `PROBE_MS`.
  */
 export class PartitionWriter<T> implements LogWriter<T> {
   readonly #batcher: Batcher<T>;
@@ -96,10 +96,10 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends an empty test block, to find out whether the partition can be written. Does nothing if
-   * the writer is closed, if a block is in flight, or if a block was acknowledged less than
-   * `ACKNOWLEDGED_MS_MAX` ago. Does nothing while `healthy` is false: test blocks are then sent
-   * anyway.
+   * Sends an empty test block to find out whether the partition can be written. Does nothing if the
+   * writer is closed, if a block is in flight, or if a block was acknowledged less than
+   * `ACKNOWLEDGED_MS_MAX` ago. Also does nothing while `healthy` is false, because the writer then
+   * sends a test block every `PROBE_MS` by itself.
    */
   probe(): void {
     if (this.#closed || !this.#healthy) return;
@@ -146,8 +146,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends at least one batch, and further batches until no record waits. No `await` may follow the
-   * loop, because records that are appended during that `await` would not be sent.
+   * Sends the waiting records as one batch, even if there are none, and then further batches until
+   * no record waits. No `await` may follow the loop: records appended during it would not be sent.
    */
   async #run(): Promise<void> {
     do await this.#flush();
@@ -251,8 +251,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
 
   /**
    * Logs the error of a test block that failed because of a broken invariant, which is a bug. The
-   * log line about the first failed write may name another cause. Test blocks are repeated, so this
-   * method logs only the first error that it is given.
+   * line that was logged when writes began to fail may name another cause. Logs only the first such
+   * error, because test blocks are repeated.
    */
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;

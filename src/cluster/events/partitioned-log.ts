@@ -98,9 +98,9 @@ export async function openPartitionedLog<T>(
       return Promise.reject(new LogUnavailable(appended.refusal));
     },
     /**
-     * Returns how many partitions accept records and how many do not, with the reasons, according
-     * to the last write to each. A partition to which this process has not written is in neither
-     * number.
+     * Returns how many partitions accepted the last records that this process wrote to them. Also
+     * returns how many did not, with the reasons. A partition to which this process has not written
+     * is in neither number.
      */
     health,
     /** Sends the waiting records, then closes the connections to the brokers. */

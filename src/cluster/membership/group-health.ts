@@ -32,12 +32,12 @@ export interface GroupFacts {
 }
 
 /**
- * Returns the trouble and the warnings about the membership of a node in the group.
+ * Returns the trouble and the warnings about the membership of a node in the group:
  * - No broker answers: trouble once this has lasted for `REQUEST_MS_MAX`, and no warnings.
- * - The node has not joined since its start, and the coordinator refuses it: trouble, so that a
- *   rolling upgrade stops before the next node.
- * - Only the coordinator is silent, or the group has removed the node: a warning, because the node
- *   accepts events and API requests without the group.
+ * - The coordinator refuses a node that has never been a member since its start: trouble. A rolling
+ *   upgrade then stops before the next node.
+ * - Only the coordinator is silent, or the group has removed the node: a warning. Without the
+ *   group, the node still accepts events and API requests.
  */
 export function judgeGroup(facts: GroupFacts): Judgement {
   const { group, isMember, hasJoined, joinError, silentMs, isAnyResponsive } = facts;

@@ -49,13 +49,14 @@ const GROWTH_MS = 5_000;
 const WATCH_MS = 500;
 /**
  * Time without a response, as a multiple of `sessionMs`, after which a member closes its
- * connections to the brokers. It then asks another broker, early enough to remain in the group.
+ * connections to the brokers. This leaves time to ask another broker before the group removes the
+ * member.
  */
 const HEARTBEAT_SESSIONS = 0.3;
 /**
  * Time without a response, as a multiple of `sessionMs`, after which a node that is joining closes
- * its connections to the brokers. It is more than `sessionMs`, because the coordinator may delay
- * its answer to a join for that long while another member hangs.
+ * its connections to the brokers. It is above 1, because the coordinator may delay its answer to a
+ * join for `sessionMs` when another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
 /** Time without a response, in multiples of `sessionMs`, until the coordinator counts as silent. */
@@ -71,10 +72,10 @@ const LEAVE_MS_MAX = 2_000;
  * the partitions of a topic among its members, and each member delivers the events of its
  * partitions. One member, the group's leader, assigns them.
  *
- * When a partition moves, its old owner stops it before the new owner starts it. There are two
- * exceptions: the stop takes longer than half a session timeout, or the old owner sends no
- * heartbeats. While no broker answers, each node keeps its partitions. A node that the group
- * removed stops all its partitions before it joins again.
+ * When a partition moves, its old owner stops it before the new owner starts it, unless the stop
+ * takes longer than half a session timeout or the old owner sends no heartbeats. While no broker
+ * answers, each node keeps its partitions. A node that the group removed stops all its partitions
+ * before it joins again.
  */
 export class Membership {
   readonly #consumer: Consumer;
@@ -82,8 +83,8 @@ export class Membership {
   readonly #closed = Promise.withResolvers<void>();
   readonly #loops: Promise<void>[];
   /**
-   * Resolves when this node must join the group again: with an error that the Kafka library has
-   * reported, or with undefined if this node itself wants a rebalance.
+   * Resolves when this node must join the group again. The value is an error that the Kafka library
+   * has reported, or undefined if this node itself wants a rebalance.
    */
   #again = Promise.withResolvers<unknown>();
   readonly #release: PartitionRelease;
@@ -182,10 +183,9 @@ export class Membership {
   }
 
   /**
-   * Returns the metadata that this node sends when it joins the group. First stops the partitions
-   * that the group took from this node, because the join releases them to other nodes. Waits for
-   * this at most half a session timeout. The Kafka library calls this method before each attempt to
-   * join.
+   * Returns the metadata that this node sends when it joins the group, before each attempt to join.
+   * First stops the partitions that the group took from this node, because the join makes them free
+   * for other nodes. Does not wait longer than half a session timeout until they are stopped.
    */
   async #introduce(): Promise<Buffer> {
     const { self, sessionMs } = this.options;
@@ -260,8 +260,8 @@ export class Membership {
   }
 
   /**
-   * Observes which partitions this node can run, and decides which it refuses. When a change of the
-   * refused partitions must be reported, makes this node join the group again. This starts a
+   * Checks regularly which partitions this node can run, and decides which it refuses. Makes this
+   * node join the group again if the other members must learn about changes. Each join starts a
    * rebalance, in which every member reports and the leader assigns the partitions again.
    */
   async #watchAbility(): Promise<void> {

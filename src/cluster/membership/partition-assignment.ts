@@ -29,17 +29,17 @@ type Counts = ReadonlyMap<string, number>;
 
 /**
  * Computes which partitions each member of the group runs, by member id. Moving a partition takes
- * two rebalances: one takes the partition from its member, which stops it, and the next one assigns
- * it to another member.
+ * two rebalances: the first takes the partition from its member, which stops it, and the second
+ * assigns it to another member.
  *
  * A member that refuses a partition loses it if another member can run it, and gets no further
- * partitions. The other members get equal numbers of partitions, which differ by at most one.
- * Within these rules, the fewest possible partitions move.
+ * partitions. The numbers of partitions of the other members differ by at most one. Within these
+ * rules, the fewest possible partitions move.
  *
  * Members get partitions with the same leader (broker) where possible, because a member sends a
  * fetch to each broker that leads one of its partitions. A partition without a member goes to the
  * member that has the most partitions with the same leader. A member that must give up partitions
- * begins with those of the broker that leads the fewest of them.
+ * begins with those whose leader leads the fewest of its partitions.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -86,10 +86,10 @@ export function assignPartitions(
   }
 
   /**
-   * Computes the quota of each member (the number of partitions that it runs), by member id. A
-   * member that refuses partitions gets at most the number that it has in `kept`, unless all
-   * members refuse some. The other members share the rest equally. If the rest does not divide
-   * evenly, the members with the most partitions in `kept` run one more.
+   * Computes the quota of each member (the number of partitions that it runs), by member id. If
+   * some members refuse partitions, the quota of each of these is at most its number of partitions
+   * in `kept`. The other members, or all if all refuse some, share the rest equally. If it does not
+   * divide evenly, those with the most partitions in `kept` run one more.
    */
   function quotasOf(kept: Holdings): Map<string, number> {
     const refusing = new Set(holders.filter(isRestricted).map(({ id }) => id));
@@ -142,9 +142,9 @@ export function assignPartitions(
 }
 
 /**
- * Returns the member that holds each partition, by partition. A member that missed the last
- * rebalance holds none, because that rebalance may have assigned its partitions to others. When two
- * members claim the same partition, the member with the lower id holds it.
+ * Returns the id of the member that holds each partition, by partition. Leaves out partitions of a
+ * member that missed the last rebalance, because that rebalance may have assigned them to others.
+ * If two members report the same partition as theirs, the one with the lower id holds it.
  */
 function holdersOf(holders: readonly GroupMember[], partitions: number): Map<number, string> {
   const last = Math.max(...holders.map(({ generation }) => generation));

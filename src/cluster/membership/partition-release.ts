@@ -17,8 +17,8 @@ export interface RefusedPartitions {
 }
 
 /**
- * Maximum milliseconds that one call of `observe` counts. If more time has passed since the last
- * call, the process was suspended, and nothing was observed in the rest of the time.
+ * Maximum milliseconds that one call of `observe` adds to the times that it counts. If more time
+ * has passed since the last call, the process was suspended and observed nothing in it.
  */
 const OBSERVED_MS_MAX = 1_000;
 /**
@@ -32,9 +32,9 @@ type ObservedPartition = ReturnType<typeof newlyObserved>;
 /**
  * Decides which partitions this node refuses because it cannot process them. A partition is refused
  * after it has had trouble for one session timeout. It is accepted again when this node has been
- * able to run it for a back-off time, which doubles with each refusal. A partition that is still
- * assigned to this node is accepted as soon as its trouble ends: no other node could run it, or the
- * group would have moved it.
+ * able to run it for a back-off time, which doubles with each refusal. A partition that is assigned
+ * to this node is accepted as soon as its trouble ends. The group has then found no other node for
+ * it.
  */
 export class PartitionRelease {
   readonly #observed = new Map<number, ObservedPartition>();
@@ -95,9 +95,9 @@ export class PartitionRelease {
 
   /**
    * Returns the partitions that this node stops without waiting for their deliveries in flight,
-   * because another node may be about to run them: those that it refuses, and those that it refused
-   * in its last report. The latter may work at present, but perhaps only for a moment, as on a full
-   * disk that still takes small writes.
+   * because another node may soon run them. These are the partitions that it refuses, and those
+   * that it refused in its last report. The latter may work now, but perhaps only briefly, as on a
+   * full disk that still takes small writes.
    */
   abandonedNumbers(): Set<number> {
     return this.refusedNumbers().union(this.#reportedRefusals);
@@ -105,14 +105,14 @@ export class PartitionRelease {
 
   /**
    * Returns whether this node should report to the other nodes which partitions it refuses. A
-   * report is due at these times, where a session is the session timeout of the consumer group:
-   * - at once, if an assigned partition is refused that was not refused in the last report;
+   * report is due (a session is the session timeout of the consumer group):
+   * - at once, if an assigned partition is refused and was not refused in the last report;
    * - a session after the last report, if an assigned partition is still refused;
-   * - a session after the last report, if this node has been able, for a session, to run a
-   *   partition that was refused or had trouble in that report.
+   * - a session after the last report, if a partition that was refused or had trouble in it is not
+   *   refused now, and this node has been able to run it for a session.
    *
-   * Reports are rare because each makes all nodes join the group again. A node without processor
-   * time may fail to do that in time.
+   * Reports are rare because each makes all nodes join the group again. A node whose processor is
+   * overloaded may then miss the rebalance.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();
@@ -148,9 +148,9 @@ export class PartitionRelease {
 
 const newlyObserved = () => ({
   /**
-   * Milliseconds in which this node had trouble with the partition, minus milliseconds without
-   * trouble; at least 0. When trouble ends, a value above the session timeout is first reduced to
-   * the session timeout.
+   * Counter in milliseconds. It rises while this node has trouble with the partition, and falls,
+   * down to 0, while it has none. When trouble ends, a value above the session timeout is first set
+   * to the session timeout.
    */
   troubledMs: 0,
   /** Milliseconds without interruption for which this node has been able to run the partition. */

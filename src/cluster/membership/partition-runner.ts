@@ -14,9 +14,9 @@ export interface PartitionRunnerOptions {
    */
   stop(partition: number, drain: boolean): Promise<void>;
   /**
-   * Makes all operations on the partition's ledger (its store of delivery progress) fail at once. A
-   * start in progress then ends, and the next stop does not wait for such operations. Without this
-   * function, a stop waits for them.
+   * Makes all operations on the partition's ledger (its store of delivery progress) fail at once,
+   * so that a start in progress ends and the next stop does not wait for them. If this function is
+   * absent, a stop waits until these operations have ended.
    */
   abandon?(partition: number): void;
   logger: Logger;
@@ -48,11 +48,11 @@ interface PartitionState {
   failure?: string | undefined;
   /** Reason why the last attempt to start the partition failed; undefined if it succeeded. */
   startFailure?: string | undefined;
-  /** Time (`performance.now()`) of the partition's assignment or last stop; absent if it runs. */
+  /** Time (`performance.now()`) since which the partition has not run; absent while it runs. */
   idleSince?: number | undefined;
   /** Promise of the start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;
-  /** Ends, at once, the pause before the partition's next start. Absent when there is no pause. */
+  /** Ends the pause before the partition's next start attempt. Absent when there is no pause. */
   wake?: (() => void) | undefined;
 }
 
@@ -109,8 +109,8 @@ export class PartitionRunner {
 
   /**
    * Starts and stops partitions, so that this node runs exactly those in `partitions`. Resolves
-   * when all other partitions have stopped. If one of these is in `refused`, it stops without
-   * waiting for its work in flight, because this node cannot finish that work.
+   * when all others have stopped. A partition in `refused` that this node must stop is stopped
+   * without waiting for its work in flight, which this node may be unable to finish.
    */
   async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);

@@ -7,8 +7,8 @@ const PASSAGE_MS_MAX = 3_000;
 /** Observes whether this node's messages reach the node bus's topic and are read back. */
 export class MessagePassage {
   /**
-   * Time (by `now`) of the first message that this node sent after it last read back one of its
-   * messages. Undefined when it has sent none after that.
+   * Time (by `now`) at which this node sent the first message since it last read back a message of
+   * its own. Absent when it has sent none since.
    */
   #sentAt: number | undefined;
   /** Whether the brokers acknowledged this node's last message. True before the first message. */

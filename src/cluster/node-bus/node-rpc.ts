@@ -2,7 +2,7 @@ import { Packr } from "msgpackr";
 import { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { NodeBus } from "./node-bus.ts";
 
-/** Result of a question that this node asked all other nodes. */
+/** Outcome of one question of this node to all other nodes. */
 export interface NodeAnswers {
   /** Answers of the nodes that answered in time, by node id. */
   answers: ReadonlyMap<string, unknown>;
@@ -18,8 +18,8 @@ export interface NodeRpcOptions {
   /** Id of this node in the cluster. The answers of this node contain it. */
   node: string;
   /**
-   * Returns ids of nodes for whose answers `ask` waits, in addition to the nodes that announced
-   * themselves within `PRESENT_MS`.
+   * Returns the ids of nodes for whose answers `ask` waits even if they have not announced
+   * themselves. `ask` also waits for all nodes that announced themselves within `PRESENT_MS`.
    */
   expected(): Iterable<string>;
   /** Longest time in milliseconds that `ask` waits for answers. */
@@ -42,9 +42,9 @@ const SILENT_MS = 3 * ANNOUNCE_MS;
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
 /**
- * Milliseconds for which the answers to a question are reused after their arrival: an equal
- * question gets the same answers and is not sent. Answers are not reused if, at their arrival, more
- * than `SERVED_MAX` questions wait for answers or have reusable answers.
+ * Milliseconds after the arrival of the answers to a question during which an equal question is not
+ * sent, but gets these answers. The answers are not kept if, at their arrival, more than
+ * `SERVED_MAX` questions wait for answers or have kept ones.
  */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;
@@ -65,7 +65,7 @@ type Message =
   | ["answers", id: string, node: string, index: number, count: number, piece: Uint8Array];
 
 interface Asked {
-  /** Ids of the nodes for whose answers this node still waits. */
+  /** Ids of the nodes whose answers to the question have not arrived yet. */
   awaited: Set<string>;
   answers: Map<string, unknown>;
   pieces: Map<string, Uint8Array[]>;
@@ -136,8 +136,8 @@ export function createNodeRpc(options: NodeRpcOptions) {
   }
 
   /**
-   * Adds one piece of a large answer to the pieces received before. The pieces from one node arrive
-   * in order. When a piece is lost, the whole answer is dropped.
+   * Adds one piece of an answer to the pieces received before. The pieces from one node arrive in
+   * order. If one is lost, the node's later pieces are ignored, so its answer is missing.
    */
   function take([, id, from, index, count, piece]: Message & { 0: "answers" }): void {
     const question = asked.get(id);

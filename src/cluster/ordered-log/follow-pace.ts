@@ -3,10 +3,10 @@ const PAUSE_MS = 20;
 
 /**
  * Decides how long the follower of an ordered log (the reader of its new entries) pauses between
- * two fetches. Each read of a store appends a barrier (an empty entry). At a barrier, the brokers
- * answer the waiting fetches of all nodes. After a fetch that returned only barriers, the follower
- * thus pauses, so that the next fetch returns the barriers of many reads at once. The pause ends
- * early when this node itself waits for an entry.
+ * two fetches. Each read of a store appends a barrier (an empty entry), and each new entry ends the
+ * waiting fetches of all nodes. The follower therefore pauses after a fetch that returned only
+ * barriers. The next fetch then returns the barriers of many reads at once. The pause ends early
+ * when this node itself waits for an entry.
  */
 export class FollowPace {
   /** Position after the last log entry that this node waits to read. */
@@ -18,10 +18,9 @@ export class FollowPace {
   constructor(private readonly pauseMs = PAUSE_MS) {}
 
   /**
-   * Records that this node has appended an entry at `position`. The node then waits to read this
-   * entry. If the entry is a barrier (empty entry), the node waits only for the entries before it.
-   * If the entry directly before the barrier is this node's own, nothing changes, because the node
-   * already waits for that entry.
+   * Records that this node has appended an entry at `position`. The node then waits until the
+   * follower has read this entry. For a barrier (an empty entry), it suffices that the follower
+   * reads the entries before it. A barrier directly after an entry of this node changes nothing.
    */
   appended(position: number, isBarrier: boolean): void {
     const isNext = position === this.#appended;
@@ -32,9 +31,8 @@ export class FollowPace {
   }
 
   /**
-   * Waits before the next fetch, which begins at position `next`. The wait ends when this node
-   * needs the entry at `next` or a later one, and at the latest after the pause that the
-   * constructor was given.
+   * Pauses before the next fetch, which begins at position `next`. Returns as soon as this node
+   * waits for the entry at `next` or a later one, and after `pauseMs` at the latest.
    */
   async pause(next: number): Promise<void> {
     if (this.#wanted > next) return;

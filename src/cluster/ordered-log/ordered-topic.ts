@@ -140,7 +140,7 @@ function follow(
 
   /**
    * Calls `once` in a loop until the follower is closed. Pauses after each failure. Logs only the
-   * failure after which the topic counts as unreadable.
+   * failure that makes the topic count as unreadable.
    */
   async function repeat(once: () => Promise<void>): Promise<void> {
     while (isOpen) {

@@ -12,10 +12,9 @@ const LOOK_MS = 50;
 
 /**
  * Waits until a broker answers. Throws `StartError` when all brokers refuse this node: at once if
- * all refuse its credentials or TLS, which only an operator can correct, and after `refusedMsMax`
- * in all other cases. If no broker answers and at least one does not refuse either, returns after
- * `refusedMsMax`; the caller's first request then waits for this broker. Also throws `StartError`
- * when the brokers belong to different Kafka clusters.
+ * the reason is its credentials or TLS, otherwise after `refusedMsMax`. If none answers and some
+ * have not refused it after `refusedMsMax`, returns, and the caller's first request waits for
+ * these. Also throws `StartError` when the brokers belong to different Kafka clusters.
  */
 export async function awaitBrokers(
   clients: AwaitedBrokers,

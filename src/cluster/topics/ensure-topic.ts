@@ -42,14 +42,14 @@ export interface TopicIds {
 }
 
 /**
- * Maximum bytes of a value that a topic must accept. A value is a block of events or a set of
- * database changes.
+ * Size in bytes of the largest value that a topic must accept. A value is a block of events or a
+ * set of database changes.
  */
 export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
 
 /**
  * Segment size in bytes for topics whose records the nodes delete after use. It is small, because
- * brokers free disk space by whole segments.
+ * brokers free the disk space of a segment only when all its records are deleted.
  */
 const SEGMENT_BYTES = 128 << 20;
 
@@ -60,10 +60,11 @@ const APPEAR_MS = 100;
 
 /**
  * Creates the topic if it is missing, adds partitions if it has too few, and returns the number of
- * its partitions. Throws `StartError` if that fails, if a partition has fewer copies than
- * `topic.replicas`, or if a setting is unsafe (see `unsafeSetting`), such as a short retention.
- * Also throws `StartError` if the topic's id differs from the one in `ids`: the topic that this
- * node used before is then gone.
+ * its partitions. Throws `StartError` in these cases:
+ * - One of these steps fails.
+ * - A partition has fewer than `topic.replicas` replicas.
+ * - A setting of the topic is unsafe, such as a short retention (see `unsafeSetting`).
+ * - The topic that this node used before (see `ids`) is gone or was created again.
  */
 export async function ensureTopic(
   admin: Admin,
@@ -204,7 +205,7 @@ async function grow(
 
 interface Appearing {
   countMin: number;
-  /** Lowest number of a new partition. This partition and all higher ones must have leaders. */
+  /** Lowest new partition. `appeared` waits until it and all higher ones have leaders. */
   newFrom: number;
 }
 

@@ -28,9 +28,9 @@ type FetchAnswer = Awaited<ReturnType<Consumer["fetch"]>>;
 export type Answer = FetchAnswer["responses"][number]["partitions"][number];
 
 /**
- * Whether `error` says that the broker refused the whole fetch session, not only some of its
- * partitions. If so, the caller can repeat the fetch at once, because the Kafka library then begins
- * a new session.
+ * Whether `error` says that the broker refused a fetch session as a whole, not only some of its
+ * partitions. The Kafka library then begins a new session, so the caller can repeat the fetch at
+ * once.
  */
 export const isOutOfStep = (error: unknown) => Boolean((error as Failure).response?.errorCode);
 

@@ -9,10 +9,10 @@ const PAUSE_MS_MAX = 40;
 const BATCHES_PER_SECOND = 800;
 
 /**
- * Decides how long a fetcher pauses after a response. Without a pause, each response would have
- * only one or a few record batches, because a broker responds as soon as it has one. A fetch of
- * many batches costs no more than a fetch of one, so the pause grows with the rate of batches. At a
- * low rate there is hardly a pause.
+ * Decides how long a fetcher pauses after a response. The higher the rate of record batches, the
+ * longer the pause. A broker responds as soon as it has one batch, so at a high rate there would be
+ * a fetch for every one or two batches. During the pause the broker gathers batches, and the next
+ * response has more of them.
  */
 export class FetchPace {
   readonly #batches = new RateMeter();

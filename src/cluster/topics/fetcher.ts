@@ -54,8 +54,9 @@ export interface FetcherOptions {
   /** Expected id of the topic. A read rejects with `TopicRecreated` if the topic has another id. */
   identity?: TopicIdentity;
   /**
-   * For each partition, a number that is added to the brokers' offsets, so that offsets never
-   * repeat (see `OffsetBases`). Absent to add nothing.
+   * For each partition, a number that is added to the brokers' offsets (see `OffsetBases`). With
+   * it, offsets never repeat, even if the topic is recreated or loses blocks. Absent to add
+   * nothing.
    */
   offsetBases?: OffsetBases;
 }
@@ -68,8 +69,8 @@ const OFFSET_OUT_OF_RANGE = 1;
 
 /**
  * Reads values from the partitions of a topic. Has at most one request in flight to each broker,
- * because a Kafka fetch session allows one request at a time. Each request reads all partitions
- * that the broker leads and for which a call of `fetch` waits.
+ * because a Kafka fetch session allows one request at a time. A request reads all partitions of the
+ * broker for which calls of `fetch` wait.
  */
 export class Fetcher {
   readonly #placement: OffsetBases;
@@ -132,9 +133,9 @@ export class Fetcher {
   }
 
   /**
-   * Reads the end offset of a partition from its leader, and the id of the topic to which the
-   * offset belongs. Repeats this if the topic was recreated during the read. Adds no offset base
-   * (see `OffsetBases`).
+   * Reads the end offset of a partition from its leader, and the id of the topic. Reads both again
+   * if the topic was recreated in between, so that they belong to the same topic. Adds no offset
+   * base (see `OffsetBases`).
    */
   async endOffsetOfOneTopic(partition: number): Promise<{ topicId: string; offset: bigint }> {
     for (;;) {
@@ -158,7 +159,7 @@ export class Fetcher {
     return { topicId, ...named };
   }
 
-  /** Sends all calls of `fetch` from this turn of the event loop as one request to each broker. */
+  /** Sends the waiting `fetch` calls after this event-loop turn, in one request per broker. */
   #fetchSoon(): void {
     if (this.#isFetchDue) return;
     this.#isFetchDue = true;

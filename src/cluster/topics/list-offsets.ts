@@ -35,8 +35,8 @@ const OFFSETS_MS_MAX = 5_000;
 const RETRY_MS = 50;
 
 /**
- * Special timestamp in a Kafka request that asks for the end offset. `EARLIEST` asks for the first
- * offset.
+ * Timestamp that stands for the end offset in a Kafka request for offsets. `EARLIEST` stands for
+ * the first offset.
  */
 const LATEST = -1n;
 const EARLIEST = -2n;

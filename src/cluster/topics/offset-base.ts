@@ -38,9 +38,8 @@ export class OffsetBases {
 }
 
 /**
- * Unit of the offset base of a recreated topic: the offset base is the lowest multiple of this
- * number that is above the stored offset base and all offsets that the stored delivery positions
- * show.
+ * The offset base of a recreated topic is a multiple of this number. It is the lowest multiple
+ * above the stored offset base and above every offset in the stored delivery positions.
  */
 const JUMP = 2 ** 30;
 
@@ -53,9 +52,8 @@ export interface TopicEnd {
   /** Offset after the last block that the partition's leader has. Includes no offset base. */
   end: number;
   /**
-   * Offset after the last block that existed according to the stored delivery positions. It
-   * includes the offset base. If it is above `end` plus the offset base, the partition has lost
-   * blocks.
+   * Offset after the last block that the stored delivery positions mention, with the offset base
+   * included. The partition has lost blocks if this is above `end` plus the offset base.
    */
   known: number;
 }

@@ -5,8 +5,8 @@ import { TopicRecreated } from "./topic-identity.ts";
 import { apiIdOf } from "./write-refusal.ts";
 
 /**
- * Number of consecutive failed reads after which a partition counts as unreadable. It is above 2,
- * because a broken connection makes one or two reads fail.
+ * Number of consecutive failed reads after which a partition counts as unreadable. One or two
+ * failures do not count yet, because a broken connection causes as many.
  */
 const FAILURES_MIN = 4;
 
@@ -36,9 +36,9 @@ export class ReadHealth {
   }
 
   /**
-   * Returns a sentence if the partition is unreadable, otherwise undefined. The sentence has
-   * `claim`, which says what cannot be read, and the cause of the last failure. If the topic was
-   * recreated, the sentence is the cause alone.
+   * Returns a warning if the partition is unreadable, otherwise undefined. The warning is `claim`
+   * (a clause that says what cannot be read) and the cause of the last failed read. If the topic
+   * was recreated, it is the cause alone.
    */
   trouble(claim: string): string | undefined {
     if (!this.isUnreadable) return undefined;
@@ -62,8 +62,8 @@ const isLasting = (error: unknown) =>
   error instanceof InvariantError;
 
 /**
- * Returns a clause that says why a partition could not be read. It names a broker only if the
- * failed request was sent to the partition's leader, and then names that leader.
+ * Returns a clause that says why a partition could not be read. If the failed request went to the
+ * partition's leader, the clause names this broker. Otherwise it names none.
  */
 export function describeReadFailure(error: unknown): string {
   const answer = apiIdOf(error);

@@ -55,7 +55,7 @@ const UNKNOWN_TOPICS: ReadonlySet<number> = new Set([3, 100]);
 const FORBIDDEN = 29;
 
 /**
- * Returns functions that describe what is wrong with the brokers and with the topics' copies,
+ * Returns functions that describe faults of the brokers and of the topics' partitions and replicas,
  * according to the brokers' last answers.
  */
 export function judgeTopics({ clients, topics }: TopicHealthOptions) {
@@ -86,11 +86,11 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   };
   return {
     /**
-     * Returns one sentence for each broker that does not answer, contradicts the other brokers'
-     * metadata, belongs to another Kafka cluster, or has copies that are not in sync. The sentence
-     * also says which partitions lack a leader or a copy because of this broker. `consequences` are
-     * clauses that say what this node cannot do. They end the sentence about the first broker that
-     * does not answer. If all brokers answer, they are separate sentences at the end.
+     * Returns a text for each broker that does not answer, contradicts the other brokers' metadata,
+     * belongs to another Kafka cluster, or has replicas out of sync. The text also says which
+     * partitions lack a leader or a replica because of this broker. `consequences` are clauses that
+     * say what this node cannot do. They are added to the text about the first broker that does not
+     * answer. If all brokers answer, each of them is a text of its own, after the others.
      */
     warnings(consequences: readonly string[] = []): string[] {
       const rows = rowsOfBrokers();
@@ -106,8 +106,8 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
       return silent === undefined ? [...sentences, ...consequences] : sentences;
     },
     /**
-     * Returns a sentence for each topic that this node cannot read because the topic does not exist
-     * or the brokers refuse it. Only topics whose `isVital` equals the parameter are checked.
+     * Returns a sentence for each topic that does not exist, or for which the brokers answer this
+     * node with an error. Checks only the topics whose `isVital` equals the parameter.
      */
     missing(isVital: boolean): string[] {
       return topics()
@@ -159,9 +159,9 @@ interface Lacks {
 }
 
 /**
- * Finds the partitions that lack a leader or copies, and groups them by the brokers that must start
- * or catch up to end the lack. Returns, for each group, the ids of these brokers and clauses about
- * the partitions, with the worst lack first.
+ * Finds the partitions that have no leader or a replica out of sync. Groups them by the brokers
+ * that must start or catch up to repair them. Returns, for each group, the ids of these brokers and
+ * clauses about its partitions. Clauses about missing leaders come first.
  */
 function lacksByBrokers(topics: readonly NeededTopic[], view: JudgedView) {
   const all = new Map<string, Lacks>();

@@ -16,8 +16,8 @@ export class TopicIdentity {
   constructor(private readonly topic: string) {}
 
   /**
-   * Throws `TopicRecreated` if `id`, or an id that an earlier call got, differs from the first
-   * observed id.
+   * Remembers `id` if this is the first call. Throws `TopicRecreated` if the id of this call or of
+   * any earlier one differs from the first.
    */
   check(id: string): void {
     this.#id ??= id;

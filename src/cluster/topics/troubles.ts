@@ -12,17 +12,17 @@ export interface Judgement {
 }
 
 /**
- * Decides whether failing ledgers (stores of delivery progress) are trouble, because of which
- * `/ready` answers 503, or only a warning. `failures` has an entry for each partition: a sentence
- * if this node cannot read or write the partition's ledger, else undefined. `ofDisk` is a sentence
- * if this node's disk cannot store changes of the ledgers.
+ * Judges the failures of ledgers (stores of delivery progress). Trouble makes `/ready` answer 503;
+ * a warning does not. `failures` has an entry for each partition: a sentence if this node cannot
+ * read or write the partition's ledger, else undefined. `ofDisk` is a sentence if this node's disk
+ * cannot store changes of the ledgers.
  *
  * - The disk cannot store changes: trouble while this node delivers the events of any partition,
  *   and otherwise a warning.
  * - The disk works, but more than the share `INGEST_REFUSED_SHARE_MAX` of all ledgers fails:
  *   trouble.
- * - The disk works, and fewer ledgers fail: a warning, because other nodes deliver the events of
- *   these partitions once the session time of the cluster's consumer group has passed.
+ * - The disk works, and fewer ledgers fail: a warning, because other nodes take over the partitions
+ *   of these ledgers after the session time of the cluster's consumer group.
  */
 export function judgeLedgers(
   failures: readonly (string | undefined)[],
@@ -53,15 +53,14 @@ export function judgeLedgers(
 const SILENT_MS_MAX = REQUEST_MS_MAX;
 
 /**
- * Decides whether failed reads of the cluster's topics are trouble, because of which `/ready`
- * answers 503, or only a warning. `unread` is a sentence about event partitions that cannot be
- * read, or undefined.
+ * Judges the failed reads of the cluster's topics. Trouble makes `/ready` answer 503; a warning
+ * does not. `unread` is a sentence about event partitions that this node cannot read, or undefined.
  *
  * - A leader of the catalog topic has not answered for `SILENT_MS_MAX`: trouble, because this node
  *   then answers no API request.
- * - Some event partitions cannot be read or written, but at most the share
- *   `INGEST_REFUSED_SHARE_MAX` of all event partitions: `unread` is a warning, because this node
- *   serves the other partitions, and nodes that can read the failing ones take them over.
+ * - At least one event partition is not available to this node (see `PartitionAccess`), but at most
+ *   the share `INGEST_REFUSED_SHARE_MAX` of all: `unread` is a warning. This node serves the other
+ *   partitions, and nodes that can read the failing ones take them over.
  * - In all other cases, `unread` is trouble.
  */
 export function judgeReading(

@@ -22,7 +22,7 @@ type Kind = Rule["kind"];
 
 const units: Partial<Record<Kind, string>> = alertsTexts.units;
 
-/** Notice in the lists of alerts and alert rules if the workspace has no receiver of alerts. */
+/** Notice in place of an empty list of alerts or alert rules if the workspace has no receiver. */
 export const noReceiver: EmptyText = {
   icon: "alert",
   ...alertsTexts.noReceiverYet,

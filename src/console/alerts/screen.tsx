@@ -47,8 +47,9 @@ function AlertList() {
 }
 
 /**
- * Loads a page of alerts. `lacksReceiver` is true if the workspace has neither alerts nor receivers
- * of alerts. It is always false if the user lacks the permission to see receivers.
+ * Returns a page of alerts with `lacksReceiver`: whether the workspace has neither alerts nor
+ * receivers of alerts. `lacksReceiver` is always false if the user lacks the permission to see
+ * receivers.
  */
 async function loadAlerts(page: number) {
   const answer = await client.call("GET /v2/alerts", { query: { page } });
@@ -85,10 +86,9 @@ const columns: Column<Alert>[] = [
 ];
 
 /**
- * Returns the link for an alert's subject. It leads to the dead letters of a destination, to the
- * page of a destination, source or transformation, or otherwise to the system screen. Returns
- * undefined if it would lead to the system screen, and the session lacks the permission for that
- * screen.
+ * Returns a link to what an alert is about: the dead letters of a destination, or the page of a
+ * destination, source or transformation. For any other alert, returns a link to the system screen,
+ * or undefined if the session lacks the permission for that screen.
  */
 function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });

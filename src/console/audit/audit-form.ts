@@ -49,8 +49,8 @@ export type AuditEntry = AnswerOf<"GET /v2/audit">["entries"][number];
 const PAGE_ENTRIES = 50;
 
 /**
- * Component state for the audit log. The entries are loaded again when the form changes.
- * `loadOlder` adds older entries.
+ * Hook that loads the audit log page by page, newest entries first. It starts again when the form
+ * changes. `loadOlder` of the result loads the next page.
  */
 export const useAudit = (form: AuditForm) =>
   usePages(

@@ -12,8 +12,9 @@ export type Revision = Omit<
   "codeVersion"
 > & { importName?: string };
 /**
- * A transformation or library with the fields of one of its revisions: the newest revision if the
- * request asks for it or no revision was ever published, otherwise the published one.
+ * A transformation or library with the fields of one of its revisions. This is the published
+ * revision. It is the newest one if no revision was ever published, or if the request asks for the
+ * newest.
  */
 export type CodeItem = Revision &
   Pick<Transformation, "destinations" | "warnings" | "publishedVersionId">;
@@ -33,7 +34,7 @@ interface CodeChange extends Omit<CodeInput, "name"> {
 
 /**
  * Labels and API requests for one kind of code: transformations or libraries. The screens that edit
- * and publish code get one of the two as a parameter, and so work for both kinds.
+ * and publish code work for both kinds, because they get such an object as a parameter.
  */
 export type CodeKindInfo = ReturnType<typeof codeKind>;
 
@@ -157,13 +158,13 @@ export const languageName = (language: Language) =>
 export interface CodeContext {
   kind: CodeKindInfo;
   /**
-   * The revision with which the editor starts: the published one after a rollback, otherwise the
-   * newest one.
+   * Revision with which the editor starts. After a rollback this is the published revision, which
+   * is older than the one that was saved last. Without a rollback it is the newest.
    */
   newest: Revision;
   /**
-   * Id of the revision that was saved last. After a rollback to an older revision, `newest` is that
-   * older revision; otherwise it is this one.
+   * Id of the revision that was saved last. It is the id of `newest`, except after a rollback:
+   * `newest` is then the older revision that was published again.
    */
   newestVersionId: string;
   /**
@@ -188,6 +189,6 @@ export interface CodeContext {
   reload: () => Promise<void>;
   /** Line, counted from 1, to which the editor moves the cursor when the page opens. */
   line?: number | undefined;
-  /** Whether the page opens with a new test case. Its input is the newest of `sampleEvents`. */
+  /** Whether the page opens with a new test case for the newest of the `sampleEvents`. */
   isNewTestCase?: boolean;
 }

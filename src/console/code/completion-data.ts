@@ -19,7 +19,7 @@ export function knownEvents(text: string, report: TestRunReport | undefined): un
 }
 
 /**
- * Returns the data for code completion: `events` together with an event that has all standard
+ * Returns what code completion offers: the fields of `events` and of an event that has all standard
  * fields, the names of the credentials, and the published libraries with their exports.
  */
 export function useCompletionData(

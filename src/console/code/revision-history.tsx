@@ -188,9 +188,9 @@ function effectOf(revision: Revision, live: string | undefined): string {
 }
 
 /**
- * Returns the id of the revision with which to compare the revision `after`: the live revision or,
- * if `after` is live or no revision is live, the next older one. If there is no older revision
- * either, returns `after`.
+ * Returns the id of the revision with which to compare the revision `after`. This is the live
+ * revision. If `after` is live, or no revision is live, it is the next older one or, without one,
+ * `after`.
  */
 function comparisonBase(revisions: readonly Revision[], after: string, live: string | undefined) {
   if (live !== undefined && live !== after) return live;

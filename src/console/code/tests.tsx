@@ -21,9 +21,7 @@ import type { Editor } from "./use-editor.ts";
 /** Editor of the test events of a test run. The user types events, or copies real ones. */
 function TestEvents(props: {
   editor: Editor;
-  /**
-   * Called with the real events that the user loads, so that code completion offers their fields.
-   */
+  /** Passes on real events that the user has loaded. Code completion then offers their fields. */
   onRealEvents: (events: readonly unknown[]) => void;
   /** Element above the events, such as tabs. */
   switcher?: ComponentChildren;
@@ -176,10 +174,10 @@ const emptyTexts: Record<EventOrigin, string> = {
 type AddEvent = (event: unknown) => void;
 
 /**
- * Functions that load real events as test events, by the origin of the events, such as the live
- * tail. A function calls `add` with each event. `isNew` is false if the load is repeated after a
- * failure while some of its events are selected. The events that were added before then stay, and
- * the function adds only newer ones.
+ * For each origin of real events, such as the live tail, the function that loads them for the
+ * dialog. It calls `add` with each event. `isNew` is false if it loads them again after a failure,
+ * and the user has already selected some. The dialog then still shows the earlier events, and the
+ * function adds only newer ones.
  */
 const loadEvents: Record<
   EventOrigin,
@@ -206,13 +204,11 @@ const loadEvents: Record<
   },
 };
 
-/** Panel with inputs of a test run: the test events in this browser, and the stored test cases. */
+/** Panel with the inputs of a test run: test events, kept in this browser, and saved test cases. */
 export function Tests(props: {
   context: CodeContext;
   editor: Editor;
-  /**
-   * Called with the real events that the user loads, so that code completion offers their fields.
-   */
+  /** Passes on real events that the user has loaded. Code completion then offers their fields. */
   onRealEvents: (events: readonly unknown[]) => void;
 }) {
   const { context, editor, onRealEvents } = props;

@@ -93,8 +93,8 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     setBaseVersionId,
     discardChanges: () => setCode(newest.code),
     /**
-     * Returns whether the user has edited the code since the render that created this function. A
-     * caller so notices edits during a request.
+     * Returns whether the code has been edited since the render that created this function. A
+     * caller asks this after a request to find out about edits during the request.
      */
     isEditedSince: () => latestCode.current !== code,
     discardStoredText: () => discardText(storageName),
@@ -176,9 +176,9 @@ function useEditorActions(
       } else showToast(codeTexts.noChanges);
     },
     /**
-     * Runs the code on the test events and the test cases, and opens the publish dialog if none
-     * fails. If another user has saved a revision since the edit began, opens the merge dialog
-     * instead.
+     * Runs the code on the test events and the test cases. Opens the publish dialog if no event and
+     * no test case fails. If another user has saved a revision since the edit began, opens the
+     * merge dialog instead.
      */
     requestPublish: () =>
       runExclusively("run", async () => {

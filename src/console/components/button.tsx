@@ -26,10 +26,10 @@ export interface ButtonProps {
    * them.
    */
   needs?: Permission | readonly Permission[] | undefined;
-  /** Reason why the button is disabled, for its tooltip. Undefined leaves the button enabled. */
+  /** Reason why the button is disabled, for its tooltip. Absent if the button can be clicked. */
   disabledReason?: string | undefined;
   /**
-   * Called on a click. If it returns a promise, the button is busy until the promise settles. If
+   * Action of the button. If it returns a promise, the button is busy until the promise settles. If
    * the promise rejects, a toast shows the error.
    */
   onClick?: (event: TargetedMouseEvent<HTMLButtonElement>) => unknown;

@@ -25,15 +25,15 @@ interface ChartProps {
    */
   format: (value: number) => string;
   /**
-   * Step sizes of the value axis: the differences that neighbouring labels may have. Each must be
-   * so large that `format` gives the two labels different texts.
+   * Step sizes of the value axis, from which the chart chooses one. A step is the difference
+   * between two neighbouring labels. It must be so large that `format` gives them different texts.
    */
   steps?: readonly number[];
 }
 
 const HEIGHT = 180;
 /**
- * Minimum length of a time axis, in seconds, for labels with days. The labels of a shorter axis are
+ * Number of seconds from which a time axis is labelled with days. A shorter axis is labelled with
  * times of day.
  */
 const DAYS_AXIS_SECONDS_MIN = 172_800;

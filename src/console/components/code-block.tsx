@@ -25,7 +25,7 @@ export function CodeBlock(props: {
 
 /**
  * Maximum characters of a JSON text with syntax highlighting. A longer text is shown plain, because
- * each highlighted token is a DOM element.
+ * a DOM element for each highlighted token would be slow.
  */
 const HIGHLIGHTED_CHARS_MAX = 20_000;
 const jsonTokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;

@@ -12,8 +12,8 @@ import { Icon } from "./icon.tsx";
 import { dismissToast, openDialogs, showToast, toasts } from "./toasts.ts";
 
 /**
- * Shows a dialog as modal while its component is rendered. Afterwards, gives the focus back to the
- * element that had it before or, if this element is gone, to the main content.
+ * Hook that opens a dialog as modal while its component is rendered. Afterwards, gives the focus
+ * back to the element that had it before or, if this element is gone, to the main content.
  */
 export function useModal() {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -84,9 +84,9 @@ interface ConfirmationRequest {
    */
   danger?: boolean;
   /**
-   * Called when the user confirms. The dialog closes once the promise resolves. If the promise
-   * rejects, the dialog shows the error and stays open. `onConfirm` may call `confirmAction`, whose
-   * dialog then takes the place of this one.
+   * Runs the action once the user has confirmed it. The dialog closes when the promise resolves. If
+   * the promise rejects, the dialog shows the error and stays open. `onConfirm` may call
+   * `confirmAction`, whose dialog then takes the place of this one.
    */
   onConfirm: () => Promise<unknown>;
 }
@@ -127,7 +127,7 @@ const { deletions } = commonTexts;
  * without text, such as in a table row.
  */
 export function DeleteButton(props: {
-  /** Key of the button's texts in `deletions`. The default is `delete`. */
+  /** Action that the button's texts name, such as `revoke`. The default is `delete`. */
   verb?: keyof typeof deletions;
   /**
    * Word for the kind of item, such as `credential`. The confirming button shows it after the
@@ -216,9 +216,9 @@ export function ConfirmDialog(
 }
 
 /**
- * List of the toasts. The page and each dialog contain such a list, and only one of them shows the
- * toasts: that of the topmost open dialog or, if none is open, that of the page. `dialog` is the
- * dialog that contains this list, and undefined for the page's list.
+ * List of the toasts. The page and each dialog contain one. Only the list of the topmost open
+ * dialog shows the toasts or, if no dialog is open, the list of the page. `dialog` is the dialog
+ * that contains this list; it is undefined for the page's list.
  */
 export function ToastList({ dialog }: { dialog?: object }) {
   const shown = openDialogs.value.at(-1) === dialog ? toasts.value : [];

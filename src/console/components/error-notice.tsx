@@ -8,15 +8,15 @@ import { withCode } from "./inline-code.tsx";
 interface ErrorProps {
   error: unknown;
   /**
-   * Returns whether a field or other element already shows the detail of the error for the value at
-   * the JSON pointer `path`. `ErrorText` then omits the detail.
+   * Returns whether another element, such as a field, already shows the error detail about the
+   * value at the JSON pointer `path`. `ErrorText` then omits this detail.
    */
   isShown?: (path: string) => boolean;
 }
 
 /**
- * Shows an error's message and details. Omits each detail for which `isShown` returns true and, if
- * there is such a detail, also the message.
+ * Shows an error's message and its details. Omits each detail for which `isShown` returns true. If
+ * it omits any, it also omits the message. If it omits all, it points to the marked fields.
  */
 export function ErrorText({ error, isShown = () => false }: ErrorProps) {
   const all = error instanceof RequestRefused ? error.details : [];

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** Formats as code those parts of a text that are between backticks, such as names of the API. */
+/** Shows each part of a text that is between backticks as code, such as the name of a field. */
 export function withCode(content: ComponentChildren): ComponentChildren {
   if (typeof content !== "string") return content;
   const parts = content.split("`");

@@ -148,7 +148,7 @@ export function Skeleton() {
   );
 }
 
-/** Links to a screen's tabs. A link says so if the session lacks the permission for its tab. */
+/** Links to a screen's tabs. If the session lacks the permission for a tab, its link has a hint. */
 export function Tabs(props: {
   tabs: readonly { name: string; text: string; needs?: Permission }[];
   current: string;

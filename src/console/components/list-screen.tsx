@@ -22,7 +22,7 @@ export interface ListQuery {
   count: number;
   /** Text that the user has typed to search: part of a name, or an id. Empty to list all items. */
   text: string;
-  /** Order of the list, such as `name`, or `-name` in reverse. Absent for the server's default. */
+  /** Field that determines the order, with `-` in front to reverse it. Absent for the default. */
   sort?: string;
 }
 
@@ -43,8 +43,8 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   createPermission: Permission;
   load: (query: ListQuery) => Promise<ListPage<Item>>;
   /**
-   * Values besides the search text that decide which items are listed, such as the value of a
-   * filter. When one of them changes, the first page is loaded.
+   * Values other than the search text on which the list depends, such as the value of a filter.
+   * When one of them changes, the first page is loaded.
    */
   inputs?: readonly unknown[];
   /** Milliseconds between two loads of the list. Absent if the list is not polled. */

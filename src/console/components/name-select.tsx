@@ -49,8 +49,8 @@ export function NameField(props: NameFieldProps & { kind: SearchedKind }) {
 }
 
 /**
- * Form field like `NameField`, but the caller passes the search for names as `names`. So the caller
- * can also use the names that the search finds.
+ * Form field like `NameField`, but the caller provides the search for names (`names`). The caller
+ * can thus also use what the search finds.
  */
 export function SearchedNameField(props: NameFieldProps & Searched) {
   return (

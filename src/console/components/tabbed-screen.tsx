@@ -4,9 +4,9 @@ import { hrefTo } from "../router.ts";
 import { PermissionRequired, ScreenHeader, Tabs } from "./layout.tsx";
 
 /**
- * Screen with tabs. The first tab has an empty name, and its route is that of the screen. Each
- * other tab has its name in its route, such as `settings/members`, and needs the permission
- * `workspace:admin`.
+ * Screen with tabs. The first tab has an empty name, and its address is that of the screen. The
+ * address of any other tab also has the tab's name, such as `settings/members`. The other tabs need
+ * the permission `workspace:admin`.
  */
 export function TabbedScreen(props: {
   screen: string;

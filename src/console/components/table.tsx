@@ -39,9 +39,7 @@ export const column = {
   narrow: columnOf({ kind: "narrow" }),
   wide: columnOf({ kind: "wide" }),
   number: columnOf({ kind: "number narrow" }),
-  /**
-   * Makes a column of numbers that has the width of a plain column, not the width of its content.
-   */
+  /** Makes a column of numbers that, unlike one of `number`, may be wider than its content. */
   wideNumber: columnOf({ kind: "number" }),
 };
 

@@ -29,9 +29,10 @@ setInterval(() => {
 }, TICK_MS);
 
 /**
- * Shows a time as its age, such as `5 min ago`, or as a date if it is in the future or more than a
- * week ago. With `exact`, shows the time of day with milliseconds instead, and the date unless it
- * is today. Hovering or focusing the element shows date and time, both local and in UTC.
+ * Shows a time as its age, such as `5 min ago`. A time in the future or more than a week ago is
+ * shown as a date. With `exact`, shows the time of day with milliseconds instead, after the date if
+ * the date is not today's. Hovering or focusing the element shows date and time, both local and in
+ * UTC.
  */
 export function Time({ at, exact = false }: { at: string | number; exact?: boolean }) {
   const time = new Date(at);
@@ -81,7 +82,7 @@ export const formatDay = (at: number) => dayAndMonth.format(at);
 export const formatTime = (at: string | number) => dateAndTime.format(new Date(at));
 
 /**
- * Returns the milliseconds since a time. The calling component is rendered again every `TICK_MS`.
+ * Returns the milliseconds since a time. Makes the calling component render again every `TICK_MS`.
  */
 const ageOf = (time: Date) => Math.max(now.value, Date.now() - TICK_MS) - time.getTime();
 

@@ -19,9 +19,9 @@ import { sourceTexts } from "../texts/sources.ts";
 import { tailTexts } from "../texts/tail.ts";
 
 /**
- * Texts and field names for the list of connections on the page of a source or destination (the
- * page's item). `ownKey` is the field of a connection that has the id of the page's item.
- * `otherKey` is the field that has the id of the connected item, whose kind is `other`.
+ * Field names and texts for the connections of a source and for those of a destination. `ownKey` is
+ * the connection's field that has the id of this source or destination. `other` is the kind of item
+ * at the other end, and `otherKey` the field that has its id.
  */
 const sides = {
   source: {

@@ -1,6 +1,6 @@
 /** This file has functions for filter forms, which keep their values in the page's address. */
 
-/** Reads form values from the page's query. A value that the query lacks is empty. */
+/** Reads form values from the query of the page's address. A value that it lacks is empty. */
 export function readValues<Name extends string>(
   query: URLSearchParams,
   names: readonly Name[],

@@ -43,8 +43,9 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     edit: (values: Values) => keep({ base: shown.base, tag: shown.tag, values }),
     discard: () => keep(undefined),
     /**
-     * Drops the unsaved values after the server has stored `saved`. But if the user has typed more
-     * since the component was rendered, keeps the latest values as unsaved changes of `saved`.
+     * Drops the unsaved values after the server has stored `saved`. If the user has typed more
+     * since the component was rendered, it keeps all typed values instead, as an edit that began
+     * from `saved`.
      */
     settle(saved: Values) {
       const latest = keptValues.get(key);

@@ -1,6 +1,6 @@
 /**
- * Thrown if a file with a part of the console's code cannot be loaded. A page that was opened
- * before an upgrade of the server asks for files that no longer exist.
+ * Thrown if a file with a part of the console's code cannot be loaded. This happens, for example,
+ * after an upgrade of the server: a page that was opened before asks for the earlier files.
  */
 export class PartNotLoaded extends TypeError {}
 

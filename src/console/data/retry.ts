@@ -11,8 +11,8 @@ const RETRY_MS_MAX = 60_000;
  */
 export class OutcomeUnknown extends TypeError {
   /**
-   * `isRepeatable` is true if a second request would change nothing that the first one did not
-   * change. The client can then safely send the request again.
+   * `isRepeatable`: whether sending the request a second time has no further effect. If so, the
+   * client can safely send it again.
    */
   constructor(readonly isRepeatable: boolean) {
     super();

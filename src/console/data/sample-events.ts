@@ -20,7 +20,7 @@ const stored = signal<StoredEvents>(readStored());
  */
 export const sampleEvents = computed(() => stored.value.events);
 
-/** Called at sign-in. Deletes the sample events if they were picked in another workspace. */
+/** Deletes the sample events if they were picked in another workspace. Called at sign-in. */
 export function openSampleEvents(workspaceId: string): void {
   if (stored.value.workspaceId !== workspaceId) clearSampleEvents();
   stored.value = { ...stored.value, workspaceId };
@@ -39,8 +39,8 @@ export function clearSampleEvents(): void {
 }
 
 /**
- * Writes the sample events to session storage. Leaves out the oldest ones if the JSON of all has
- * more than `STORED_CHARS_MAX` characters.
+ * Writes the sample events to session storage as JSON. Leaves out the oldest ones if the JSON would
+ * otherwise have more than `STORED_CHARS_MAX` characters.
  */
 function saveSampleEvents(): void {
   let chars = 2;

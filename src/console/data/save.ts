@@ -80,7 +80,7 @@ export async function saveValues(save: {
   /** Value of the item's `ETag` header when the user began to edit. */
   tag: string | undefined;
   yours: Values;
-  /** Sends the values to the server. `tag` is the ETag of the item's version that they replace. */
+  /** Sends the values to the server. `tag` is the ETag of the stored version that they replace. */
   send: (values: Values, tag: string | undefined) => Promise<unknown>;
   /** Converts an item, as the API returns it, to the form's values. */
   valuesOf: (current: never) => Values;
@@ -119,9 +119,9 @@ export function changedState(error: unknown): ChangedState | undefined {
 }
 
 /**
- * Waits for a request that changes an item. If the server refuses it because another user has
- * changed the item, loads the item again before the promise rejects, so that the user sees its
- * current state.
+ * Waits for `request`, which changes an item, and settles as it does. If the server refuses the
+ * change because another user has changed the item, it first calls `reload`, so that the user sees
+ * the item's current state.
  */
 export async function reloadIfChanged<T>(
   request: Promise<T>,

@@ -62,8 +62,9 @@ async function endOf(ended: ConsoleSession): Promise<void> {
 }
 
 /**
- * Sends a request, and reads its whole answer within `limitMs`. If the request has a signal, the
- * answer is a stream: the limit applies until the stream begins, and the signal ends the stream.
+ * Sends a request, and reads its whole answer within `limitMs`. If the request has a signal, its
+ * answer is a stream. The limit then ends when the stream begins, and only the signal ends the
+ * stream.
  */
 async function fetchWithin(limitMs: number, url: string, init: RequestInit): Promise<Response> {
   const limit = new AbortController();
@@ -89,8 +90,8 @@ export function missingPermission(...needed: (Permission | undefined)[]): Permis
 }
 
 /**
- * Returns undefined if the session has at least one of the permissions, otherwise the first of
- * them.
+ * Returns undefined if the session has at least one of the `needed` permissions. If it has none,
+ * returns the first one.
  */
 export function missingOneOf(needed: readonly Permission[] = []): Permission | undefined {
   const granted = session.value?.permissions ?? [];

@@ -12,7 +12,7 @@ export interface Named {
 export type NameSearch = ReturnType<typeof useNameSearch>;
 
 interface SearchState {
-  /** Text for which `found` is the result. It may be older than the text in the field. */
+  /** Text that was searched to get `found`. It may be older than the text in the field. */
   text?: string;
   found?: readonly Named[];
   /** Number of pages in `found`. */
@@ -36,7 +36,7 @@ export function useNameSearch(kind: SearchedKind) {
   const [state, setState] = useState<SearchState>({ pages: 0, total: 0 });
   const [all, setAll] = useState<number>();
   const lookup = useNames();
-  /** Names from all answers, by id, because a new search may not find the selected item. */
+  /** Names of all items that were ever found, by id. `found` may lack the item that is selected. */
   const seen = useRef(new Map<string, string>());
   const latestPage = useRef(0);
   const latest = useRef(text);

@@ -22,7 +22,7 @@ const names = signal<ReadonlyMap<string, string>>(new Map());
 /** Milliseconds before a failed request for a name is repeated. */
 const RETRY_MS = 3_000;
 
-/** Time (`Date.now()`) at which each name was last requested. */
+/** Time (`Date.now()`) at which each name was last requested; set back after a failed request. */
 const askedAt = new Map<string, number>();
 /** Time (`Date.now()`) at which each name last arrived. */
 const answeredAt = new Map<string, number>();
@@ -33,8 +33,9 @@ const waiting: Record<NamedKind, Set<string>> = {
 };
 
 /**
- * Latest load of the first page of source names and of destination names. Undefined before the
- * first load, and after a request for names has failed.
+ * Latest load of the first page of source names and the first page of destination names. `at` is
+ * when it began (`Date.now()`), and `done` resolves when it has ended. There is none before the
+ * first load, and after any request for names has failed.
  */
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
 

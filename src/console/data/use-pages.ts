@@ -18,7 +18,7 @@ export function usePages<Answer extends Page, T>(
 ) {
   const [attempt, setAttempt] = useState(0);
   const { value: first, error } = useResource(() => request({}), [form, attempt]);
-  /** The first page and the pages that were loaded after it. Empty until `loadOlder` loads one. */
+  /** The first page and all pages that `loadOlder` has loaded. Empty until its first call. */
   const [loaded, setLoaded] = useState<readonly Answer[]>([]);
   const latestFirst = useRef(first);
   latestFirst.current = first;

@@ -29,7 +29,7 @@ export interface BulkTarget {
         before: string;
       };
   count: number;
-  /** Destinations and failure reasons of the dead letters. The confirmation names them. */
+  /** Destinations and failure reasons of the letters in `selection`, for the confirmation. */
   failures: readonly { destinationId: string; reason: string }[];
 }
 
@@ -47,8 +47,8 @@ const NAMED_MAX = 5;
 export function BulkActions(props: {
   target: BulkTarget;
   /**
-   * Description of the dead letters in the buttons' labels, such as `12 selected` after `Replay` or
-   * `Purge`.
+   * Description of the dead letters for the buttons' labels. With `12 selected`, these are `Replay
+   * 12 selected` and `Purge 12 selected`.
    */
   description: string;
   reload: () => Promise<void>;

@@ -36,9 +36,9 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
       `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(lowerCase),
     );
   /**
-   * Returns the dead letters that the buttons affect: all, or those of the groups that match the
-   * search text. Undefined if no group matches the text, or if more groups match than a filter can
-   * name (`DEAD_LETTER_FILTER_GROUPS_MAX`).
+   * Returns the dead letters that the buttons replay or purge. These are all dead letters or, if a
+   * text is searched, those of the matching groups. Returns undefined if no group matches, or if
+   * more match than a filter can name (`DEAD_LETTER_FILTER_GROUPS_MAX`).
    */
   const targetOf = (list: DeadLetterGroups): BulkTarget | undefined => {
     const failures = matchesOf(list);

@@ -8,20 +8,20 @@ import type { DestinationType } from "./destination-types.ts";
 
 interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "stored"> {
   type: DestinationType | undefined;
-  /** Properties of the field for the ids of the consents that the destination needs. */
+  /** Properties of the field for consent ids. An event that denies one of them is not delivered. */
   consents: Pick<Parameters<typeof TextAreaField>[0], "value" | "onInput" | "path">;
   /**
-   * Number of times that the user has discarded changes. Invalid text in a field is not among the
-   * form's values, so a field drops such text itself when this number grows.
+   * Number of times that the user has discarded changes. When it grows, the fields also drop
+   * invalid text, which is not among the form's values.
    */
   discards?: number;
 }
 
 /**
  * Form fields for a destination's settings. If pixelmill itself delivers to destinations of this
- * type, there is a field for each setting and one for the required consents. If rudder-server
- * delivers to them, pixelmill knows only which settings are secrets: each secret has a field, and
- * one field has the other settings as JSON.
+ * type, each setting has a field, and so have the consents. If rudder-server delivers to them,
+ * pixelmill knows only which settings are secrets. Each secret then has a field, and one field has
+ * all other settings as JSON.
  */
 export function ConfigFields(props: ConfigFieldsProps) {
   const { type, consents, discards, ...more } = props;

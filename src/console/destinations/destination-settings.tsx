@@ -87,15 +87,15 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
   );
 }
 
-/** Labels of the form's values other than the settings in the destination's config. */
+/** Labels of the form's values that are not in the destination's config, by key. */
 const ownLabels: Record<string, string> = {
   name: commonTexts.name,
   consentIds: destinationTexts.consents,
 };
 
 /**
- * Prefix of the keys of config values among the form's values. It keeps them apart from the name
- * and the consents, which are not in the config.
+ * Prefix of the form's keys for the values of the config. It keeps these keys apart from those of
+ * the name and the consents, which are not in the config.
  */
 const CONFIG = "config.";
 const configKey = (key: string) => key.slice(CONFIG.length);

@@ -127,8 +127,8 @@ function figuresOf(state: DestinationRow | undefined) {
 }
 
 /**
- * Facts about a destination: those from its settings or, if the session may not read them, its
- * transformation and sources.
+ * Facts about a destination, such as its type. If the session may not read its settings, they
+ * include the transformation and the sources instead of facts from the settings.
  */
 function Facts(props: HealthProps & { known: Destination | DestinationRow }) {
   const { id, known, destination, status, reload } = props;

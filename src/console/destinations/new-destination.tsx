@@ -54,7 +54,7 @@ interface NewValues extends Record<string, unknown> {
   name: string;
   type: string;
   config: FormValues;
-  /** Ids of the consents that the destination needs, one per line. */
+  /** Ids of consents, one per line. The destination gets no event that denies one of them. */
   consentIds: string;
 }
 

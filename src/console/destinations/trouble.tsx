@@ -93,8 +93,8 @@ export function Trouble(props: {
 }
 
 /**
- * Whether user code caused the latest failure. If so, other settings or a connection test would not
- * help.
+ * Whether user code caused the latest failure, so that neither other settings nor a connection test
+ * would help.
  */
 function failsInCode({ state, lastError }: DestinationRow): boolean {
   return state === "suspended" || lastError?.stage === "transform";

@@ -31,11 +31,11 @@ export interface EditorProps {
   language: EditorLanguage;
   value: string;
   onChange: (value: string) => void;
-  /** Called when the user presses `Cmd/Ctrl+Enter`. */
+  /** Action of the keyboard shortcut `Cmd/Ctrl+Enter`. */
   onRun?: () => void;
-  /** Called when the user presses `Cmd/Ctrl+S`. */
+  /** Action of the keyboard shortcut `Cmd/Ctrl+S`. */
   onSave?: () => void;
-  /** Called when the user presses `Shift+Alt+F`. */
+  /** Action of the keyboard shortcut `Shift+Alt+F`. */
   onFormat?: (() => void) | undefined;
   completionData?: CompletionData;
 }
@@ -46,10 +46,10 @@ export function languageExtensions(language: EditorLanguage) {
 }
 
 /**
- * Creates an editor in a shadow root. Only in a shadow root does CodeMirror use constructed style
- * sheets, which the page's content security policy allows. Tab indents the line. Escape followed by
- * Tab moves the focus out of the editor. A shortcut calls the function that `latest` has when the
- * keys are pressed.
+ * Creates an editor in a shadow root. Only there does CodeMirror use constructed style sheets,
+ * which the page's content security policy allows. Tab indents the line. Escape followed by Tab
+ * moves the focus out of the editor. A shortcut calls the function, such as `onSave`, that is in
+ * `latest` at this time.
  */
 export function createEditor(
   root: ShadowRoot,
@@ -114,9 +114,8 @@ export function createEditor(
 }
 
 /**
- * Makes the editor, instead of the browser, replace a selection with typed text. Chromium would
- * give this text a `style` attribute with the look of the replaced text, which the content security
- * policy refuses.
+ * Makes the editor replace a selection with typed text itself. If the browser did this, Chromium
+ * would give the text a `style` attribute, which the content security policy refuses.
  */
 const replaceSelection = EditorView.domEventHandlers({
   beforeinput(event, view) {

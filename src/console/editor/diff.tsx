@@ -104,7 +104,7 @@ function readOnlyExtensions(label: string): Extension {
 /** CodeMirror's options for buttons that copy a difference from the first text to the second. */
 const copyArrows = { revertControls: "a-to-b", renderRevertControl: takeButton } as const;
 
-/** Minimum width and height of a button that is tapped with a finger, in CSS pixels. */
+/** Minimum width and height of a button, in CSS pixels, so that a finger can hit it. */
 const TARGET_PX = 24;
 
 /**

@@ -52,9 +52,9 @@ function chunksOf(a: string, b: string): Chunk[] {
 }
 
 /**
- * Returns the part of `side` (an edited version of the original text) that stands in place of the
- * original's characters `from` to `to`. `chunks` are the changes of `side` in this region. Returns
- * undefined if `chunks` is empty.
+ * Returns the text that `side`, an edited version of the original, has in place of the original's
+ * characters from `from` to `to`. `chunks` are the changes of `side` in this region. Returns
+ * undefined if there are none.
  */
 function regionOf(side: string, chunks: Chunk[], from: number, to: number): string | undefined {
   const [first, last] = [chunks[0], chunks.at(-1)];

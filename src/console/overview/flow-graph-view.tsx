@@ -163,8 +163,8 @@ function Edges({ edges, height }: { edges: readonly FlowEdge[]; height: number }
 const rowCentre = (row: number) => row * ROW_HEIGHT + NODE_HEIGHT / 2;
 
 /**
- * Returns the position of an edge's label, in pixels: just above the line. For a sloping line, it
- * is right of the middle, because lines cross near the middle.
+ * Returns the position of an edge's label, in pixels, just above the line. The label of a sloping
+ * line is right of the middle, because lines cross near the middle.
  */
 function labelPosition({ from, to }: FlowEdge) {
   const x = 0.68;

@@ -15,7 +15,7 @@ export interface FlowEdge {
   isDown: boolean;
 }
 
-/** Maximum number of nodes per column. The table below the graph lists all connections. */
+/** Maximum number of nodes per column. The graph leaves out all further nodes. */
 const ROWS_MAX = 12;
 /** Id of the node for events that go to destinations without a transformation. */
 export const PASS_THROUGH = "pass-through";
@@ -78,7 +78,7 @@ export function buildFlowGraph(overview: Overview) {
     id,
     /** The transformation of this node. Undefined for the node `PASS_THROUGH`. */
     transformation: overview.transformations.find((it) => it.id === id),
-    /** Events per second. An event counts once, even if several destinations get it. */
+    /** Events per second that reach this node. An event for several destinations counts once. */
     rate: (taken.get(row) ?? []).reduce((sum, { rate }) => sum + rate, 0),
   }));
   return {

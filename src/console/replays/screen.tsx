@@ -83,7 +83,7 @@ function columnsOf(reload: () => Promise<void>): Column<Replay>[] {
   ];
 }
 
-/** Returns the state to show: `partlyFailed` if the replay is done but some events failed. */
+/** Returns the replay's state, but `partlyFailed` if the replay is done and some events failed. */
 function shownState({ state, counts }: Replay): keyof typeof tones {
   return state === "done" && counts.failed > 0 ? "partlyFailed" : state;
 }
@@ -140,8 +140,8 @@ function ReplayScope({ replay }: { replay: Replay }) {
 }
 
 /**
- * Lists a replay's failure reasons, most frequent first. Each reason links to its dead letters,
- * except the entry that counts all further reasons together.
+ * Lists the most frequent failure reasons of a replay, at most `REASONS_MAX`. Each links to its
+ * dead letters. An entry that stands for several reasons has no link.
  */
 function FailureReasons({ replay: { failures = [] } }: { replay: Replay }) {
   if (failures.length === 0) return null;

@@ -18,9 +18,9 @@ export const searchFields = [
 ] as const;
 
 /**
- * Values of the search form. An empty value does not filter. `outcome` finds events with this
- * outcome at one of their destinations. Its value `refused` finds events that were refused at
- * ingestion.
+ * Values of the search form. An empty value does not filter. `outcome` finds the events that have
+ * this outcome at some destination or, if it is `refused`, the events that the server did not
+ * accept.
  */
 export type SearchForm = ReturnType<typeof readSearchForm>;
 
@@ -42,9 +42,9 @@ export function searchQuery({ by, text, sourceId, outcome, from, to }: SearchFor
 }
 
 /**
- * Returns the link to the form for a new replay, filled in so that the replay sends the events that
- * the search finds. Undefined if the search has a condition that a replay cannot have, because the
- * replay would then send other events too.
+ * Returns a link to the form for a new replay, filled in for the events that the search finds.
+ * Returns undefined if the search has a condition that replays do not offer. Without this
+ * condition, the replay would also send other events.
  */
 export function replayHref({ by, text, sourceId, outcome, from, to }: SearchForm) {
   const value = text.trim();
@@ -73,8 +73,8 @@ type SearchAnswer = AnswerOf<"GET /v2/events/search">;
 export type FoundEvent = SearchAnswer["events"][number];
 
 /**
- * Component state for the event search. The search runs when the form's values change. `loadOlder`
- * adds older events to the result.
+ * Hook that loads the found events page by page. It starts again when the form's values change.
+ * `loadOlder` of the result loads the next page.
  */
 export const useSearch = (form: SearchForm) =>
   usePages(

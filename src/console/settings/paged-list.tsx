@@ -47,8 +47,7 @@ export function PagedList<
   /** Loads an item and its ETag for the form that edits it. Absent if items cannot be edited. */
   retrieve?: (params: { id: string }) => Promise<{ answer: Answer; tag: string | undefined }>;
   /**
-   * Key of the texts of the button that deletes an item, as in `DeleteButton`. The default is
-   * `delete`.
+   * Action that the texts of the delete button name, as in `DeleteButton`. The default is `delete`.
    */
   verb?: Parameters<typeof DeleteButton>[0]["verb"];
   noun: string;

@@ -161,8 +161,8 @@ function actionEntries(): PaletteEntry[] {
 }
 
 /**
- * Searches the items of all kinds by name on the server. `searchPalette` also returns the items
- * found, until another search takes their place. An empty text finds the first items of each kind.
+ * Searches the items of all kinds by name on the server. `searchPalette` then includes the items
+ * found, in place of those of an earlier search. An empty text finds the first items of each kind.
  */
 export async function searchServer(text: string): Promise<void> {
   const number = ++searches;
@@ -227,9 +227,9 @@ export function ShortcutList() {
 }
 
 /**
- * Registers the keyboard shortcuts of all screens: `Cmd/Ctrl+K` opens the palette (a dialog to find
- * screens and items), `/` focuses the screen's search field or, without one, opens the palette, and
- * `?` lists the shortcuts. Returns a function that removes them.
+ * Registers the keyboard shortcuts of all screens. `Cmd/Ctrl+K` opens the palette (a dialog to find
+ * screens and items). `/` focuses the screen's search field or, without one, opens the palette. `?`
+ * lists the shortcuts. Returns a function that removes the shortcuts.
  */
 export function listenForShortcuts(): () => void {
   const onKey = (event: KeyboardEvent) => {

@@ -20,7 +20,8 @@ const showThemselves = new Set(["", "system"]);
 /**
  * Notice that says why the server accepts no events or delivers none. It is hidden on the screens
  * in `showThemselves`, and while the server is ready or does not answer. It reads `/ready` every
- * `POLL_MS`, and after failed requests, at most once per `READ_MS_MIN`.
+ * `POLL_MS`. It also reads it after a failed request, unless a failed request led to a read less
+ * than `READ_MS_MIN` ago.
  */
 export function ServerTrouble() {
   const { value, reload } = useResource(readReadiness, [], POLL_MS);

@@ -18,8 +18,8 @@ import { sourceTexts } from "../texts/sources.ts";
 import { tailTexts } from "../texts/tail.ts";
 
 /**
- * Text for each outcome of a test event, by the name of the live tail's message that reports the
- * outcome.
+ * Texts of the badges for what happened to a test event. The keys are the names of the live tail's
+ * messages.
  */
 const stageNames: Record<string, string> = {
   received: commonTexts.received,

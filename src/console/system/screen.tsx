@@ -93,8 +93,8 @@ const statsOf = ({ version, bun, uptimeSeconds, guests, memory }: System) =>
   ] as const;
 
 /**
- * Formats a count. Returns a dash for undefined: a server with several workspaces does not report
- * the figures that concern all workspaces together.
+ * Formats a count, or returns a dash for undefined. A server with several workspaces does not
+ * report the figures that concern all workspaces together.
  */
 const countOrNone = (count: number | undefined) => (count === undefined ? "–" : formatCount(count));
 

@@ -24,8 +24,8 @@ export interface TailEvent {
   refused?: string;
   outcomes: readonly DestinationOutcome[];
   /**
-   * Whether `outcomes` has all outcomes that the event has had so far, as in a list of recent
-   * events. If not, it has only those that messages of the live tail have reported.
+   * Whether `outcomes` has all outcomes that the event has had so far, as those of a recent event
+   * do. If false, it has only the outcomes that messages of the live tail have reported.
    */
   hasAllOutcomes: boolean;
 }
@@ -76,8 +76,8 @@ export class EventBuffer {
   }
 
   /**
-   * Adds the events of an answer of `GET /v2/events/recent`. If the buffer already has one of these
-   * events, merges the event's outcomes in the answer with those in the buffer.
+   * Adds the events of an answer of `GET /v2/events/recent`. For an event that the buffer already
+   * has, merges the outcomes in the answer with those in the buffer.
    */
   addRecent(events: readonly RecentEvent[]): void {
     // The server lists the newest first. Events of one millisecond keep this order.
@@ -168,9 +168,9 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 
 /**
  * Merges two lists of outcomes of one event, without duplicates, and sorts the result by
- * destination. An outcome with a time (`at`) comes from the server's memory. It replaces the
- * outcomes without a time at the same destination, which come from stored data and usually have
- * less detail. A dead letter without a time is replaced only by another dead letter.
+ * destination. An outcome with a time (`at`) comes from the server's memory; one without comes from
+ * stored data, and usually has less detail. The latter is left out if there is one with a time at
+ * the same destination. A dead letter is left out only if that one is a dead letter too.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

@@ -104,8 +104,8 @@ export function Screen({ query }: ScreenProps) {
 }
 
 /**
- * Returns the event that the dialog shows: its latest state in the buffer or, after newer events
- * have displaced it there, its last known state.
+ * Returns the event that the dialog shows. This is its latest state in the buffer or, if newer
+ * events have displaced it there, its last state before that.
  */
 function useOpenEvent(key: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
   const [event, setEvent] = useState<TailEvent>();
@@ -156,7 +156,7 @@ function hasOutcome({ outcomes, hasAllOutcomes }: TailEvent, wanted: string): bo
 function TailStateBadge(props: {
   tail: TailState;
   frozen: FrozenEvents | undefined;
-  /** Whether the user paused the tail with the button. False if the pointer or focus did so. */
+  /** Whether the user has clicked the pause button. Pointer and focus in the table do not count. */
   isPaused: boolean;
 }) {
   const { tail, frozen, isPaused } = props;

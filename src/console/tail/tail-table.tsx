@@ -26,8 +26,8 @@ export function TailTable(props: {
    */
   of?: "source" | "destination";
   /**
-   * Called with true when the pointer or the focus enters the table, and with false when neither is
-   * in the table. In between, the parent must not move rows.
+   * Tells the parent whether the pointer or the focus is in the table: true when one of them
+   * enters, and false when both have left. In between, the parent must not move rows.
    */
   onHold: (isHeld: boolean) => void;
 }) {

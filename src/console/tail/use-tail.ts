@@ -32,10 +32,9 @@ const newCounters = () => ({
 type TailCounters = ReturnType<typeof newCounters>;
 
 /**
- * Component state that follows the live tail (stream of new events). Whenever the tail opens, the
- * recent events in the server's memory are also added to the buffer. After the tail has ended, it
- * is opened again, so events that arrived in between are in the buffer too. When `filter` changes,
- * the buffer is emptied.
+ * Component state that follows the live tail (stream of new events). A tail that has ended is
+ * opened again. At each opening, the recent events in the server's memory are also added to the
+ * buffer. The buffer is emptied when `filter` changes.
  */
 export function useTail(filter: TailFilter) {
   const counters = useRef<TailCounters>(null);
@@ -48,8 +47,8 @@ export function useTail(filter: TailFilter) {
     /** Events per second or, if the filter has a destination, outcomes at this destination. */
     perSecond: 0,
     /**
-     * Number of messages that the server skipped, because the browser or the network was too slow,
-     * or because the workspace's live tails exceeded their bytes per second.
+     * Number of messages that the server skipped. The browser or the network was too slow, or the
+     * workspace's live tails exceeded the bytes per second that they may have together.
      */
     missed: 0,
   });

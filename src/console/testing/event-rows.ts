@@ -3,8 +3,8 @@ import { useRef, useState } from "preact/hooks";
 export type JsonObject = Record<string, unknown>;
 
 /**
- * Maximum number of newest events in the list of `useEventRows`. Older events that are selected do
- * not count.
+ * Number of newest events that the list of `useEventRows` keeps. Selected events stay in the list
+ * even if they are older.
  */
 export const EVENT_ROWS_MAX = 50;
 

@@ -60,8 +60,8 @@ export function parseEvents(text: string): Events {
 }
 
 /**
- * Returns annotations for the editor: the errors and log lines of a test run that come from the
- * library `library` or, without `library`, from the transformation.
+ * Returns the errors and log lines of a test run as annotations for an editor. Only those from the
+ * library `library` are included or, without `library`, only those from the transformation.
  */
 export function annotationsOf(report: TestRunReport | undefined, library?: string): Annotation[] {
   if (report === undefined) return [];

@@ -62,8 +62,8 @@ export const commonTexts = {
   partNotLoaded:
     "This part of the console could not be loaded. If the server has been upgraded, load the page again.",
   /**
-   * Message after a request for a change got no answer. `isRepeatable` is true if a second request
-   * would change nothing that the first one did not change.
+   * Message for a request for a change that got no answer. `isRepeatable` is true if sending the
+   * request a second time has no further effect.
    */
   outcomeUnknown: (isRepeatable: boolean) =>
     isRepeatable
@@ -145,8 +145,8 @@ export const commonTexts = {
   searchIn: (title: string) => `Search ${title.toLowerCase()}`,
   noneYet: (noun: string) => `No ${noun} yet`,
   /**
-   * Text of the last row in a list of names. The row loads more of the `count` names that are not
-   * shown yet.
+   * Text of the last row in a list of names. A click on it loads more names. `count` is the number
+   * of names that are not shown yet.
    */
   moreNames: (count: number) => `${formatCount(count)} more: show, or enter a part of the name`,
   noResultsFor: (text: string) => `No results for “${text}”`,
@@ -157,7 +157,7 @@ export const commonTexts = {
   range: (first: number, last: number, total: number) =>
     `${formatCount(first)} to ${formatCount(last)} of ${formatCount(total)}`,
   ago: (duration: string) => `${duration} ago`,
-  /** End of a sentence about a state: how long it has lasted. `since` says when it began. */
+  /** End of a sentence that says how long a state has lasted or, for `since`, when it began. */
   lasts: (duration: string) => `for ${duration}`,
   since: (date: string) => `since ${date}`,
   lessThanAgo: (duration: string) => `less than ${duration} ago`,

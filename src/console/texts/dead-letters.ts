@@ -60,7 +60,7 @@ export const deadLetterTexts = {
       `${pluralize(count, "event")} will be sent again, through the transformation that is live now.`,
     purge: (count: number) => `${pluralize(count, "event")} will be deleted. This can't be undone.`,
   },
-  /** Notice in a second confirmation: the number of dead letters differs from that in the first. */
+  /** Notice when the number of dead letters has changed and the action needs a new confirmation. */
   countChanged: (shown: number, now: number) =>
     `Nothing was changed: there were ${formatCount(shown)} dead letters in the list, and there are ${formatCount(now)} now.`,
   more: (count: number) => `and ${formatCount(count)} more`,

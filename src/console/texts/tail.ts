@@ -61,8 +61,8 @@ export const tailTexts = {
       ? isolated(destination)
       : `${isolated(destination)} ${outcomeNames[outcome].toLowerCase()}`,
   /**
-   * Explanations of the outcomes. The console shows the one for an event's outcome if the server
-   * knows neither the delivered event nor a reason for the outcome.
+   * Explanations of the outcomes. The console shows the one of an event's outcome if it can show
+   * neither the delivered event nor a reason for the outcome.
    */
   explanations: {
     delivered: "Delivered. The event is too long to be kept in memory.",
@@ -75,7 +75,7 @@ export const tailTexts = {
     settled: "Delivered, or dropped by the transformation. The event is no longer in memory.",
     unknown: "There are too many dead letters to search.",
   },
-  /** Says why an event still waits for its outcome at a destination, by the destination's state. */
+  /** Reasons why an event still waits to be delivered, by the state of its destination. */
   waitsFor: {
     down: "Waits until the destination, which is down, takes events again",
     failing: "Waits for the next attempt: deliveries to this destination fail",
@@ -95,8 +95,8 @@ export const tailTexts = {
   },
   noRecentMatches: "No recent event has this outcome",
   /**
-   * Says how far back the event logs were searched (`time`). `search` is a link to a search for
-   * older events.
+   * Notice below a list of recent events: the event logs were searched back to `time`. `search` is
+   * a link to a search for older events.
    */
   readBackTo: (time: ComponentChildren, search: ComponentChildren) => [
     "Searched back to ",

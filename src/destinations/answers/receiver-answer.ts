@@ -44,8 +44,8 @@ export interface ShownAnswer {
 }
 
 /**
- * Names of the response headers that `shownAnswer` keeps. They tell what was refused and by which
- * server, when to try again, and the receiver's id of the request.
+ * Names of the response headers that are stored and shown. From them the user learns what was
+ * refused and by which server, when to try again, and the receiver's id of the request.
  */
 const shownHeaders = [
   "content-type",
@@ -102,8 +102,8 @@ export function shownReason(reason: string, mask: Mask): string {
 }
 
 /**
- * Number of characters after the end of the shown text that are also searched for secrets. Without
- * them, a secret that begins in the shown text and ends after it would not be recognized.
+ * Number of characters after the shown text that are also searched for secrets. They are needed to
+ * recognize a secret that begins in the shown text and ends after it.
  */
 const BEHIND_CHARS = 64;
 
@@ -113,9 +113,9 @@ function shownText(text: string, mask: Mask, charsMax: number): string {
 }
 
 /**
- * Masks secrets in a text. If `isCut`, the text is only the beginning of a longer one. Its last
- * `BEHIND_CHARS` characters may then be the beginning of a secret, which cannot be recognized
- * without its end. So they are removed, unless a mask ends the text.
+ * Masks secrets in a text. With `isCut`, the text is only the beginning of a longer one, and its
+ * last `BEHIND_CHARS` characters may contain the beginning of a secret. They are therefore removed,
+ * unless the masked text ends with a mask.
  */
 function maskedText(text: string, mask: Mask, isCut: boolean): string {
   const masked = harmless(mask.mask(text));
@@ -140,8 +140,8 @@ function boundedBody(body: Uint8Array | string, mask: Mask): Pick<ShownAnswer, "
 }
 
 /**
- * Replaces characters that change how other text is displayed: control characters, and characters
- * that change the direction of a line or have no width.
+ * Replaces characters that could garble the display of the text by U+FFFD: control characters, and
+ * characters that have no width or change the direction of a line.
  */
 function harmless(text: string): string {
   return text

@@ -11,15 +11,15 @@ const RUN_CHARS = 8;
  */
 const WORD_CHARS_MAX = 3;
 /**
- * Maximum number of runs (substrings of `RUN_CHARS` characters) that are stored for one encoding of
- * a workspace's secrets, to limit memory and time. Each secret has an equal share of this number.
- * If a long secret exceeds its share, only some of its runs are stored.
+ * Maximum number of runs (substrings of `RUN_CHARS` characters) that are stored for each encoding,
+ * for all secrets of a workspace together. Each secret has an equal share of this number. If a long
+ * secret exceeds its share, only some of its runs are stored, to limit memory and time.
  */
 const STORED_RUNS_MAX = 65_536;
 /**
- * Maximum total length, in characters, of the secrets that are masked in every encoding. These are
- * the shortest secrets. To bound memory and time, the other secrets are masked only in plain text
- * and in JSON.
+ * Maximum total length, in characters, of the secrets that are masked in every encoding. The
+ * shortest secrets are chosen first. The others are masked only in plain text and in JSON, to bound
+ * memory and time.
  */
 const ENCODED_CHARS_MAX = 65_536;
 /** Factor of the rolling hash of runs: the prime of the 32-bit FNV hash. */
@@ -29,13 +29,13 @@ const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
 /**
  * Masks secrets in a receiver's text, which may repeat what pixelmill has sent. Finds whole secrets
  * and parts of at least `RUN_CHARS` characters, in plain text and in the encodings that receivers
- * use, ignoring case. If not all runs of a secret are stored (see `STORED_RUNS_MAX`), finds only
- * longer parts of this secret, and also masks some characters beside them.
+ * use, ignoring case. If not all runs of a secret are stored (see `STORED_RUNS_MAX`), parts of this
+ * secret must be longer to be found, and text next to them may be masked too.
  */
 export class SecretMask {
   /**
-   * Maps the hash of each stored run (substring of a secret) to the number of runs that are not
-   * stored between this run and the next stored one.
+   * Maps the hash of each stored run (substring of a secret) to the number of runs skipped between
+   * this run and the next stored one. `find` masks this many more characters on each side.
    */
   readonly #runs = new Map<number, number>();
   /** Matches all secrets shorter than `RUN_CHARS`. Undefined if there are none. */
@@ -192,9 +192,9 @@ const escaped = (json: string, units: RegExp) =>
 
 /**
  * Returns the base64 forms of a secret, or none if it is shorter than `RUN_CHARS`. The base64 of
- * any text with the secret, such as `user:password`, contains one of them. Base64 encodes groups of
- * 3 bytes, and the secret may begin at any of the 3 positions in a group: each position has its
- * forms. A form omits the characters that also depend on bytes before or after the secret.
+ * any text with the secret, such as `user:password`, contains one of them. The forms differ by the
+ * position (0, 1 or 2) at which the secret begins in a group of 3 bytes, and by the base64
+ * alphabet. A form omits the characters that also depend on bytes before or after the secret.
  */
 function base64FormsOf(secret: string): string[] {
   if (secret.length < RUN_CHARS) return [];

@@ -153,7 +153,7 @@ const UNKNOWN_SETTING = "115";
  */
 const VIRTUAL_AT = 7;
 
-/** Parses the body of a response: each line is a row, a JSON array of at least three values. */
+/** Parses the rows in a response body. Each line is a row: a JSON array of at least 3 values. */
 function rowsOf(text: string): unknown[][] {
   const lines = text.split("\n").filter((line) => line !== "");
   try {

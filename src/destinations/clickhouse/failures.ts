@@ -31,10 +31,10 @@ const meanings = new Map<number, string>([
 ]);
 
 /**
- * Error codes after which the events of a statement are refused for good. A retry would fail too,
- * because the cause is a name, a value or the size of the statement. A code is not included if the
- * cause is, or may be, the server, the account or the definition of a table: then the delivery is
- * retried.
+ * ClickHouse's error codes for a statement that would fail at every retry, because of a name, a
+ * value or the size of the statement: its events are refused. A code is not included if the cause
+ * is, or may be, the server, the account or the definition of a table. The delivery is retried
+ * after such a code.
  */
 const refusing = new Set([
   // Values that cannot be parsed or converted.
@@ -58,8 +58,8 @@ const ofDatabase = new Set([
   ...[209, 210, 225, 236, 285, 319, 394, 439, 745, 999],
 ]);
 /**
- * Error codes after which pixelmill reads the columns of its tables again. Another program may have
- * changed the tables, so that the cached lists of columns are wrong.
+ * Error codes after which pixelmill discards its cached list of a table's columns and reads the
+ * columns again. The list may be wrong because another program has changed the table.
  */
 const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
 

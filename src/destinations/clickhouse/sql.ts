@@ -44,8 +44,9 @@ export function tableCountQuery(database: string): string {
 }
 
 /**
- * For each ClickHouse type, the earliest and latest time that it can store, in milliseconds since
- * the epoch. For a time outside this range, ClickHouse silently stores a wrong one.
+ * Maps each ClickHouse type for times to the earliest and latest time that it can store, in
+ * milliseconds since the epoch. ClickHouse silently replaces a time outside this range by a wrong
+ * one.
  */
 const times: Record<string, readonly [number, number]> = {
   DateTime: [0, (2 ** 32 - 1) * 1_000],
@@ -80,8 +81,8 @@ export function columnOf(sqlType: string, defaultKind: string, isVirtual = false
 }
 
 /**
- * Column in the sorting key of every table except `users`. When ClickHouse merges parts, or when a
- * query uses `final`, one of the rows with the same sorting key replaces the others.
+ * Column that is part of the sorting key of every table except `users`. When ClickHouse merges
+ * parts, or a query uses `final`, only one of the rows with the same sorting key remains.
  */
 const timeKey = "received_at";
 /**
@@ -134,8 +135,8 @@ export function addColumns(table: string, columns: NewColumns, isMerged: boolean
 }
 
 /**
- * Builds the statement that inserts records into a table. It sets the ClickHouse settings that it
- * depends on, because the user's profile may have other values.
+ * Builds the statement that inserts records into a table. It sets all ClickHouse settings that it
+ * depends on, because the settings profile of the ClickHouse user may have other values.
  */
 export function insertRows(table: string, { columns, records }: TableLoad): Uint8Array {
   const names = [...columns.keys()].map(quoted);

@@ -61,7 +61,7 @@ export type FileConfig = Static<typeof FileConfig>;
 
 const expectedPath = `Expected a relative path of at most ${FILE_PATH_CHARS_MAX} characters without . or .. as a name`;
 
-/** Returns all faults of a config. The path of a fault is a JSON pointer into the config. */
+/** Returns all faults of a file destination's config. A fault's path is a JSON pointer into it. */
 export function fileFaults(config: Record<string, unknown>): Detail[] {
   const { path, ...others } = config;
   const isGood = Value.Check(FileConfig.properties.path, path) && isRelative(path);
@@ -73,8 +73,8 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 }
 
 /**
- * Describes an invalid path for an error message, such as “an absolute path”. `describeValue` would
- * give only the path's length, which is not the fault in most cases.
+ * Describes an invalid path for an error message: `an absolute path`, or `another path`. Uses
+ * `describeValue` only for an empty path and for a value that is not a string.
  */
 function cameOfPath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);

@@ -88,7 +88,7 @@ async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise
 
 /**
  * Error codes of a path that cannot be a file of events: it leads to a symbolic link, a directory
- * or a device, or contains too long a name. The delivery is rejected, because a retry would fail
+ * or a device, or a name in it is too long. The delivery is rejected, because a retry would fail
  * too.
  */
 const notRegular = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);

@@ -14,11 +14,12 @@ const newline = 10;
 const sectorBytes = 512;
 /**
  * Number of bytes at the end of a file that are checked for zeros left by a power loss. Only the
- * last append can be incomplete on the disk. It has fewer bytes than this, unless its events were
- * collected for a Parquet file before the destination's format was changed.
+ * last append can be incomplete on the disk, and an append of JSON lines has fewer bytes than this.
+ * It may have more only if its events were collected for a Parquet file, before the format was
+ * changed.
  */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
-/** Number of bytes that are read at a time to find the start of the last line. */
+/** Number of bytes that `lastLine` reads at a time, from the end of the file backwards. */
 const stepBytes = 64 << 10;
 
 /** Size and age at which a file is rotated, and the maximum number and age of rotated files. */
@@ -172,10 +173,10 @@ async function repairTail(handle: FileHandle): Promise<number> {
 
 /**
  * Cuts off the end of a file that a power loss left incomplete, and returns the new size in bytes.
- * After a power loss during an append, sectors that did not reach the disk read as zeros, up to the
- * end of a sector or of the file. Such a file is cut after the last whole line before the zeros.
- * The events of that append were not acknowledged, and will be delivered again. Zeros that end at
- * another place have another cause, and are kept.
+ * Sectors that did not reach the disk read as zeros, up to the end of a sector or of the file. The
+ * file is cut after the last whole line before such zeros. The events of the incomplete append were
+ * not acknowledged, and will be delivered again. Zeros that end at another place are kept, because
+ * no power loss caused them.
  */
 async function truncateUnwritten(handle: FileHandle, size: number): Promise<number> {
   const from = Math.max(0, size - unwrittenBytesMax);

@@ -13,7 +13,7 @@ export function rotatedPath(path: string, name: string): string {
   return join(dir, `${stem}-${name}${ext}`);
 }
 
-/** Returns the text that `rotatedPath` inserted into `path` to make the file name `name`. */
+/** Returns the part of the file name `name` that `rotatedPath` inserted into `path`. */
 function middleOf(path: string, name: string): string {
   const { name: stem, ext } = parse(path);
   return name.slice(stem.length + 1, name.length - ext.length);
@@ -39,10 +39,10 @@ function rotatedAt(path: string, name: string): number | undefined {
 
 /**
  * Returns the text that `rotatedPath` inserts into the path of a delivery's file. If an earlier
- * attempt at the delivery has written a file, the result is the text in that file's path, so that
- * this attempt replaces the file. If not, the result is the delivery's `name`, with the current
- * time in place of the time at which the delivery began. With the original time, the file of a late
- * retry would count as the oldest, and would be deleted first.
+ * attempt at the delivery wrote a file, returns the text in the name of this file, which is then
+ * replaced. Otherwise returns the delivery's `name`, in which the current time replaces the time
+ * when the delivery began. With the original time, the file of a late retry would count as the
+ * oldest, and would be deleted first.
  */
 export async function writtenName(root: string, path: string, name: string): Promise<string> {
   const rest = name.slice(name.indexOf("-"));

@@ -4,9 +4,9 @@ import { makeDirectory } from "../../disk/sync.ts";
 import { codeOf } from "../../errors.ts";
 
 /**
- * Opens the directory of the file `path` below `root`, and creates missing directories. Never
- * follows a symbolic link, even if another program creates it meanwhile. Then calls `use` with a
- * path at which the file can be opened safely, and with the open directory.
+ * Creates the missing directories of the file `path` below `root`, and opens the file's directory.
+ * Then calls `use` with a path at which the file can be opened safely, and with the open directory.
+ * On Linux, follows no symbolic link below `root`, even if another program creates one meanwhile.
  *
  * Each directory is opened with O_NOFOLLOW, relative to the open directory that contains it
  * (`/proc/self/fd/N/name`). The effect is that of openat2(2) with RESOLVE_NO_SYMLINKS.
@@ -59,10 +59,10 @@ const fileFlags =
   constants.O_NONBLOCK;
 
 /**
- * Returns a path for the entry `name` of an open directory. On Linux, the path leads through the
- * directory's file descriptor. It therefore stays valid if someone replaces the directory by a
- * link. On other systems, the path begins with `here`, the path of the directory. O_NOFOLLOW then
- * protects each component only at the moment when it is opened.
+ * Returns a path at which to open the entry `name` of an open directory. On Linux, the path leads
+ * through the directory's file descriptor, so replacing the directory by a link has no effect. On
+ * other systems, the path begins with `here`, the path of the directory. O_NOFOLLOW then protects
+ * only the last component of the path.
  */
 function join(directory: FileHandle, here: string, name: string): string {
   return platform === "linux" ? `/proc/self/fd/${directory.fd}/${name}` : `${here}/${name}`;

@@ -29,8 +29,8 @@ export function jsonLines(events: readonly OutgoingEvent[]): Buffer {
 
 const compress = promisify(gzip);
 /**
- * Options of gzip. The compressing thread returns its output in chunks. With the default chunk size
- * of 16 KiB, returning the chunks would take half as much time as the compression itself.
+ * Options of gzip. The thread that compresses returns its output in chunks. Chunks of the default
+ * size of 16 KiB would make the compression take 1.5 times as long.
  */
 const options = { level: 4, chunkSize: 256 << 10 };
 

@@ -7,9 +7,9 @@
 type ReadMember = (key: string, valueStart: number, start: number) => number;
 
 /**
- * Calls `read` in order for each member of the object, or each item of the array, that begins at
- * offset `at` of a JSON text. Returns the offset after the object or array. Values are not parsed,
- * so long numbers keep all their digits. Throws a SyntaxError when the text ends early.
+ * Reads the object or array that begins at offset `at` of a JSON text: calls `read` for each member
+ * or item, in order. Returns the offset after the object or array. Values are not parsed, so long
+ * numbers keep all their digits. Throws a SyntaxError when the text ends early.
  */
 export function readMembers(text: string, at: number, read: ReadMember): number {
   const opening = text[at];
@@ -26,14 +26,14 @@ export function readMembers(text: string, at: number, read: ReadMember): number 
 }
 
 /**
- * Search method of `Buffer`, used on a `Uint8Array` too, so that no `Buffer` need be made of it.
+ * The method `includes` of `Buffer`. It also works on a `Uint8Array`, without making a `Buffer`.
  */
 const { includes } = Buffer.prototype;
 
 /**
  * Returns a fast function that checks whether a JSON text may contain a member, at any depth, whose
- * name is in `names`. A text for which the function returns false need not be parsed: it contains
- * no such member, except under a name that is written with escapes.
+ * name is in `names`. If the function returns false, no parser need look for such members. Names
+ * that are written with escapes are overlooked.
  */
 export function mayContainMembers(names: readonly string[]): (json: Uint8Array) => boolean {
   // One search finds all names with the same ending. Fewer searches matter, because each event is

@@ -16,7 +16,7 @@ interface Requests {
   produce: KafkaProtocol["produceV11"]["api"];
 }
 
-/** Arguments with which the client library calls the method `send` of a connection. */
+/** Parameters of `Connection.send`, by which the client library sends a request. */
 type Sent = Parameters<Connection["send"]>;
 
 interface Request {
@@ -43,7 +43,7 @@ export class BrokerConnection {
    * broker ends the authenticated session soon afterwards.
    */
   expiresAt = Number.POSITIVE_INFINITY;
-  /** Called once, when the connection ends. */
+  /** Callback for the end of the connection, which is called once. */
   onEnd: () => void = () => {};
   readonly #waiting = new Map<number, Request & { timer: Timer }>();
   readonly #versions = new Map<string, { min: number; max: number }>();
@@ -76,10 +76,10 @@ export class BrokerConnection {
   }
 
   /**
-   * Sends one request by calling `ask`, and resolves with its result. `ask` gets the client
-   * library's function for the newest version of the request that both the broker and the library
-   * support, and this connection. Rejects with the client library's `ResponseError` when the answer
-   * contains an error code, and with a `KafkaFailure` for all other errors.
+   * Sends one request by calling `ask`, and resolves with the result of `ask`. Passes to `ask` the
+   * client library's function for the request, in the newest version that both the library and the
+   * broker support, and this connection. Rejects with the client library's `ResponseError` when the
+   * answer contains an error code, and with a `KafkaFailure` for all other errors.
    */
   async exchange<Name extends keyof Requests, T>(
     name: Name,

@@ -12,8 +12,8 @@ import { KAFKA_CONNECTIONS_MAX } from "./limits.ts";
 import { authenticate } from "./sasl.ts";
 
 /**
- * Maximum timeout in milliseconds for connecting to a broker, and for each request to it. A
- * delivery with a longer timeout therefore has time to try another broker.
+ * Maximum timeout in milliseconds for connecting to a broker, and for each request to it. If the
+ * timeout of a delivery is longer, the delivery has time left to try another broker.
  */
 const STEP_MS_MAX = 10_000;
 /** Maximum number of brokers to which one call of `askSeveral` sends its request. */
@@ -75,10 +75,10 @@ export class BrokerConnections {
   }
 
   /**
-   * Sends the same request to up to `SEVERAL` brokers at the same time. They are chosen from the
-   * list of the brokers in `preferred` and in the config; each call begins at another place in the
-   * list. Resolves with the answers that arrive until `FURTHER_MS_MAX` after the first answer.
-   * Rejects with a `KafkaFailure` when no broker answers.
+   * Sends the same request at the same time to up to `SEVERAL` of the brokers in `preferred` and in
+   * the config. Each call begins one place later in this list. After the first answer, waits up to
+   * `FURTHER_MS_MAX` for more, and resolves with all answers. Rejects with a `KafkaFailure` when no
+   * broker answers.
    */
   async askSeveral<T>(
     preferred: Iterable<BrokerAddress>,
@@ -188,9 +188,9 @@ export class BrokerConnections {
   }
 
   /**
-   * Calls `work`, which sends the requests of one delivery and gets a signal. When the delivery's
-   * timeout ends or `outer` is aborted, aborts this signal and closes all connections. Also closes
-   * them after `DATABASE_IDLE_MS_MAX` without a delivery.
+   * Calls `work`, which sends the requests of one delivery, with a signal. When the delivery's
+   * timeout ends or `outer` is aborted, aborts the signal and closes all connections. If no other
+   * delivery begins within `DATABASE_IDLE_MS_MAX` after this one, closes the connections too.
    */
   async within<T>(outer: AbortSignal, work: (cut: AbortSignal) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);

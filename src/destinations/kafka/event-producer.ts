@@ -20,12 +20,12 @@ import { TopicMetadata } from "./topic-metadata.ts";
 
 /**
  * Number of consecutive failed rounds of requests after which a delivery fails, to be retried
- * later. A round fails if no broker writes or refuses a batch of records in it.
+ * later. In a failed round, brokers neither write nor refuse any batch of records.
  */
 const ROUNDS_MAX = 5;
 /**
- * Shortest pause in milliseconds between rounds of requests. The pause is doubled after each
- * further round in which no broker writes or refuses a batch.
+ * Shortest pause in milliseconds between rounds of requests. After each further failed round (see
+ * `ROUNDS_MAX`), the pause is doubled.
  */
 const PAUSE_MS_MIN = 100;
 /**
@@ -47,14 +47,14 @@ export class EventProducer {
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
   /**
-   * Known outcomes of events of a failed delivery. The delivery failed because the outcome of other
-   * events stayed unknown. The next attempt does not write the events with a known outcome again.
+   * Maps events of failed deliveries to their known outcomes. The next attempt does not write these
+   * events again. A delivery fails if the outcome of any event stays unknown.
    */
   readonly #results = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
   /**
-   * Number of calls of `write` so far. It selects the partition for records without a key: in one
-   * call, all of them are written to one partition, and in the next call to the next partition.
+   * Number of calls of `write` so far. It selects the partition for records without a key: one call
+   * writes all such records of a topic to one partition, and the next call to the next partition.
    */
   #turn = 0;
 
@@ -90,8 +90,8 @@ export class EventProducer {
   }
 
   /**
-   * Removes from the partitions' queues all records that were not sent. Returns the other records
-   * by their event: they were sent, have no outcome yet, and must be sent again.
+   * Removes the records that were never sent from the queues of the partitions. Returns the records
+   * that were sent and have no outcome yet, each by its event. They must be sent again.
    */
   #unsettled(): Map<OutgoingEvent, KafkaEventRecord> {
     const unsettled = new Map<OutgoingEvent, KafkaEventRecord>();
@@ -288,7 +288,7 @@ export class EventProducer {
 }
 
 interface Round {
-  /** A failure in the round, such as that of a request; undefined if there was none. */
+  /** Last failure in the round, such as that of a request; undefined if nothing failed. */
   failure: KafkaFailure | undefined;
   isProgress: boolean;
 }

@@ -3,9 +3,10 @@ import { certificateFault, cutText } from "../../errors.ts";
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 
 /**
- * When another attempt may succeed after a failure. `soon`: within seconds, when the brokers have
- * elected a new leader. `later`: when someone has changed the cluster, its network or the config.
- * `refused`: never with this config.
+ * When another attempt may succeed after a failure:
+ * - `soon`: in a few seconds, when the brokers have elected a new leader
+ * - `later`: after a change to the cluster, its network or the config
+ * - `refused`: never with this config
  */
 type Outlook = "soon" | "later" | "refused";
 

@@ -46,8 +46,8 @@ export function kafkaKind(
 }
 
 /**
- * Returns the servers that get the password and the headers: the brokers in the config. These
- * brokers name further brokers, which get both secrets too but are not in the result.
+ * Returns the brokers in the config, which get the password and the headers. They name further
+ * brokers, which also get the password and the headers but are not in the result.
  */
 function audiences(config: KafkaConfig): SecretAudience[] {
   const { brokers, tls } = config;

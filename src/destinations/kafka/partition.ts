@@ -15,8 +15,8 @@ interface BatchOutcome {
   written: readonly KafkaEventRecord[];
   refused: { record: KafkaEventRecord; reason: string }[];
   /**
-   * Sentence with the error of the response, if it means that the batch's records must be sent
-   * again. Absent if the broker wrote the batch, or refused it because of its records.
+   * Sentence that explains the error in the response, if the batch's records must be sent again
+   * because of it. Absent if the broker wrote the batch, or refused it because of its records.
    */
   retryReason?: string;
 }
@@ -40,9 +40,9 @@ export class Partition {
   #bytesMax = BATCH_BYTES_MAX;
   /**
    * Maximum number of records in the next batch, at first infinite. If the broker refuses a batch
-   * for another reason than its size and names no record as the cause, the maximum becomes half the
-   * number of that batch's records, to find the cause. It is doubled after each batch that the
-   * broker writes.
+   * for another reason than its size and names no record as the cause, later batches are limited to
+   * half of its records, to find the record at fault. The maximum is doubled after each batch that
+   * the broker writes.
    */
   #countMax = Number.POSITIVE_INFINITY;
 
@@ -101,9 +101,9 @@ export class Partition {
   /**
    * Handles a batch that the broker refused because of its records. `named` maps the index of each
    * record that the broker named as a cause to the reason. Refuses these records, and queues the
-   * other records of the batch again. If the broker named none, limits later batches to half of
-   * this batch, to find the record at fault: to half its bytes if `isTooLarge`, otherwise to half
-   * its records.
+   * other records of the batch again. If `named` is empty, makes the next batches smaller, to find
+   * the record at fault: at most half the bytes of this batch if `isTooLarge`, otherwise half its
+   * records.
    */
   #refuse(named: Map<number, string>, isTooLarge: boolean): BatchOutcome {
     const records = this.#records;

@@ -6,9 +6,9 @@ import type { RudderstackKeys } from "../rudderstack-form.ts";
 const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA-512" } as const;
 
 /**
- * Keys of RudderStack's configs that pixelmill accepts and ignores: they configure Avro, SSH
- * tunnels and separate topics per event. pixelmill does not have these features, and refuses a
- * config that turns one on.
+ * Keys of RudderStack's configs that pixelmill ignores, because they belong to features that it
+ * does not have: Avro, SSH tunnels, and topics per event type. A config that turns on such a
+ * feature is refused (see `unsupported`).
  */
 const ignored = [
   ...["avroSchema", "avroSchemas", "embedAvroSchemaID", "eventTypeToTopicMap", "eventToTopicMap"],

@@ -43,9 +43,9 @@ export async function authenticate(
 type Crypto = KafkaProtocol["saslScramSha"]["defaultCrypto"];
 
 /**
- * Returns the client library's cryptographic functions for SCRAM, with one replaced: `hi`, which
- * derives a key from the password. The replacement works on another thread, and derives only one
- * key at a time for each workspace (see `ScramDerivations`).
+ * Returns the client library's cryptographic functions for SCRAM, with another `hi`, the function
+ * that derives a key from the password. It works on another thread, and derives only one key at a
+ * time for each workspace (see `ScramDerivations`).
  */
 function cryptoOf(kafka: KafkaProtocol, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
   return {

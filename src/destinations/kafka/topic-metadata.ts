@@ -19,9 +19,9 @@ interface TopicLeaders {
   /** Id of the topic, or an empty string if the broker is older than Kafka 2.8. */
   id: string;
   /**
-   * For each partition, the latest statement of a broker about the partition's leader: the leader's
-   * broker id (-1 while there is no leader), and the leader epoch, which grows with each new
-   * leader.
+   * Latest statement of a broker about the leader of each partition, by the partition's number: the
+   * leader's broker id (-1 while there is no leader), and the leader epoch, which grows with each
+   * new leader.
    */
   leaders: LeaderStatement[];
   /** Time at which a broker answered with this metadata, as `performance.now()` gives it. */
@@ -43,7 +43,7 @@ export class TopicMetadata {
    */
   #isInDoubt = false;
 
-  /** `isMade`: whether each metadata request asks the brokers to create missing topics. */
+  /** With `isMade`, each metadata request asks the brokers to create missing topics. */
   constructor(
     private readonly brokers: BrokerConnections,
     private readonly isMade: boolean,
@@ -159,8 +159,8 @@ export class TopicMetadata {
 }
 
 /**
- * Merges the answers of several brokers about one topic, and `before`, the earlier metadata of this
- * topic. The result has, for each partition, the statement with the highest leader epoch.
+ * Returns the metadata of one topic from the answers of several brokers and from `before`, the
+ * earlier metadata. For each partition, it contains the statement with the highest leader epoch.
  */
 function latestLeaders(answers: MetadataAnswer["topics"], before?: TopicLeaders): TopicLeaders {
   // The leader epochs of a topic that was created again begin at 0 again.

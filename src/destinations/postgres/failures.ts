@@ -33,10 +33,9 @@ const meanings = new Map<string, string>([
 ]);
 
 /**
- * SQLSTATE codes after which the events of a statement are refused for good. A retry would fail
- * too, because the cause is a name, a value or the size of the statement. A code is not included if
- * the cause is, or may be, the server, the account or the definition of a table: then the delivery
- * is retried.
+ * SQLSTATE codes of a statement that would fail at every retry, because of a name, a value or the
+ * size of the statement: its events are refused. A code is not included if the cause is, or may be,
+ * the server, the account or the definition of a table. The delivery is retried after such a code.
  *
  * - Class 21, 22, 23, 44: values that do not fit, or violate a constraint or the check of a view.
  * - Class 42, except the codes in `definitions`: names that cannot be used.
@@ -60,8 +59,8 @@ const definitions =
  */
 const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
 /**
- * SQLSTATE codes after which pixelmill reads the columns of its tables again. Another program may
- * have changed the tables, so that the cached lists of columns are wrong.
+ * SQLSTATE codes after which pixelmill discards its cached list of a table's columns and reads the
+ * columns again. The list may be wrong because another program has changed the table.
  */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 

@@ -56,9 +56,9 @@ export class PostgresSession {
   readonly #messages = new PostgresMessageReader(DATABASE_ANSWER_BYTES_MAX);
   #signIn: PostgresSignIn | undefined;
   /**
-   * Settles when every message of the sign-in that arrived so far is handled. The messages are
-   * handled one after the other, because handling one may take time: the proof of the password is
-   * computed on another thread.
+   * Settles when all messages that arrived during the sign-in are handled. They are handled one
+   * after the other: one of them waits for the proof of the password, which another thread
+   * computes.
    */
   #handled: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;
@@ -145,8 +145,8 @@ export class PostgresSession {
   }
 
   /**
-   * Handles a message that arrived during the sign-in. When this method runs, the sign-in may be
-   * complete already, because the messages that arrived before were handled first.
+   * Handles a message that arrived during the sign-in. If a message before it has completed the
+   * sign-in meanwhile, handles it like any later message.
    */
   async #handleSignIn(message: PostgresMessage): Promise<void> {
     const signIn = this.#signIn;

@@ -44,7 +44,7 @@ export class PostgresMessageReader {
   }
 }
 
-/** Number of bytes before the body of a message: 1 for its type, a letter, and 4 for its length. */
+/** Number of bytes before a message's body: 1 for its type (a letter), and 4 for its length. */
 const HEAD_BYTES = 5;
 
 /**
@@ -135,8 +135,8 @@ function frame(type: string, ...parts: (string | Buffer)[]): Buffer {
 }
 
 /**
- * Encodes a message as several buffers. The caller joins the buffers of all messages in one step,
- * so that a long message is copied only once.
+ * Encodes a message as a list of buffers. To copy a long message only once, the caller joins the
+ * buffers of all messages in one step.
  */
 function frameParts(type: string, ...parts: (string | Buffer)[]): Buffer[] {
   const body = parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part));

@@ -14,7 +14,7 @@ const ignored = [
   ...["skipTracksTable", "skipUsersTable", "preferAppend", "allowUsersContextTraits"],
   ...["underscoreDivideNumbers", "sshHost", "sshPort", "sshUser", "sshPublicKey"],
 ];
-/** Config keys of RudderStack with secrets of staging files. pixelmill has no staging files. */
+/** RudderStack's config keys for the secrets of staging files, which pixelmill does not use. */
 const unusedSecrets = [
   ...["accessKeyID", "accessKey", "accountKey", "sasToken", "secretAccessKey", "credentials"],
 ];

@@ -26,11 +26,10 @@ const sqlTypes: Record<ColumnType, string> = {
 
 /**
  * Query for a table and its columns. Parameters: the schema, the table, and the mark (`TABLE_MARK`)
- * in comments of pixelmill's tables. Each row of the result describes one column: its name, its
- * type, and whether it cannot be written to (a generated column, an identity column, or a system
- * column such as `xmin`). Two more values in each row describe the table: whether its comment
- * begins with the mark, and whether `id` is its primary key. If another relation has the name, such
- * as an index, the result is one row without a column: no table with this name can be created.
+ * in comments of pixelmill's tables. Each row of the result has five values: a column's name, its
+ * type, whether it cannot be written to (generated, identity or system column), whether the table's
+ * comment begins with the mark, and whether `id` is the table's primary key. If the name belongs to
+ * another relation, such as an index, the result is one row whose column is null.
  */
 export const tableQuery = `select a.attname, format_type(a.atttypid, a.atttypmod),
   a.attgenerated <> '' or a.attidentity = 'a' or a.attnum < 0,
@@ -66,7 +65,7 @@ export function transactionSettings(statementMs: number, lockMs: number): string
   return `select ${calls.join(", ")}`;
 }
 
-/** Maps each SQL type without parameters to the description of an existing column of this type. */
+/** Maps each SQL type without parameters, such as a length, to the description of its columns. */
 const columnTypes = new Map<string, Omit<TableColumn, "sqlType">>([
   ["text", { type: "string" }],
   ["bigint", { type: "int" }],

@@ -5,8 +5,8 @@ export interface DestinationDefinition {
   displayName: string;
   category: string | null;
   /**
-   * Settings that are the same for all destinations of the type, such as `transformAtV1`.
-   * rudder-server gets them.
+   * Settings that are the same for all destinations of the type, such as `transformAtV1`. pixelmill
+   * passes them to rudder-server.
    */
   config: DefinitionConfig;
   /** Default values of settings, for destinations that do not set them. */
@@ -25,9 +25,8 @@ export interface DefinitionConfig {
   secretKeys?: readonly string[];
   /**
    * Names of a destination's settings, in several lists. The list `defaultConfig` names the
-   * settings that have one value for all sources. The name of any other list is a type of source,
-   * such as `web`: this list names the settings that have a separate value for sources of this
-   * type.
+   * settings that have one value for all sources. Each other list belongs to a type of source, such
+   * as `web`, and names the settings that have a separate value for sources of this type.
    */
   destConfig?: Readonly<Record<string, readonly string[]>>;
   [key: string]: unknown;

@@ -69,10 +69,10 @@ function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
 }
 
 /**
- * Returns one receiver that stands for all servers that get secrets of a config. Any setting may
- * name such a server, except the settings in `holders` (those with secrets) and `receiverless`. The
- * values of all other settings therefore identify the receiver: the API keeps a stored secret only
- * while none of them changes.
+ * Returns one receiver that stands for all servers that get secrets of a config. Any setting
+ * outside `holders` (those with secrets) and `receiverless` may name such a server. The values of
+ * all these settings together therefore identify the receiver: if one of them changes, the API does
+ * not keep the stored secret.
  */
 function othersAsAudience(config: Config, holders: ReadonlySet<string>): SecretAudience {
   const others = Object.entries(config)

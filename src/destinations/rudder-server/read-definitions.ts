@@ -109,7 +109,7 @@ function readSource(file: DefinitionFile): SourceDefinition {
   };
 }
 
-/** Returns the defaults in the JSON schema of a destination's settings. */
+/** Returns the settings' default values, from the JSON schema in the file `path`. */
 function readDefaults(path: string): Json {
   const text = textOf(path);
   if (text === undefined) return {};
@@ -148,9 +148,9 @@ class DefinitionFile {
   }
 
   /**
-   * Returns the string under `key`. If the key is absent or null, returns `otherwise` or, without
-   * `otherwise`, throws `StartError`. Also throws if the value is not a string, or if it is empty
-   * and `otherwise` is not given.
+   * Returns the string under `key`. If the key is absent or null, returns `otherwise`. Throws
+   * `StartError` if the value is not a string. Without `otherwise`, also throws if the key is
+   * absent or null, or the value is empty.
    */
   text(key: string, otherwise?: string): string {
     const value = this.#content[key] ?? otherwise;
@@ -161,8 +161,8 @@ class DefinitionFile {
   }
 
   /**
-   * Returns the object under `key`. If the key is absent or null, returns `{}`, unless `isNeeded`
-   * is true. Throws `StartError` for any other value, and for a needed key that is absent or null.
+   * Returns the object under `key`. If the key is absent or null, returns `{}`, or throws
+   * `StartError` if `isNeeded` is true. Throws `StartError` for any other value.
    */
   object(key: string, isNeeded: boolean): Json {
     const value = this.#content[key] ?? (isNeeded ? undefined : {});

@@ -17,7 +17,7 @@ import { batchLimitsOf, S3Config, s3Faults } from "./config.ts";
 import { failureOf, type StoreFailure } from "./failures.ts";
 import { requestSigner } from "./request-signer.ts";
 
-/** For each file format, the function that encodes events, and the content type of the object. */
+/** Maps each file format to the function that encodes events and the content type of objects. */
 const formats = {
   "jsonl.gz": { encode: gzipJsonLines, contentType: "application/gzip" },
   parquet: { encode: parquet, contentType: "application/vnd.apache.parquet" },
@@ -44,8 +44,8 @@ export function s3Kind(egress: Egress): DestinationKind<S3Config> {
 }
 
 /**
- * Returns the server that gets the secret key: the one of `endpoint`. Without an endpoint, all
- * hosts of Amazon count as one receiver, although their names differ by region and bucket.
+ * Returns the server of `endpoint`, which gets the secret key. Without an endpoint, all hosts of
+ * Amazon count as one receiver, although their names differ by region and bucket.
  */
 function audienceOf(endpoint: string | undefined): SecretAudience {
   return audienceOfUrl(endpoint ?? "https://amazonaws.com");
@@ -79,11 +79,9 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
   return {
     /**
-     * Writes one object for each source and hour, and stops at the first failure. A delivery that
-     * fails always has the result `retry`, because the store or the config has caused the failure,
-     * never an event. No event is lost if, for example, a key was revoked by mistake and is
-     * replaced before the retry window ends. A further attempt overwrites the objects of earlier
-     * attempts.
+     * Writes one object for each source and hour. Stops at the first failure, and returns the
+     * result `retry`: the store or the config has caused the failure, never an event. Further
+     * attempts overwrite the objects of earlier ones.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
       const folderOf = createFolders();

@@ -13,8 +13,8 @@ export interface TableColumn {
   /** Maximum length in characters of a value in a column of type `string`. Absent if unlimited. */
   charsMax?: number;
   /**
-   * Smallest and largest value that fit the column. For `datetime`, in milliseconds since the
-   * epoch.
+   * Smallest and largest value that the column can store: a number, or a time in milliseconds since
+   * the epoch for type `datetime`.
    */
   range?: readonly [number, number];
   /**
@@ -93,7 +93,7 @@ function timeOf(value: unknown): Time | undefined {
   return { ms, micros: micros === "000" ? "" : micros };
 }
 
-/** Whether the month has no day with this number. Some parsers read 30 February as 2 March. */
+/** Whether a date does not exist, such as 30 February. Some parsers read it as 2 March. */
 function isNoDay(year: number, month: number, day: number): boolean {
   return day > 28 && new Date(Date.UTC(year, month, 0)).getUTCDate() < day;
 }
@@ -204,7 +204,7 @@ export function cleanJson(json: string): string {
  */
 export type RestValues = Record<string, unknown>;
 
-/** For each event's rest values: path → the last number that `putRest` appended to the path. */
+/** Maps each event's rest values to a map of paths to the last number that `putRest` appended. */
 const lastNumbers = new WeakMap<RestValues, Map<string, number>>();
 
 /**

@@ -21,8 +21,8 @@ export const databaseText = (description: string) =>
   });
 
 /**
- * Returns the schema of a setting that names a database, a schema or a table. `name` is the
- * setting's default value.
+ * Returns the schema of a setting that contains the name of a database, a schema or a table. Its
+ * default value is `name`.
  */
 export const databaseName = (name: string, description: string) =>
   Type.String({

@@ -27,7 +27,7 @@ export interface EventRow {
   rest: RestValues;
 }
 
-/** Thrown when an event yields no row, or one that its table cannot store. The message says why. */
+/** Thrown when an event has no row that its table can store. The message says why. */
 export class NoRowError extends Error {
   override readonly name = "NoRowError";
 }
@@ -36,8 +36,8 @@ type JsonObject = Record<string, unknown>;
 
 /**
  * Maximum total length of the paths of an event's values without a column, in characters per byte
- * of the event. An event with longer paths is refused. The path of a value contains the keys of all
- * objects around it, so an event with a long key around thousands of values would otherwise make
+ * of the event. If the paths are longer, the event is refused. A path contains the keys of all
+ * objects around a value: without this limit, one long key around thousands of values would make
  * gigabytes of paths.
  */
 const REST_CHARS_PER_BYTE_MAX = 8;
@@ -77,10 +77,10 @@ const types = new Map([
 ]);
 
 /**
- * Describes the rows for a type of event. `table` is the name of their table. `part` is the member
- * of the event whose keys become columns. `own` are the fixed columns of this type only, besides
- * those in `fixed`. In the result, `names` are the columns that an event's properties never fill:
- * all fixed ones, `id` and `event`.
+ * Describes the rows for a type of event: the name of their `table`, the member `part` of the event
+ * whose keys become columns, and the fixed columns `own`, which only this type has besides those in
+ * `fixed`. In the result, `names` are the columns that an event's properties never fill: all fixed
+ * ones, `id` and `event`.
  */
 function rowShape(table: string, part: string, own: FixedColumns) {
   const columns = Object.entries({ ...fixed, ...own });
@@ -196,9 +196,9 @@ function set(row: EventRow, column: string, value: unknown): void {
 }
 
 /**
- * Puts a value into its column of a row. Leaves the row unchanged if the column has a value already
- * or is in `ownNames` (never filled by properties), or if the row has the maximum number of
- * columns. Returns whether the column has this value afterwards.
+ * Puts a value into its column of a row, unless the column already has a value or is in `ownNames`
+ * (never filled by properties), or the row has the maximum number of columns. Returns whether the
+ * column contains `value` afterwards.
  */
 function put(
   row: EventRow,
@@ -216,9 +216,9 @@ function put(
 }
 
 /**
- * Calls `onValue` with the path and the value of each member of `input` that is not blank. Calls it
- * for the members of nested objects instead of the objects, up to level `TABLE_LEVELS_MAX`; a
- * deeper object is one value.
+ * Calls `onValue` with the path and the value of each member of `input` that is not blank. Handles
+ * the members of a nested object in the same way, instead of the object itself. An object below
+ * level `TABLE_LEVELS_MAX` is one value.
  */
 function flatten(
   input: JsonObject,
@@ -248,7 +248,7 @@ function parsed(text: string): JsonObject {
  * - If user code removed the messageId, the id is a hash of the original messageId and of the
  *   event.
  * - If the messageId has characters that cannot be stored (see `cleanText`), the id is a hash of
- *   the messageId. Without these characters, the messageId could equal that of another event.
+ *   the messageId. With these characters removed, it could equal the messageId of another event.
  *
  * Throws `NoRowError` if the messageId is too long.
  */
@@ -269,9 +269,9 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
 const idsIn = memberReader(["anonymousId", "userId", "messageId"]);
 
 /**
- * Returns `id`, or its JSON text if it is a number that parsing may have rounded: a rounded id may
- * equal the id of another user or event. `event` is the JSON of the event. `index` says which id it
- * is: 0 is the anonymousId, 1 the userId, and 2 the messageId.
+ * Returns `id` unchanged, or its JSON text if it is a number that parsing may have rounded. A
+ * rounded id may equal the id of another user or event. `event` is the JSON of the event, and
+ * `index` tells which of its ids `id` is: the anonymousId (0), the userId (1) or the messageId (2).
  */
 function wholeId(id: unknown, event: Uint8Array, index: number): unknown {
   return typeof id === "number" && !Number.isSafeInteger(id) ? idsIn(event)[index] : id;

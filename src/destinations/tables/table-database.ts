@@ -10,15 +10,15 @@ export interface TableLoad {
   columns: TableColumns;
   records: TableRecord[];
   /**
-   * Events that get no record because a value fits no column of the table, not even `rest__json`:
-   * index of the event in the batch → reason.
+   * Maps the index in the batch of each event without a record to the reason: a value fits no
+   * column of the table, not even `rest__json`.
    */
   refused?: ReadonlyMap<number, string>;
   /**
-   * Whether a record updates the existing row with the same key. If false, a record for whose key a
-   * row exists is dropped (ClickHouse: replaces that row if `received_at` is the same too). In an
-   * update, the later value of each column replaces the earlier one: in PostgreSQL the value with
-   * the later `received_at`, in ClickHouse the value that was inserted last.
+   * Whether a record updates the existing row with the same key: in PostgreSQL, each column gets
+   * the value with the later `received_at`, in ClickHouse the value that was inserted last. If
+   * false, PostgreSQL drops the record. ClickHouse then replaces the row if `received_at` is the
+   * same too, and adds a row if not.
    */
   isMerged?: boolean;
 }
@@ -56,9 +56,9 @@ export interface TableDatabase {
   /** Adds to the table those of `columns` that the table does not have yet. */
   addColumns(table: string, columns: NewColumns, isMerged: boolean): Promise<void>;
   /**
-   * Inserts the records of all `loads`: all or none (ClickHouse: all or none for each table). If
-   * the table has a row with the same value in the column `key`, the record is dropped or, if its
-   * load has `isMerged`, updates that row. All loads for one table have the same `isMerged`.
+   * Inserts the records of all `loads`: all or none (ClickHouse: all or none for each table). The
+   * load's `isMerged` says what happens if the table has a row with the same value in the column
+   * `key`. All loads for one table have the same `isMerged`.
    */
   insert(loads: readonly TableLoad[], key: string): Promise<void>;
 }
@@ -81,9 +81,9 @@ export class DatabaseFailure extends Error {
   readonly answer: ReceiverAnswer | undefined;
 
   /**
-   * `kind` is `later` if a retry may succeed, and `refused` if the database will never accept the
-   * rows of this batch. `facts` has values for the other fields. A field that it omits keeps its
-   * default.
+   * Creates a failure. `kind` is `later` if a retry may succeed, and `refused` if the database will
+   * never accept the rows of this batch. `facts` sets the other fields, which otherwise have their
+   * defaults.
    */
   constructor(
     readonly kind: "later" | "refused",
@@ -96,9 +96,9 @@ export class DatabaseFailure extends Error {
 }
 
 /**
- * Columns that pixelmill creates in each table named after an event. They identify tables without
- * `TABLE_MARK` in their comment: one that has these columns and pixelmill's key was created by
- * RudderStack, or by a version of pixelmill that did not mark tables.
+ * Columns that pixelmill creates in each table named after an event. A table without `TABLE_MARK`
+ * in its comment counts as created by pixelmill or RudderStack if it has these columns and
+ * pixelmill's key. Earlier versions of pixelmill did not mark tables.
  */
 const eventTableColumns = ["received_at", "event", "event_text"];
 
@@ -138,10 +138,10 @@ export function changedByOthers(table: string): never {
 }
 
 /**
- * Returns the load of the table `users` with one record per user. Several records of a user are
- * merged: a column that two of them have gets the value from the one with the later `received_at`,
- * because a replayed event may follow a newer one. The records are sorted by user id, so that
- * concurrent writers lock rows in the same order.
+ * Returns the load of the table `users` with the records of each user merged into one. A column
+ * gets its value from the record with the latest `received_at` that has this column, because a
+ * replayed event may follow a newer one. The records are sorted by user id, so that concurrent
+ * writers lock rows in the same order.
  */
 export function merged(load: TableLoad): TableLoad {
   const byId = new Map<string, TableRecord>();

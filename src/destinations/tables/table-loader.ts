@@ -123,8 +123,8 @@ export class TableLoader {
   }
 
   /**
-   * Forgets which tables get no rows, which tables get no further columns, and how many tables
-   * there are. Other programs may have changed this, so it is read from the database again.
+   * Deletes what the loader has stored about tables that other programs may change: which get no
+   * rows, which get no further columns, and their number. The loader then asks the database again.
    */
   #forgetOthers(): void {
     this.#tableCount = undefined;
@@ -182,8 +182,8 @@ export class TableLoader {
   }
 
   /**
-   * Converts rows into records for the columns that the cache has for the table. Returns undefined
-   * when the table is not in the cache, or when a value needs a further column.
+   * Converts rows into records for the columns in the cached description of the table. Returns
+   * undefined when the table is not in the cache, or when a value needs a further column.
    */
   #loadIntoKnown(table: string, rows: readonly EventRow[]): TableLoad | undefined {
     const columns = this.#tables.get(table);

@@ -12,22 +12,22 @@ export interface NameRules {
 }
 
 /**
- * Names of the tables with a fixed meaning, such as `pages` for all page events. If the name of an
- * event results in one of these table names, its own table gets an underscore before this name.
+ * Names of the tables with a fixed meaning, such as `pages` for all page events. If an event's name
+ * would give its table one of these names, the table gets this name with an underscore before it.
  */
 const typeTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
 ]);
 
 /**
- * Maximum number of cached key paths (see `KeyPath`), and maximum number of event names whose table
- * names are cached.
+ * Maximum number of entries in each of two caches: key paths (see `KeyPath`), and table names by
+ * event name.
  */
 const CACHED_NAMES_MAX = 10_000;
 const CACHED_CHARS_MAX = 256;
 
 /**
- * The keys that lead to a value in an event, and the name of the value's column. These objects are
+ * The keys that lead to a value in an event, and the name of the value's column. Key paths are
  * cached, because computing a column name is the most expensive part of making a row.
  */
 export interface KeyPath {
@@ -57,7 +57,7 @@ export class WarehouseNames {
 
   constructor(private readonly rules: NameRules) {}
 
-  /** Returns `path` extended by `key`. */
+  /** Returns the path of the member `key` of the object at `path`. */
   pathBelow(path: KeyPath, key: string): KeyPath {
     return path.below?.get(key) ?? this.#grow(path, key);
   }

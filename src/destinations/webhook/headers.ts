@@ -36,8 +36,8 @@ export function headerValueFault(value: string): string | undefined {
 }
 
 /**
- * Whether the value of a header in a config is secret. If the header has the member `secret`, this
- * member decides. Otherwise the name of the header, `from`, decides.
+ * Whether the value of a header in a config is secret. If the header has the member `secret`,
+ * returns its value. Otherwise the header's name decides, which is in the member `from`.
  */
 export function isSecretHeader({ from, secret }: { from?: unknown; secret?: unknown }): boolean {
   if (typeof secret === "boolean") return secret;

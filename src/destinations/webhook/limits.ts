@@ -21,8 +21,8 @@ export const WEBHOOK_HEADER_NAME_CHARS_MAX = 128;
 /** Maximum length of the value of a webhook's header in characters. */
 export const WEBHOOK_HEADER_VALUE_CHARS_MAX = 4_096;
 /**
- * Maximum length of a path that user code appends to a webhook's URL, or of a URL by which user
- * code replaces it, in characters.
+ * Maximum length in characters of a path that user code appends to a webhook's URL, or of a URL
+ * that user code sets instead.
  */
 export const WEBHOOK_PATH_CHARS_MAX = 4_096;
 /** Maximum characters of a webhook's template for one event, or of its template for a batch. */

@@ -41,9 +41,9 @@ export function bodyBuilder(config: WebhookConfig) {
   const listTemplate = templateOf(config.batchTemplate, "events");
   return {
     /**
-     * Returns the JSON array of the events, given as JSON texts, if `sendsList` returns true.
-     * Otherwise returns the JSON text of the only event. The array is written to a buffer from
-     * `buffers`, if given.
+     * Returns the JSON array of the events if `sendsList` returns true, otherwise the only event
+     * itself. The events are given as JSON texts. The array is written to a buffer from `buffers`,
+     * if given.
      */
     join,
     /**

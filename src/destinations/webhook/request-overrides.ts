@@ -36,9 +36,9 @@ const mayOverride = mayContainMembers(overrideMembers);
 
 /**
  * Returns the changes that an event makes to the request that delivers it, or undefined if it makes
- * none. The rules are those of RudderStack's transformer. In the result, `text` is the event
- * without those of its keys `header`, `appendPath` and `fullPath` that are used. The last two may
- * also be keys of `integrations.Webhook`, from which they are not removed. Throws
+ * none. The rules are those of RudderStack's transformer: `appendPath` and `fullPath` are read from
+ * the event or from its `integrations.Webhook`. In the result, `text` is the event without its own
+ * keys `header`, `appendPath` and `fullPath`, as far as they took effect. Throws
  * `RequestBuildError` when the headers are invalid.
  */
 export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {

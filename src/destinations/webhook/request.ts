@@ -20,10 +20,10 @@ export interface WebhookRequest extends EgressRequest {
 }
 
 /**
- * Returns a function that builds one request from events with equal batch keys, which therefore
- * override the request in the same way. The function throws `RequestBuildError` when it cannot
- * build the request. If its result has `hasHeadRoom`, the body is in a buffer from `buffers`. After
- * use, the caller may give this buffer back.
+ * Returns a function that builds one request from events with equal batch keys, which all override
+ * the request in the same way. The function throws `RequestBuildError` when it cannot build the
+ * request. If the request has `hasHeadRoom`, its body is in a buffer from `buffers`, which the
+ * caller may give back after use.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string, buffers?: BodyBuffers) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);

@@ -33,9 +33,9 @@ export function replaceUrl(webhookUrl: string, requested: string): string {
 }
 
 /**
- * Parses and returns a URL. Throws `RequestBuildError` unless the URL has the origin of `base` and
- * its path begins with the path of `base`. After this beginning, the path may have further
- * segments. For `appendPath`, it may also add characters to the last segment of `base`.
+ * Parses a URL, and returns its normal form. Throws `RequestBuildError` unless the URL has the
+ * origin of `base`, and the path of `base`, which further segments may follow. For `appendPath`,
+ * characters may also be added to the last segment of `base`.
  */
 function below(base: URL, text: string, field: "appendPath" | "fullPath"): string {
   const url = new URL(text);

@@ -130,9 +130,9 @@ function answerOfTokenServer({ status }: AccessTokenError) {
 
 /**
  * Sends a request with an access token. If the receiver answers 401 and the token may be replaced,
- * sends the request once more with a new token. If the last answer is 401, the result is `retry` if
- * the receiver had accepted events with the last token before (this token was revoked), otherwise
- * `rejected`.
+ * sends the request once more with a new token. If the last answer is 401, the result is `retry`
+ * for a token with which the receiver had accepted events before (it was revoked), and `rejected`
+ * for any other token.
  */
 async function deliverWithToken(
   egress: Egress,
@@ -164,8 +164,8 @@ const secretsOf = ({ headers, urlWithoutEvent: url }: WebhookRequest) =>
 /**
  * Tests a connection by sending a test event, because nothing else shows that the receiver accepts
  * events. Returns the results of the steps. With OAuth settings, requests an access token first, in
- * the step `sign-in`. If this step fails, the test ends. If it passes, the result lists it before
- * the step `write`, or not at all if the test ends before that step.
+ * the step `sign-in`. If this step fails, it is the only result. If it passes, the result lists it
+ * directly before the step `write`, and omits it if `write` was not reached.
  */
 async function testWebhook(
   egress: Egress,

@@ -62,9 +62,9 @@ const reasons: Record<string, string> = {
 
 /**
  * Creates a resolver of host names that follows the rules of getaddrinfo(3) with `hosts: files
- * dns`. It uses c-ares, because getaddrinfo blocks Bun's few worker threads, which also do file
- * I/O: 16 names on a name server that does not respond would block all file access and all other
- * names for a minute.
+ * dns`. It uses c-ares instead of getaddrinfo, which blocks Bun's few worker threads. If a name
+ * server does not respond, 16 names would then block all other names and all file access for a
+ * minute.
  */
 export function createResolver(options: ResolverOptions = {}): ResolveHost {
   // RFC 8305 §3 recommends 50 ms for IPv6.
@@ -72,8 +72,8 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
   /**
-   * Number of queries so far that took at least `tryMs`. Each of them makes later queries begin
-   * with the next name server: the list of name servers is rotated by this number of places.
+   * Number of queries so far that took at least `tryMs`. The list of name servers is rotated by
+   * this number of places, so each slow query makes later queries begin with the next name server.
    */
   let demoted = 0;
 

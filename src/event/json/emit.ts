@@ -29,8 +29,8 @@ const NULL = keep("null");
 
 /**
  * Number of entries in one row of `rows`, the working memory in which the elements of an array are
- * sorted by index. A row has one entry for each possible index. Each nesting level has a row of its
- * own, because an array may contain other arrays.
+ * sorted. The entry at index i of a row contains the node of element i. Each nesting level has its
+ * own row, because an array may contain other arrays.
  */
 const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
 const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);

@@ -57,9 +57,9 @@ const depths = new Int32Array(SECTION_COUNT);
 
 /**
  * Number of bits of an index into `takenBy`, a hash table that detects repeated parameters. The
- * index is taken from the hash of a member's path. The entry is the number (see `queryNumber`) of
- * the last query that wrote a member with this index. If the current query did so already, the
- * event is built as a tree instead.
+ * index is taken from the hash of a member's path. An entry contains the number (see `queryNumber`)
+ * of the last query that wrote a member with this index. If it is the current query, the event is
+ * built as a tree instead.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);
@@ -129,9 +129,9 @@ export function endStream(): void {
 }
 
 /**
- * Closes those open containers of a section to which the parameter that `readPair` has read last
- * does not belong. Returns the first level of the parameter's name for which no container is open.
- * Only the levels from `base` to `leaf` of this name are written to the section.
+ * Closes the open containers of a section to which the parameter that `readPair` has read last does
+ * not belong. Returns the first level of the parameter's name for which no container is open.
+ * Levels below `base` and above `leaf` are not considered.
  */
 function leaveContainers(section: number, base: number, leaf: number): number {
   const depth = depths[section]!;
@@ -166,8 +166,8 @@ function closeDownTo(section: number, depth: number): void {
 }
 
 /**
- * Opens a container for the component at `level` of the name of the parameter that `readPair` has
- * read last. The container is an array if the next component is an index, otherwise an object.
+ * Opens a container for the component at `level` in the name of the parameter that `readPair` read
+ * last: an array if the next component of the name is an index, otherwise an object.
  */
 function openContainer(section: number, level: number, hash: number, out: number): number {
   const open = section * PIXEL_LEVELS_MAX + depths[section]!++;

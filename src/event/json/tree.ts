@@ -15,8 +15,8 @@ import { ARRAY_ELEMENTS_MAX, bytes, hashOf, isSame, keep } from "../text/scratch
  */
 
 /**
- * Offset, within a node, of its kind (OBJECT, ARRAY, …). A node is a row of numbers for a field of
- * the event, or for a part of it. The constants from KIND to SLOT are offsets of these numbers.
+ * Offset, within a node, of its kind (OBJECT, ARRAY, …). A node is a row of numbers in `nodes` for
+ * a field of the event, or for a part of it. The constants KIND to SLOT are offsets in this row.
  */
 export const KIND = 0;
 /**
@@ -28,9 +28,9 @@ export const NEXT = 2;
 export const NAME = 3;
 export const NAME_END = 4;
 /**
- * Offset, within a node, of a number that refers to the node's first child or, for a value, to the
- * start of the value's text in the scratch buffer. The number at LAST refers to the last child or
- * to the end of the text.
+ * Offset, within a node, of the number that says where its first child begins in `nodes`. If the
+ * node is a value, the number says where the value's text begins in the scratch buffer. The number
+ * at LAST says where the last child begins, or where the text ends.
  */
 export const FIRST = 5;
 export const LAST = 6;
@@ -56,8 +56,8 @@ const VACANT = 5;
 const OWNED = 6;
 
 /**
- * Offset of the root node in `nodes`. NONE, which means “no node”, is the same number. It cannot be
- * mistaken for the root, because the root is the child of no node.
+ * Offset of the root node in `nodes`. The same number means “no node” (NONE): no reference to a
+ * child and no search for a node ever yields the root.
  */
 export const ROOT = 0;
 export const NONE = 0;
@@ -76,12 +76,12 @@ const slots = new Int32Array(1 << SLOT_BITS);
 
 let used = NODE_FIELDS;
 /**
- * Number of elements of all arrays in the query. Gaps (elements that no parameter sets) count too.
+ * Number of elements in all arrays of the query together, including gaps that no parameter sets.
  */
 let elements = 0;
 /** Number of array elements that the query's parameters set, in all arrays together. */
 let filledElements = 0;
-/** Free slot of the hash table that `childOf` found last; `insert` puts the new node there. */
+/** Slot without a node in the hash table, found by the last `childOf`. `insert` uses it. */
 let freeSlot = 0;
 /**
  * Nodes that the last call of `claim` found or created, one for each component of the parameter's
@@ -168,8 +168,8 @@ export function claim(): number {
 }
 
 /**
- * Adds nodes below `above` for the components of the parameter name read last by `readPair`, from
- * the component at level `from` on, whose hash is `firstHash`. Returns the last node.
+ * Adds nodes for the components of the parameter name read last by `readPair` from level `from` on,
+ * below the node `above`. `firstHash` is the hash of the first of them. Returns the last node.
  */
 function addPath(above: number, from: number, firstHash: number): number {
   const last = pair.levels - 1;
@@ -276,8 +276,8 @@ function hasNameAt(node: number, level: number): boolean {
 }
 
 /**
- * Whether the text between two offsets is `screen`. The values of the object `context.screen` are
- * written as numbers if they look like numbers, like the values of `properties`.
+ * Whether the text between two offsets is `screen`, the name of an object in `context`. Its values,
+ * like those of `properties`, are written as numbers if they look like numbers.
  */
 export function isScreen(start: number, end: number): boolean {
   return isSame(SCREEN.start, SCREEN.end, start, end);
@@ -293,7 +293,7 @@ export function fieldOf(): number {
   return childOf(ROOT, hashOf(start, end), start, end);
 }
 
-/** Returns the node `field` if it is a string field not yet set by a parameter, otherwise NONE. */
+/** Returns `field` if it is the node of a string field that is not set yet, otherwise NONE. */
 export function vacant(field: number): number {
   return nodes[field + KIND] === VACANT ? field : NONE;
 }

@@ -15,9 +15,9 @@ startsNumber[PERCENT] = 1;
 
 /**
  * Writes the value of the query parameter read last by `readPair` as JSON at offset `out`, and
- * returns the offset after it. `isInNumberZone` tells whether the parameter is in a part of the
- * event where numbers are allowed. There, a value that looks like a number becomes one. Every other
- * value becomes a string.
+ * returns the offset after it. A value that looks like a number is written as a number if
+ * `isInNumberZone` is set (fields in `properties` or `context.screen`). Every other value is
+ * written as a string.
  */
 export function writeValue(out: number, isInNumberZone: boolean): number {
   const { start, end } = pair;
@@ -53,7 +53,7 @@ function writeEncoded(start: number, end: number, out: number): number {
   return to + 1;
 }
 
-/** Copies the JSON text between `start` and `end` in the scratch buffer to `out`, and quotes it. */
+/** Writes the escaped text between `start` and `end` to offset `out`, in double quotes. */
 export function writeString(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;
   const to = copySpan(start, end, out + 1);

@@ -5,10 +5,10 @@ import { unpackAddress } from "./packed-address.ts";
 import { SIX_BIT_ID_BYTES, unpackSixBitId } from "./packed-source-id.ts";
 
 /**
- * Offset of the first 4 bytes of a packed client address.
+ * Offset of the first 4 bytes of a packed client address in a record of format version 3.
  *
- * This executable reads records of version 3, but does not write them. Numbers are little endian.
- * The parts of a record:
+ * This executable reads records of this version, but does not write them. Numbers are little
+ * endian. The parts of a record:
  *
  * version u8 · type and flags u8 · length of the source id u8 · length of the address u8 · first 4
  * bytes of a packed address · receivedAt f64 · rest of the address · source id · messageId · sentAt
@@ -26,7 +26,7 @@ const HAS_SENT_AT = 32;
 const IS_REFUSED = 64;
 const SENT_AT_IS_FAR = 128;
 
-/** Value of the length byte of a source id that is packed into `SIX_BIT_ID_BYTES` bytes. */
+/** Length byte of a source id that is stored in packed form, in `SIX_BIT_ID_BYTES` bytes. */
 const PACKED_ID = 255;
 /**
  * The length byte of an address that is stored as text is this number plus the text's length. A

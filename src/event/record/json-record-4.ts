@@ -33,8 +33,8 @@ const HAS_SENT_AT = 64;
 const HAS_MORE = 128;
 
 /**
- * Flag in the byte of further flags, which a record has if `HAS_MORE` is set: the source id is
- * stored as text. A source id or an address that is stored as text begins with its length (u8).
+ * Flag in the further flags: the source id is stored as text, not packed. A source id or address
+ * stored as text begins with its length (u8).
  */
 const SOURCE_IS_TEXT = 1;
 const MESSAGE_ID_IS_WHOLE = 2;
@@ -117,7 +117,7 @@ function putText(text: string, into: Buffer, offset: number): number {
   return offset + 1 + into.write(text, offset + 1, "latin1");
 }
 
-/** Whether a time difference is a 32-bit integer. Only then is the result of `zigzag` exact. */
+/** Whether a difference of two times is a signed 32-bit integer, so that `zigzag` is exact. */
 const isNear = (difference: number): boolean => difference === (difference | 0);
 /** Maps signed 32-bit integers to unsigned ones, so that numbers near 0 get small results. */
 const zigzag = (difference: number): number => ((difference << 1) ^ (difference >> 31)) >>> 0;
@@ -174,7 +174,7 @@ function addressAt(buffer: Buffer, { flags, address, messageId }: JsonRecordPart
   return address === messageId ? "" : unpackAddress(buffer.subarray(address, messageId));
 }
 
-/** Working memory in which the two parts of a packed source id are put together. */
+/** Working memory in which `sourceAt` joins the two parts of a packed source id. */
 const packed = new Uint8Array(PACKED_ID_BYTES);
 
 function sourceAt(buffer: Buffer, { more, source, address }: JsonRecordParts): string {

@@ -28,7 +28,7 @@ export interface JsonRecord
   refused?: string | undefined;
 }
 
-/** Functions that read records of one format version; a `RangeError` means a damaged record. */
+/** Functions that read records of one format version. They throw `RangeError` if one is damaged. */
 export interface JsonRecordReader {
   /** Decodes a record. The result shares no memory with `buffer`. */
   decode(buffer: Buffer): JsonRecord;

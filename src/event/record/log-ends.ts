@@ -45,7 +45,7 @@ export function decodeEnds(buffer: Buffer, start: number, end: number): LogEnd[]
   return ends;
 }
 
-/** Returns the largest number of bytes that `putDenseEnds` writes for `ends`; 0 if undefined. */
+/** Returns an upper bound for the bytes that `putDenseEnds` writes for `ends`; 0 if undefined. */
 export function denseEndsBytesMax(ends: readonly LogEnd[] | undefined): number {
   return ends === undefined ? 0 : 1 + 2 * VARINT_BYTES_MAX * ends.length;
 }

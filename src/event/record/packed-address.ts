@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** Initial value of `lastBytes`: no bytes, because `lastText` is empty at first. */
+/** The bytes of an empty address: the initial value of `lastBytes`, as `lastText` is empty then. */
 const none = new Uint8Array(0);
 
 /**

@@ -15,15 +15,15 @@ const digitOf = new Uint8Array(256).fill(NO_DIGIT);
 for (let digit = 0; digit < digits.length; digit++) digitOf[digits.charCodeAt(digit)] = digit;
 
 /**
- * Number of characters of an id that are converted at once. The conversion multiplies 16-bit
- * numbers by 62 ** `GROUP_CHARS`. With 2, the products fit a signed 32-bit integer, which is fast
- * to multiply.
+ * Number of characters of an id that are converted at once. Each step multiplies the 16-bit parts
+ * of `limbs` by 62 ** `GROUP_CHARS`. With 2 characters, the products fit a signed 32-bit integer,
+ * which is fast to multiply.
  */
 const GROUP_CHARS = 2;
 const GROUP = 62 ** GROUP_CHARS;
 /**
- * The number that the id being converted represents in base 62. It is split into parts of 16 bits,
- * the lowest first.
+ * The id being converted, as the number that it represents in base 62. Each element holds 16 bits
+ * of the number, the lowest first.
  */
 const limbs = new Int32Array(PACKED_ID_BYTES / 2);
 
@@ -33,9 +33,9 @@ interface PackedId {
 }
 
 /**
- * Number of slots in each of two caches: one of recently packed ids, and one of recently unpacked
- * ids. The last characters of an id choose its slot in the first cache, its first packed byte in
- * the second. Returning a cached string saves making and hashing a new one.
+ * Number of slots in `packedIds`, and in `unpackedIds`. Both are caches: a slot holds an id, as
+ * text and packed, that was packed or unpacked recently. `packId` chooses the slot by the id's last
+ * two characters, `unpackId` by the first packed byte.
  */
 const KEPT_IDS = 64;
 const none: PackedId = { id: "0".repeat(ID_CHARS), bytes: new Uint8Array(PACKED_ID_BYTES) };

@@ -21,13 +21,13 @@ export interface PixelRecord {
   clientAddress: string;
   /** The event's messageId: 16 random bytes of a version 4 UUID. */
   messageId: Uint8Array;
-  /** The query that the client sent, maybe with added `context.userAgent`; ASCII, without `?`. */
+  /** The client's query without `?`, in ASCII. The server may have appended `context.userAgent`. */
   query: string;
   /**
    * Ends of the other event logs at the time when the pixel arrived; undefined when there are no
-   * other logs. The ends give events an order across logs. If the client sent the pixel after it
-   * got the response to an earlier one, the record of the earlier pixel is in the same log, or
-   * before one of these ends.
+   * other logs. They order events of different logs: suppose that a client got the response to one
+   * pixel before it sent another. Then the record of the first pixel is in the same log as the
+   * second, or before one of the second's ends.
    */
   after?: readonly LogEnd[] | undefined;
 }
@@ -85,9 +85,9 @@ export function decodePixelRecord(bytes: Uint8Array): PixelRecord {
 }
 
 /**
- * A record in its encoded form. Its address and query become strings only when they are read. The
- * event is built from the bytes without these strings: making them would take a tenth of the time
- * that the delivery of the event takes.
+ * A record in its encoded form. Its address, query and messageId are decoded only when they are
+ * read. An event is built from the bytes, without strings of the address and query. Making these
+ * strings would take a tenth of the time that delivering the event takes.
  */
 export class EncodedPixelRecord implements PixelRecord {
   constructor(

@@ -27,8 +27,8 @@ export interface SdkBody {
    */
   bytes: Buffer;
   /**
-   * Number of events in the body. Until the next body is scanned, `eventAt` returns the result of
-   * scanning the event with a given index.
+   * Number of events in the body. `eventAt` returns the scan result of the event with a given
+   * index, until `scanBody` is called for the next body.
    */
   events: number;
   /** Write key in the batch or the single event; undefined when it is missing or not a string. */
@@ -70,7 +70,7 @@ const tooLarge: BodyProblem = {
   status: 413,
   problem: `Expected events of at most ${SDK_BATCH_EVENTS_BYTES_MAX} bytes in all, with the context of their batch`,
 };
-/** Returned in place of an offset for a batch with more than `SDK_BATCH_EVENTS_MAX` events. */
+/** Returned by `scanBatch` and `scanEvents` for more than `SDK_BATCH_EVENTS_MAX` events. */
 const TOO_MANY = -3;
 
 /**
@@ -109,9 +109,9 @@ export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem 
 }
 
 /**
- * Scans the batch that begins at `start`, and stores the batch's events and the positions of its
- * members. Returns the offset after the batch, or a negative number when it is not JSON or has too
- * many events.
+ * Scans the batch that begins at `start`: stores its events in the table of events, and the offsets
+ * of its members in `starts` and `ends`. Returns the offset after the batch. Returns a negative
+ * number when the batch is not JSON or has too many events.
  */
 function scanBatch(bytes: Buffer, start: number): number {
   if (bytes[start] !== BRACE_OPEN) return skipValue(bytes, start);

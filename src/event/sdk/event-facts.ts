@@ -71,9 +71,9 @@ const NO_ID = 4;
 const NO_TYPE = 5;
 
 /**
- * Number of integers that `table` holds for each event of the body that was scanned last. The
- * constants below are the positions of these integers in the event's part of the table. Scanning
- * the next body overwrites the table.
+ * Number of integers that `table` holds for each event of the body that was scanned last. They are
+ * described by the constants below: each constant is the position of one integer in the part of an
+ * event. Scanning the next body overwrites the table.
  */
 const FIELDS = 5;
 const START = 0;

@@ -3,7 +3,7 @@ import { isIsoTime, timeAt } from "./iso-time.ts";
 
 /** The times of an event, in milliseconds since the epoch. */
 export interface EventTimes {
-  /** When the event occurred, by the client's clock. */
+  /** When the event occurred, by the client's clock, which may be wrong. */
   originalTimestamp: number;
   /**
    * When the client sent the request, by the client's clock. Equal to `receivedAt` if the client
@@ -13,8 +13,8 @@ export interface EventTimes {
   receivedAt: number;
   /**
    * When the event occurred: the `timestamp` that the client sent, without correction. If the
-   * client sent none, `originalTimestamp` plus the time by which the server's clock (`receivedAt`)
-   * is ahead of the client's clock (`sentAt`).
+   * client sent none, `originalTimestamp`, corrected by the difference between the server's clock
+   * (`receivedAt`) and the client's clock (`sentAt`).
    */
   timestamp: number;
 }
@@ -22,8 +22,8 @@ export interface EventTimes {
 const times: EventTimes = { originalTimestamp: 0, sentAt: 0, receivedAt: 0, timestamp: 0 };
 
 /**
- * Returns the times of the event whose member offsets are in `members`; see `EventTimes`.
- * `batchSentAt` is the `sentAt` of the batch, which is used for an event without a `sentAt`. The
+ * Returns the times of the event whose values are at the offsets in `members`; see `EventTimes`.
+ * `batchSentAt` is the `sentAt` of the batch, used for an event without a `sentAt` of its own. The
  * next call overwrites the returned object.
  */
 export function timesOf(

@@ -24,10 +24,10 @@ import { outline, outlineOf } from "./outline.ts";
 import { parsedEvent } from "./parsed-event.ts";
 
 /**
- * Builds the event from the JSON that an SDK sent. Sets the event's `type` (to that of the record),
- * `rudderId`, times and `request_ip`. Adds `messageId`, `integrations` and the client's address
- * `context.ip` if the SDK sent none. Removes `writeKey`. Other members are unchanged. Returns a
- * refused event as it was sent.
+ * Builds the event from the JSON that an SDK sent. Sets the event's times, `rudderId`,
+ * `request_ip`, and `type` (as the record has it). If the SDK sent none, adds `messageId`,
+ * `integrations` and the client's address `context.ip`. Removes `writeKey`. Other members are
+ * unchanged. Returns a refused event as it was sent.
  */
 export function eventOfJson(record: JsonRecord): BuiltEvent {
   const json = withoutLineBreaks(asBuffer(record.json));
@@ -154,7 +154,7 @@ const TIMESTAMP_FIELD = fragment('","timestamp":"');
 const RUDDER_ID_FIELD = fragment('","rudderId":"');
 const REQUEST_IP_FIELD = fragment('","request_ip":"');
 
-/** Returns the JSON of the event that `outline` describes, in newly allocated memory. */
+/** Returns the JSON of a record's event, which `outline` describes, in newly allocated memory. */
 function writtenEvent(
   json: Buffer,
   record: JsonRecord,
@@ -196,8 +196,8 @@ function plainOf(buffer: Buffer): Uint8Array {
 }
 
 /**
- * Copies members of the event from `json` to `scratch`, beginning at offset `start`, with a comma
- * after each. Omits the members that the server writes itself. Returns the end offset in `scratch`.
+ * Copies members of the event from `json` to `scratch` at offset `start`, each followed by a comma.
+ * Omits the members from `FIRST_OWNED` on in `NAMES`. Returns the end offset in `scratch`.
  */
 function putOthers(json: Buffer, start: number): number {
   let out = start;
@@ -245,7 +245,7 @@ function isObjectAt(json: Buffer, member: number): boolean {
   return start >= 0 && json[start] === BRACE_OPEN;
 }
 
-/** Whether a member's value, which must be an object, has no members. */
+/** Whether the object that is the value of a member has no members itself. */
 function isEmptyAt(json: Buffer, member: number): boolean {
   for (let at = members.starts[member]! + 1; ; at++) {
     if (json[at] === QUOTE) return false;

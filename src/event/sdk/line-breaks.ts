@@ -4,9 +4,9 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Returns valid JSON without line breaks, because destinations write each event on one line. If
- * `json` contains no line break, returns `json` itself. Otherwise returns a copy without any white
- * space between tokens.
+ * Removes all line breaks from a JSON text, because destinations write each event on one line.
+ * Returns `json` itself if it contains none. Otherwise returns a copy without any white space
+ * between tokens, which is the same JSON value.
  */
 export function withoutLineBreaks(json: Buffer): Buffer {
   if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;

@@ -23,8 +23,9 @@ import { CONTEXT, memberIndexOf, members } from "./event-members.ts";
 const contextIndexOf = memberNames(["ip", "consentManagement"]);
 
 /**
- * Maximum number of members of the event's outermost object. The constants below limit the event's
- * nesting levels, and the number of names in all objects of the event.
+ * Maximum number of members of the event's outermost object. `NAMES_MAX` limits the names in all
+ * objects of the event together, `LEVELS_MAX` the nesting levels. `outlineOf` returns false for an
+ * event that exceeds one of them.
  */
 const MEMBERS_MAX = 4_096;
 const SLOT_BITS = 17;
@@ -48,18 +49,17 @@ export const outline = {
   valueStarts: new Int32Array(MEMBERS_MAX),
   valueEnds: new Int32Array(MEMBERS_MAX),
   /**
-   * Whether `context` has a member `ip`. `consentStart` is the offset of the value of
-   * `context.consentManagement`, or -1 if there is none.
+   * Whether `context` has a member `ip`. The next member, `consentStart`, is the offset of the
+   * value of `context.consentManagement`; -1 if there is none.
    */
   hasIp: false,
   consentStart: -1,
 };
 
 /**
- * Hash table of the member names in the event. For each slot, `slotHashes` has the hash of a
- * member's name, and `slotObjects` the number of the object that contains the member. Every object
- * gets a higher number than all objects of earlier events, so entries of earlier events need not be
- * cleared.
+ * Hash table of the member names in the event. A slot is one name: `slotHashes` has the name's
+ * hash, and `slotObjects` the number of the object that contains it. Objects are numbered through
+ * all events. A slot with a number below `firstObject` is left from an earlier event and thus free.
  */
 const slotHashes = new Int32Array(1 << SLOT_BITS);
 const slotObjects = new Int32Array(1 << SLOT_BITS);
@@ -168,8 +168,8 @@ const ONES = 0x01010101;
 const HIGH_BITS = 0x80808080 | 0;
 
 /**
- * Skips text without quotes and backslashes, four bytes at a time. Returns an offset up to three
- * bytes before the next quote or backslash after `start`; the caller examines these bytes singly.
+ * Searches for the next quote or backslash, four bytes at a time. Returns its offset, or an offset
+ * one to three bytes before it. The caller examines the bytes from there singly.
  */
 function plainEnd(start: number): number {
   let at = start;
@@ -241,8 +241,8 @@ function noteContext(valueStart: number): void {
 }
 
 /**
- * Stores `at` as the end of the last member's value. White space before `at` is excluded later, by
- * `trimValue`.
+ * Stores `at` as the end of the value of the last member in `outline`. The value may then still end
+ * in white space, which `trimValue` removes.
  */
 function endMember(at: number): void {
   if (outline.members > 0) outline.valueEnds[outline.members - 1] = at;

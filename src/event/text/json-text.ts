@@ -10,9 +10,9 @@ import { BACKSLASH, hexDigit, LETTER_U, SPACE, ZERO } from "../../json/bytes.ts"
 export const TEXT_GROWTH_MAX = 6;
 
 /**
- * How JSON text represents each byte: 0 for a byte that needs no escape; the second character of a
- * short escape such as `\n`; LETTER_U for an escape such as `\u0001`; NOT_ASCII for a byte of a
- * longer UTF-8 sequence.
+ * For each byte of a text, how it is written in a JSON string: 0 if unchanged; the second character
+ * of its short escape, such as `\n`; LETTER_U if it needs an escape such as `\u0001`; NOT_ASCII if
+ * it belongs to a UTF-8 sequence of several bytes.
  */
 export const escapes = new Uint8Array(256).fill(LETTER_U, 0, SPACE);
 for (const pair of ['""', "\\\\", "\bb", "\ff", "\nn", "\rr", "\tt"]) {

@@ -22,12 +22,12 @@ const TEXTS_BYTES = PIXEL_TARGET_BYTES_MAX * (1 + TEXT_GROWTH_MAX);
 const NODE_BYTES = 6;
 const GAP_BYTES = 5;
 /**
- * Maximum number of array elements in one event, including gaps (elements that no parameter sets).
- * The ingest endpoint limits the gaps of a query further (`PIXEL_ARRAY_GAPS_MAX`), but a record in
- * the event log may have this many.
+ * Maximum number of array elements in an event built from a pixel's record, including gaps
+ * (elements that no parameter sets). The pixel endpoint refuses a query with more gaps than the
+ * smaller limit `PIXEL_ARRAY_GAPS_MAX`, but older records may have more.
  */
 export const ARRAY_ELEMENTS_MAX = 100_000;
-/** Upper bound, in bytes of JSON, of the fields that the server itself adds to every event. */
+/** Upper bound for the bytes of JSON of the fields that the server itself adds to every event. */
 const FRAME_BYTES = 1_024;
 
 export const QUERY = 1_024;
@@ -38,8 +38,8 @@ export const QUERY = 1_024;
 export const TEXTS = QUERY + PIXEL_TARGET_BYTES_MAX + 1;
 export const SECTIONS = TEXTS + TEXTS_BYTES;
 /**
- * Upper bound, in bytes, of the JSON that the parameters of one query produce, without the `null`s
- * for missing array elements.
+ * Upper bound of the bytes of JSON that the parameters of one query produce. The `null`s that fill
+ * gaps in arrays are not included.
  */
 export const SECTION_BYTES =
   PIXEL_TARGET_BYTES_MAX * TEXT_GROWTH_MAX + PIXEL_PARAMETERS_MAX * PIXEL_LEVELS_MAX * NODE_BYTES;
@@ -105,8 +105,8 @@ const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
 /**
  * Hashes the text between two offsets of the scratch buffer, four bytes at a time. When the length
- * is not a multiple of four, the last four bytes overlap the ones before them. A hash that reads
- * byte by byte would take as long as the rest of the parsing.
+ * is not a multiple of four, the last four bytes overlap the ones before them. Hashing byte by byte
+ * would be much slower.
  */
 export function hashOf(start: number, end: number): number {
   const length = end - start;

@@ -8,9 +8,9 @@ const O_CLOEXEC = 0o2000000;
 const DESCRIPTORS = "/proc/self/fd";
 
 /**
- * Calls `listen`, which must open one listening socket before it returns. Returns the file
- * descriptor of this socket, because `Bun.serve` does not report it. Bun still owns the descriptor
- * and closes it.
+ * Returns the file descriptor of the listening socket that `listen` opens, because `Bun.serve` does
+ * not report it. Calls `listen`, which must open one such socket before it returns. Bun still owns
+ * the descriptor and closes it.
  */
 export function descriptorOfListener(listen: () => void): number {
   const before = new Set(descriptors().values());
@@ -21,8 +21,8 @@ export function descriptorOfListener(listen: () => void): number {
 }
 
 /**
- * Makes a listener of `Bun.serve` accept connections from another socket. Needed because
- * `Bun.serve`, unlike `Bun.listen`, cannot use a given socket.
+ * Makes a listener of `Bun.serve` accept connections from another, existing socket. `Bun.serve`
+ * cannot use a given socket itself, unlike `Bun.listen`.
  *
  * `fd` is the descriptor of the listener. It becomes a duplicate of `socketFd`, and the listener's
  * former socket is closed. This removes `fd` from Bun's epoll instance. The function therefore

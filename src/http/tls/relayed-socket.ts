@@ -9,15 +9,15 @@ export class RelayedSocket {
   #socket: Socket<unknown> | undefined;
   #unsent: Buffer[] = [];
   /**
-   * Final step, taken once all waiting bytes are sent: `finish` ends the sending direction of this
-   * socket, `close` closes it. Undefined while more bytes may follow.
+   * Step that `#flush` takes once all waiting bytes are sent: `finish` ends this socket's sending
+   * direction, `close` closes the socket. The value is undefined while more bytes may follow.
    */
   #after: "finish" | "close" | undefined;
   #isTerminated = false;
 
   /**
-   * Sets the socket once it is open, and sends the bytes that wait for it. When all of them are
-   * sent, resumes reading from `other`, the socket that received them.
+   * Called when the socket is open: stores it in this object, and sends the bytes that wait for it.
+   * When all of them are sent, resumes reading from `other`, where these bytes came from.
    */
   attach(socket: Socket<unknown>, other: RelayedSocket): void {
     this.#socket = socket;
@@ -56,9 +56,7 @@ export class RelayedSocket {
     setTimeout(() => this.terminate(), 1_000 * IDLE_CONNECTION_SECONDS_MAX).unref();
   }
 
-  /**
-   * Closes the connection after `IDLE_CONNECTION_SECONDS_MAX`, unless its client closes it before.
-   */
+  /** Calls `close` after `IDLE_CONNECTION_SECONDS_MAX`, in case the peer has not closed by then. */
   closeLater(): void {
     setTimeout(() => this.close(), 1_000 * IDLE_CONNECTION_SECONDS_MAX).unref();
   }

@@ -56,8 +56,8 @@ export async function openFileLog(
 
 /**
  * Maximum number of source ids in one report to the server about durable records. If the records
- * have more sources, the report names none, and the deliveries for all sources read the new
- * records. That costs far more than a long report.
+ * have more sources, the report names none. The deliveries for all sources then read the new
+ * records, which costs far more than a long report.
  */
 const REPORTED_SOURCES_MAX = 2_000;
 
@@ -95,9 +95,9 @@ function createReporter(
  * durable marks (files that hold the end of a log). While no end changes, the function returns the
  * same array. If there are no other logs, returns undefined instead of a function.
  *
- * Each record stores these ends, which order a client's events across logs. A process sets its mark
- * before it responds to a request. If a client sends a second pixel to another process after that
- * response, the ends in the second record are therefore beyond the first record.
+ * These ends are stored in each record, to order a client's events across logs. A process sets its
+ * mark before it responds to a request. Suppose that a client then sends a second pixel to another
+ * process. The ends in that pixel's record already include the record of the first pixel.
  */
 function watchOtherLogEnds(others: FileLogSettings["otherLogs"]) {
   if (others.length === 0) return undefined;

@@ -45,17 +45,17 @@ interface Log {
    */
   mark: DurableMark | undefined;
   /**
-   * Whether the log has no records and no ingest process of this server writes it. Other ingest
-   * processes then need not read its end.
+   * Whether the log has no records, and no ingest process of this server writes records to it. Its
+   * end then never changes, so other ingest processes need not read it.
    */
   isEmpty: boolean;
 }
 
 /**
  * Opens the logs of the ingest processes that will be started, and further logs that earlier
- * processes left behind. First waits until no ingest process of an earlier server holds the lock of
- * a log: such a process also holds the port for events. Throws `StartError` if one still holds a
- * lock after `LOG_LOCK_MS_MAX`.
+ * processes left behind. Before that, waits until no ingest process of an earlier server holds the
+ * lock of a log and thus the port for events. Throws `StartError` if one still holds a lock after
+ * `LOG_LOCK_MS_MAX`.
  */
 export async function openFileLogs(options: FileLogsOptions): Promise<FileLogs> {
   const losses = new LossReport(options);

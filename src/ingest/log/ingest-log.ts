@@ -15,10 +15,10 @@ export interface IngestLog {
    */
   append(record: EventRecord, user: number): Promise<void>;
   /**
-   * Appends the records of one request. `users` has the hash of each event's user. Stores no record
-   * if one of them belongs to a partition that accepts no records. May store only some of them in
-   * two cases: a partition fails during the write, or the records do not fit into one block (the
-   * unit of a write to a log file). Otherwise stores all or none.
+   * Appends the records of one request. `users` has the hash of each event's user. Stores all
+   * records or none, with two exceptions: some records may be missing if a partition fails during
+   * the write, or if the records do not fit into one block (the unit of a write to a log file).
+   * Stores none if one of them belongs to a partition that accepts no records.
    */
   appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
   /**
@@ -29,8 +29,8 @@ export interface IngestLog {
   /** Returns how many partitions of the log accept records, and why the other partitions do not. */
   health(): LogHealth;
   /**
-   * Returns the sequence number after the last durable record. Absent when other processes write
-   * the log too.
+   * Returns the sequence number after the last durable record of the log. Absent for a log that
+   * other processes write too.
    */
   durable?(): number;
   /**

@@ -3,8 +3,8 @@ import type { LogWriter } from "../../log/event-log.ts";
 
 /**
  * Collects the source ids of appended records for the next report to the server about durable
- * records. A record that is being written at the time of a report may become durable before or
- * after it. Its source id is therefore in that report and in the next one.
+ * records. A report that is made during the write of a record may cover this record or not. The
+ * record's source id is therefore in that report and in the next one.
  */
 export class WrittenSources {
   /** Source ids of the records whose flush has ended since the last report. */
@@ -40,8 +40,8 @@ export class WrittenSources {
   }
 
   /**
-   * Returns the source ids of the records that were written since the last call, and of records
-   * that are being written.
+   * Returns the source ids of the records that became durable or failed since the last call, and of
+   * the records that are being written now.
    */
   take(): Set<string> {
     const sources = this.#ended;

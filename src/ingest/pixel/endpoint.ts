@@ -84,9 +84,9 @@ const USER_AGENT_CHARS_MAX = 1_024;
 
 /**
  * Returns the query of a pixel in the form in which it is recorded. If the source marks or drops
- * bots, the header `User-Agent` is appended as the parameter `context.userAgent`, unless the query
- * would then be too long. If the query already has a parameter with this name, the appended one has
- * no effect, because the first parameter with a name counts.
+ * bots, appends the request's header `User-Agent` as the parameter `context.userAgent`, unless the
+ * query would become too long. A parameter of this name that the client sent takes precedence,
+ * because the first parameter with a name counts.
  */
 function recordedQuery(source: Source, exchange: HttpExchange): string {
   const { query } = exchange;

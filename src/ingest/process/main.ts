@@ -36,8 +36,8 @@ interface PartitionsContext extends IngestLogContext {
 }
 
 /**
- * Runs the internal command `ingest`: accepts pixels (events sent as GET requests) and appends them
- * to an event log until the server sends `close` or dies. Resolves with the exit code.
+ * Runs the internal command `ingest`: receives pixels and the events of SDKs, and appends them to
+ * an event log. Ends when the server sends `close` or dies. Resolves with the exit code.
  */
 export async function runIngestProcess(openPartitions: OpenPartitions): Promise<number> {
   // Ctrl-C and the stop command of a service manager signal all processes of the group. The signals
@@ -155,8 +155,8 @@ function connectionsMax(logger: Logger): number {
 }
 
 /**
- * Opens the IPC channel to the server. Returns promises for the server's messages `serve`, `listen`
- * and `drain`. The promise `end` resolves when the server sends `close` or dies.
+ * Opens the IPC channel to the server. Returns promises that resolve when the server sends `serve`,
+ * `listen` and `drain`. The promise `end` resolves when the server sends `close` or dies.
  */
 function connect() {
   const serve = Promise.withResolvers<IngestSettings>();
@@ -190,8 +190,8 @@ function connect() {
     end: end.promise,
     send,
     /**
-     * Sets the function that applies changed settings. Calls it at once if the server has already
-     * sent a change.
+     * Sets the function that is called with changed settings. If the server has sent a change
+     * before, calls the function at once with the last one.
      */
     onConfigure(change: (settings: ChangeableIngestSettings) => void) {
       configure = change;

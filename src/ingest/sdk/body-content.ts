@@ -4,7 +4,7 @@ import { textMemory } from "../../json/text-memory.ts";
 import { SDK_BODY_BYTES_MAX } from "../../settings/limits.ts";
 
 /**
- * Response to a request whose body is refused: the status, the error message, and further headers.
+ * Why the body of a request is refused: status, error message and further headers of the response.
  */
 interface ContentProblem {
   status: 400 | 413 | 415;
@@ -13,10 +13,9 @@ interface ContentProblem {
 }
 
 /**
- * Returns the decompressed body of an SDK request. If the body is refused, returns the response to
- * the request instead. Decompression stops at `SDK_BODY_BYTES_MAX` bytes, which limits the memory
- * and the time that a small request can cost. The bytes are valid until the next JSON text is
- * scanned.
+ * Returns the decompressed body of an SDK request, or the reason why the body is refused.
+ * Decompression stops at `SDK_BODY_BYTES_MAX` bytes, which limits the memory and the time that a
+ * small request can cost. The bytes are valid until the next JSON text is scanned.
  */
 export function bodyContent(
   exchange: Pick<HttpExchange, "header" | "body">,
@@ -64,8 +63,8 @@ interface ZlibHandle {
 const GZIP_FRAME_BYTES = 18;
 const MEMORY_BYTES_MIN = 16_384;
 /**
- * Number of bytes by which the output buffer is larger than the expected data. If the buffer were
- * full at the end of the data, zlib would need another call to report the end.
+ * Number of bytes by which the output buffer exceeds the expected size of the data. If the data
+ * filled the buffer exactly, zlib would need another call to report the end of the data.
  */
 const SLACK_BYTES = 64;
 
@@ -107,9 +106,9 @@ function statedBytes(gzip: Buffer): number {
 let zlib: ReturnType<typeof openZlib> | undefined;
 
 /**
- * Opens one zlib stream, with which all request bodies are decompressed. `gunzipSync` would create
- * a stream with its state and buffers for each call, and allocate new memory. The stream is used
- * through the internal parts of Node that `gunzipSync` uses too. They are missing in Node's types.
+ * Opens the zlib stream with which all request bodies are decompressed. `gunzipSync` would allocate
+ * a stream, its state and buffers for each body. Like `gunzipSync`, this uses internal members of
+ * Node's stream, which are missing in Node's types.
  */
 function openZlib() {
   const stream = createGunzip() as unknown as { _handle: ZlibHandle; _writeState: Uint32Array };

@@ -41,14 +41,14 @@ export interface TakenEvents {
 }
 
 /**
- * Seconds after which an SDK should send its events again when its source is disabled. The response
- * has status 503, because SDKs then keep their events. With 404, mobile SDKs would repeat the
+ * Seconds after which an SDK should send its events to a disabled source again. Such a request gets
+ * status 503, so that the SDK keeps its events. Mobile SDKs would answer a 404 by repeating the
  * request every second.
  */
 const DISABLED_RETRY_SECONDS = 300;
 /**
- * Maximum number of bytes that are stored of a refused event that is too large or too deeply
- * nested. They are the first bytes of its JSON.
+ * Number of bytes that are stored of the JSON of a refused event, from its beginning, if the event
+ * is too large or too deeply nested to be stored as a whole.
  */
 const REFUSED_BYTES_KEPT = 4_096;
 
@@ -146,9 +146,9 @@ export function createSdkEndpoint(options: SdkEndpointOptions) {
 }
 
 /**
- * Returns the JSON that is stored for a refused event: normally the event itself. Readers of the
- * log could fail to parse an event that is too large or too deeply nested. For such an event,
- * returns a JSON string with its first `REFUSED_BYTES_KEPT` bytes.
+ * Returns the JSON that is stored for a refused event: normally that of the event itself. If it is
+ * too large or too deeply nested, readers of the log could fail to parse it. In this case, returns
+ * a JSON string that has the first `REFUSED_BYTES_KEPT` bytes as its content.
  */
 function kept(json: Buffer, { isTooDeep }: Pick<SdkEventFacts, "isTooDeep">): Buffer {
   if (json.length <= SDK_EVENT_BYTES_MAX && !isTooDeep) return json;
@@ -161,9 +161,9 @@ const END = Buffer.from("}");
 const NONE: Buffer[] = [];
 
 /**
- * Returns a function that takes an event of a batch. The function returns those of the members
- * `context` and `integrations` that the event lacks and therefore inherits from the batch. They are
- * returned as pieces of JSON, each member with a comma before it.
+ * Returns a function that takes an event of a batch, and returns the members that it inherits from
+ * the batch: those of `context` and `integrations` that the event does not have. Each is returned
+ * as pieces of JSON text, the first of which begins with a comma.
  */
 function inheritedMembers({ bytes, context, integrations }: SdkBody) {
   if (context === undefined && integrations === undefined) return () => NONE;
@@ -179,8 +179,8 @@ function inheritedMembers({ bytes, context, integrations }: SdkBody) {
 
 /**
  * Appends `members` to the JSON of an object, which must have at least one member. If the object
- * has a member of the same name, whose value is then null, the appended member replaces it: the
- * last member with a name counts.
+ * has a member of the same name (with the value null), the appended member takes effect, because
+ * the last of several members with one name counts.
  */
 function withMembers(json: Buffer, members: readonly Buffer[]): Buffer {
   if (members.length === 0) return json;

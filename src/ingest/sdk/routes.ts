@@ -20,8 +20,8 @@ const READING_METHODS = "GET, HEAD, OPTIONS";
 export type ExchangeHandler = (exchange: HttpExchange) => HttpResponse | undefined;
 
 /**
- * Returns a function that returns the handler for a path, or undefined for a path that SDKs do not
- * use.
+ * Creates the handlers of the paths that SDKs use. Returns a function from a path to its handler,
+ * or to undefined for any other path.
  */
 export function createSdkRoutes(options: SdkEndpointOptions & SourceConfigOptions) {
   const takeEvents = createSdkEndpoint(options);

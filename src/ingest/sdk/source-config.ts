@@ -13,11 +13,11 @@ export type SourceConfigOptions = Pick<PixelEndpointOptions, "source"> &
   Pick<IngestSettings, "publicUrl">;
 
 /**
- * Creates the functions that answer SDKs when they ask for their configuration. No answer lists
+ * Creates the functions that answer SDKs when they ask for their configuration. An answer lists no
  * destinations, because the server itself delivers to all of them.
  *
- * SDKs of a disabled source get status 404. With an answer that has `enabled: false`, mobile SDKs
- * would delete the events that they have stored.
+ * SDKs of a disabled source get status 404. They do not get an answer with `enabled: false`,
+ * because mobile SDKs would then delete the events that they have stored.
  */
 export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {
   return {
@@ -34,7 +34,7 @@ export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {
       if (found === undefined) return refusal(400, "Invalid write key");
       return found.enabled ? answer(rudderStackConfig(found)) : disabled;
     },
-    /** Answers `/v1/projects/{writeKey}/settings` of Segment's SDKs. */
+    /** Returns the answer to a request of Segment's SDKs for `/v1/projects/{writeKey}/settings`. */
     segment(writeKey: string) {
       const found = source(writeKey);
       if (found === undefined) return refusal(404, "Invalid write key");
@@ -44,8 +44,8 @@ export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {
 }
 
 /**
- * Returns the configuration for RudderStack's SDKs. It has all members that the Swift and Kotlin
- * SDKs need, whose decoders are the strictest. It has no `dataplanes`, because this member would
+ * Returns the configuration for RudderStack's SDKs. It has all members that the strictest decoders
+ * need: those of the Swift and Kotlin SDKs. It has no `dataplanes`, because this member would
  * replace the address that an application has set.
  */
 function rudderStackConfig({ id, name, writeKey, workspaceId, updatedAt }: Source) {
@@ -64,9 +64,9 @@ function rudderStackConfig({ id, name, writeKey, workspaceId, updatedAt }: Sourc
 }
 
 /**
- * Returns the settings that Segment's SDKs request when they start. `apiKey` is the write key that
- * they then send. `apiHost` is the address to which they then send events, unless the application
- * has set another one.
+ * Returns the settings that Segment's SDKs request when they start. `apiKey` is the write key for
+ * their events. `apiHost` is the address to which they send the events, unless the application has
+ * set another one.
  */
 function segmentSettings({ writeKey }: Source, publicUrl: string | undefined) {
   const { protocol, host, pathname } = publicUrl === undefined ? NO_URL : new URL(publicUrl);

@@ -3,8 +3,8 @@ import type { HttpExchange } from "../../http/exchange.ts";
 const BASIC = /^basic +([A-Za-z0-9+/_=-]{1,2048})$/i;
 
 /**
- * Returns the user name in the header `Authorization` of a request, in which SDKs send the write
- * key; undefined when there is none. Ignores the password.
+ * Returns the user name in the header `Authorization` of a request; undefined when there is none.
+ * SDKs send the write key as user name. The password is ignored.
  */
 export function basicUser(exchange: Pick<HttpExchange, "header">): string | undefined {
   const [, encoded] = BASIC.exec(exchange.header("authorization") ?? "") ?? [];

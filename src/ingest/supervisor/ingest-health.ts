@@ -23,10 +23,10 @@ export interface ProcessState {
 /**
  * Judges whether the server accepts events. It counts as not accepting them in three cases:
  * - An ingest process is not running or does not respond.
- * - The last write failed in more than the share `INGEST_REFUSED_SHARE_MAX` of the partitions that
- *   were written to.
- * - More than this share of the last minute's events was refused, some of them in the last seconds.
- *   The minute must have at least `INGEST_JUDGED_EVENTS_MIN` events.
+ * - The share of partitions to which the last write failed is more than `INGEST_REFUSED_SHARE_MAX`.
+ * - The share of the last minute's events that were refused is more than
+ *   `INGEST_REFUSED_SHARE_MAX`. This case requires at least `INGEST_JUDGED_EVENTS_MIN` events, and
+ *   a recent refusal.
  */
 export function judgeIngest(
   processes: readonly ProcessState[],
@@ -60,12 +60,12 @@ const shareOf = (part: number, rest: number) => (part === 0 ? 0 : part / (part +
 /** Time in milliseconds over which stored and refused events are added up. */
 const WINDOW_MS = 60_000;
 /**
- * Milliseconds for which the server counts as refusing events after it has refused one, if it has
+ * Milliseconds after a refused event during which `isRefusing` returns true, if the server has
  * stored no event since.
  */
 const REFUSING_MS = 10_000;
 /**
- * Milliseconds for which the server counts as refusing events after it has refused one, if it has
+ * Milliseconds after a refused event during which `isRefusing` returns true, if the server has
  * stored an event since. Shorter than `REFUSING_MS`, so that `/ready` shows the recovery soon.
  */
 const REFUSING_MS_STORING = 2_000;
@@ -95,7 +95,7 @@ export class RecentOutcomes {
     };
   }
 
-  /** Whether the server still counts as refusing events at present; see `REFUSING_MS`. */
+  /** Whether the server has refused events recently, by `REFUSING_MS` and `REFUSING_MS_STORING`. */
   isRefusing(): boolean {
     const isStoring = this.#storedAt > this.#refusedAt;
     return this.now() - this.#refusedAt < (isStoring ? REFUSING_MS_STORING : REFUSING_MS);

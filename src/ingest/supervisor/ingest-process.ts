@@ -37,7 +37,7 @@ export interface IngestProcessOptions {
   /** Command line that starts this executable as an ingest process. */
   command: readonly string[];
   settings: Omit<IngestSettings, "log">;
-  /** Functions that supply the log settings of the process, or are called when its log changes. */
+  /** The server's side of the process's log: supplies its settings and handles its changes. */
   logs: IngestLogs;
   /** File descriptor of the listening socket. The socket stays open when the process dies. */
   socketFd: number;
@@ -67,11 +67,11 @@ export class IngestProcess {
   readonly #restartDelay = new RestartDelay();
   #failure: string | undefined;
   /**
-   * Number of pulses missed since the last message of the process. A pause of the server, however
-   * long, adds only one missed pulse, because after the pause the interval timer fires once.
+   * Number of pulses that did not come since the last message of the process. A long pause of the
+   * server itself adds only one, because the interval timer fires only once after the pause.
    */
   #missed = 0;
-  /** State of the process's main thread when the first of the missing pulses was missed. */
+  /** State of the process's main thread when `#missed` became 1, to see any progress since then. */
   #stateAtFirstMiss: ThreadState | undefined;
   #watch: ReturnType<typeof setInterval> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
@@ -204,8 +204,9 @@ export class IngestProcess {
   }
 
   /**
-   * Counts a missed pulse of the process. Kills the process after `INGEST_PULSES_MISSED_MAX` missed
-   * pulses in a row. If the process makes progress, kills it only after `INGEST_PULSES_SLOW_MAX`.
+   * Counts a missed pulse of the process. Kills the process after more than
+   * `INGEST_PULSES_MISSED_MAX` missed pulses in a row; if it makes progress, only after more than
+   * `INGEST_PULSES_SLOW_MAX`.
    */
   #check(child: Subprocess): void {
     if (!this.#listening) return;

@@ -1,15 +1,15 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Shortest delay in milliseconds before a restart of an ingest process. While processes die in a
- * row, each within `INGEST_STEADY_MS_MIN` after its start, each delay is twice the one before.
+ * Shortest delay in milliseconds before a restart of an ingest process. Each delay is twice the one
+ * before, as long as each process dies within `INGEST_STEADY_MS_MIN` after its start.
  */
 const INGEST_RESTART_MS_MIN = 50;
 /** Longest delay in milliseconds before a restart. */
 const INGEST_RESTART_MS_MAX = 5_000;
 /**
- * Minimum lifetime in milliseconds of a process whose death resets the delay to the shortest one.
- * While processes in a row die earlier, the delay doubles.
+ * Lifetime in milliseconds from which an ingest process counts as steady. A steady process that
+ * dies is restarted after the shortest delay.
  */
 const INGEST_STEADY_MS_MIN = 10_000;
 

@@ -3,9 +3,8 @@ import { INGEST_START_EXTENSIONS_MAX } from "../limits.ts";
 import { hasProgressed, readMainThread } from "./thread-state.ts";
 
 /**
- * Milliseconds in which a started ingest process must open its log, including the wait for the
- * log's lock. When the server then allows the process to listen, the process gets the same time
- * again until it listens.
+ * Time limit in milliseconds for each of two steps of the start of an ingest process: to open its
+ * log, including the wait for the log's lock; and, once the server allows it, to listen.
  */
 export const INGEST_START_MS_MAX = 20_000;
 

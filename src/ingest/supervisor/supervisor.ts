@@ -80,10 +80,7 @@ export async function startIngestProcesses(options: IngestOptions) {
     // other logs.
     await Promise.all(processes.map((process) => process.listen()));
     return {
-      /**
-       * URL at which pixels (events sent as GET requests) are received. All ingest processes share
-       * it.
-       */
+      /** URL of the port on which all ingest processes receive events. */
       url: httpUrl(socket.host ?? host, socket.port, settings.tls && "https"),
       /** Listening socket from which all ingest processes accept. */
       socket,
@@ -107,8 +104,8 @@ export async function startIngestProcesses(options: IngestOptions) {
         for (const process of processes) process.configure({ ...changed, eventsPerSecondMax });
       },
       /**
-       * Asks clients to close their connections. The ingest processes still accept new ones.
-       * Resolves when clients have had time to close them.
+       * Asks clients to close their connections. New connections are still accepted. Resolves after
+       * `KEPT_CONNECTIONS_MS` plus `REQUEST_EXPECTED_MS`, in which the clients should do so.
        */
       async drain() {
         for (const process of processes) process.drain();

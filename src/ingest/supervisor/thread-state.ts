@@ -4,9 +4,10 @@ import { readFileSync } from "node:fs";
 export type ThreadState = NonNullable<ReturnType<typeof readMainThread>>;
 
 /**
- * Reads the state of a process's main thread, and the CPU time that it has used, in clock ticks of
- * the kernel. The state is one letter: R runs or waits for the CPU, D waits for a disk, S sleeps, T
- * is stopped. Returns undefined when the process does not exist.
+ * Reads the state of a process's main thread, and the CPU time that the thread has used (in clock
+ * ticks of the kernel). The state is one letter: R means that it runs or waits for the CPU, D that
+ * it waits for a disk, S that it sleeps, T that it is stopped. Returns undefined when the process
+ * does not exist.
  */
 export function readMainThread(pid: number) {
   try {
@@ -20,7 +21,7 @@ export function readMainThread(pid: number) {
   }
 }
 
-/** Whether a thread used CPU time since `before`, or runs or waits for CPU or disk in `now`. */
+/** Whether a thread made progress: used CPU time since `before`, or is in state R or D in `now`. */
 export function hasProgressed(
   before: ThreadState | undefined,
   now: ThreadState | undefined,

@@ -50,9 +50,9 @@ function expectDisk(directory: string): void {
 }
 
 /**
- * Tests whether the disk can read that page of a file which contains `offset`. If it cannot,
- * rejects with the error of the read. Bypasses the page cache where the file system allows it,
- * because the cache may still have a page that the disk has lost.
+ * Tests whether the disk can read the page of a file that contains `offset`. If it cannot, rejects
+ * with the error of the read. Bypasses the page cache where the file system allows it, because the
+ * cache may still have a page that the disk has lost.
  */
 export async function expectReadable(path: string, offset: number): Promise<void> {
   const page = pageAligned(PAGE_BYTES);

@@ -33,8 +33,8 @@ export interface BlockRunRange {
 }
 
 /**
- * Reads consecutive complete blocks, about `bytesMax` bytes, from `offset` on. When no complete
- * block starts at `offset`, searches the file for the next block with a correct checksum.
+ * Reads consecutive complete blocks, about `bytesMax` bytes in total, beginning at `offset`. When
+ * no complete block starts there, searches the file for the next block with a correct checksum.
  */
 export async function readBlockRun(fd: number, range: BlockRunRange): Promise<BlockRun> {
   const { offset, sequenceMin, bytesMax } = range;
@@ -73,9 +73,9 @@ async function search(
 }
 
 /**
- * Returns the consecutive complete blocks of `window` from the offset `index` in `window` on.
- * `base` is the window's offset in the file. No block is returned if the sequence number of the
- * first one is below `sequenceMin`.
+ * Returns the consecutive complete blocks in `window`, the first of which begins at the offset
+ * `index`. `base` is the window's offset in the file. Returns no block if the first one's sequence
+ * number is below `sequenceMin`.
  */
 function follow(window: Buffer, index: number, base: number, sequenceMin: number): BlockRun {
   const blocks: Block[] = [];

@@ -2,7 +2,7 @@ import { type FileHandle, open, unlink } from "node:fs/promises";
 import { codeOf } from "../../errors.ts";
 import type { Segment } from "./segments.ts";
 
-/** Number of bytes by which each step truncates a deleted segment file. */
+/** Number of bytes that each step cuts off the end of a deleted segment file. */
 export const LOG_FREE_STEP_BYTES = 4 << 20;
 /**
  * Milliseconds between two steps that truncate a deleted segment file. During the pause, the disk
@@ -12,9 +12,9 @@ const LOG_FREE_STEP_MS = 20;
 
 /**
  * Deletes a segment file without stalling other writes to the disk. First removes the file's name.
- * Then calls `unread`, whose promise resolves when no reader uses the file. Then truncates the file
- * step by step. (On ext4 with discard, freeing 64 MiB in one step stalled every flush for 12 to 18
- * ms.) If the process dies before the end, the kernel frees the file, because it has no name.
+ * Then calls `unread`, which resolves when no reader uses the file, and truncates the file step by
+ * step. (On ext4 with discard, freeing 64 MiB in one step stalled every flush for 12 to 18 ms.) If
+ * the process dies before the end, the kernel frees the file, because it has no name.
  */
 export async function deleteSegment(
   { path }: Segment,

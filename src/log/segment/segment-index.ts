@@ -4,8 +4,8 @@ import { assert } from "../../assert.ts";
 const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
 /**
- * Entry of a segment's index. At or after `offset` in the segment file, all blocks have only
- * records with sequence numbers of at least `sequence`.
+ * Entry of a segment's index. All blocks that start at or after `offset` in the segment file
+ * contain only records with sequence numbers of at least `sequence`.
  */
 export interface IndexEntry {
   sequence: number;
@@ -14,9 +14,9 @@ export interface IndexEntry {
 
 /**
  * Index of one segment file, built while the file is read. It has an entry for about every
- * `LOG_INDEX_STRIDE_BYTES` of the file, and one for the end of the furthest block that was read. To
- * find a record, a reader takes the last entry before it, and scans a short part of the file from
- * there. A reader at the log's end takes the entry of the furthest block, and scans nothing.
+ * `LOG_INDEX_STRIDE_BYTES` of the file, and a last one for the end of the blocks that were read so
+ * far. To find a record, a reader takes the last entry before it, and scans the file from there. A
+ * reader at the log's end takes the last entry of the index, and scans nothing.
  */
 export class SegmentIndex {
   readonly #entries: IndexEntry[];

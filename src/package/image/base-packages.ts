@@ -1,9 +1,9 @@
 /**
  * Debian packages from which the container image takes its libraries and its shell. base.json lists
- * their versions and hashes. apt fetches the packages from the sources of the build machine and
- * checks them with that machine's keys. apt gets separate, temporary directories, so that it can
- * also fetch packages for another processor. When a mirror has dropped a version, write the current
- * ones to base.json with `bun src/package/image/base-packages.ts`.
+ * their versions and hashes. apt fetches the packages from the package sources of the build
+ * machine, and checks them with that machine's keys. It uses separate, temporary directories, so
+ * that it can also fetch packages for another processor. When a mirror has dropped a version, run
+ * `bun src/package/image/base-packages.ts`, which writes the current versions to base.json.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -66,8 +66,8 @@ type Apt = (words: string[], cwd?: string) => string;
 
 /**
  * Calls `use` with two arguments: a function that runs apt-get for packages of `architecture` only,
- * and the path of an empty directory for downloads. All files of apt-get and the downloads are in a
- * new directory in `place`, which is removed when `use` returns.
+ * and the path of an empty directory for downloads. Keeps the files of apt-get and the downloads in
+ * a new directory in `place`, and removes this directory when `use` returns.
  */
 function withApt(
   architecture: DebianName,
@@ -100,7 +100,7 @@ function withApt(
   use(apt, join(state, "downloads"));
 }
 
-/** Writes to base.json which versions the machine's apt sources offer for the base packages. */
+/** Updates base.json to the versions of the base packages that the machine's apt sources offer. */
 function updateBase(): void {
   const names = base.amd64.map(({ name }) => name);
   const now = Object.fromEntries(

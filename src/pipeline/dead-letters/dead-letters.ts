@@ -26,7 +26,7 @@ export class DeadLetters {
   /**
    * `wake` is called after dead letters were requeued, with the ids of their destinations, so that
    * delivery starts at once. `overrideMembers` are names of event members whose values may be
-   * credentials. In events made by user code, these members are not returned.
+   * credentials. These members are left out of the returned events that user code has made.
    */
   constructor(
     private readonly ledgers: () => readonly Ledger[],
@@ -114,8 +114,9 @@ export class DeadLetters {
   }
 
   /**
-   * Returns the ids of dead letters that match a filter, oldest first. `part` limits the scan: it
-   * reads letters with ids between `after` and `before`, and returns at most `count` ids.
+   * Returns the ids of dead letters that match a filter, oldest first: at most `part.count`. Scans
+   * letters with ids above `part.after` and below `part.before`, and those created while the clock
+   * was ahead.
    */
   ids(workspaceId: string, filter: LetterFilter, part: Omit<LetterScan, "now">): LetterScanResult {
     const scan = { ...part, now: this.now() };
@@ -174,10 +175,10 @@ export class DeadLetters {
   }
 
   /**
-   * Calls `step`, which requeues or deletes dead letters, until all `ids` are handled in every
-   * ledger. Each call is one transaction in one ledger, and gets the ids that remain. `step`
-   * handles the first of these ids. It returns the number of handled ids (`done`), and the number
-   * of letters that it requeued or deleted (`count`). Resolves with the sum of all `count`s.
+   * Calls `step` for every ledger, repeatedly until all `ids` are handled there. Each call is one
+   * transaction. `step` gets the ids that remain, and requeues or deletes the dead letters with the
+   * first of these ids. It returns the number of ids that it handled (`done`), and the number of
+   * letters that it requeued or deleted (`count`). Resolves with the sum of all `count`s.
    */
   async #inLots(
     ids: readonly string[],

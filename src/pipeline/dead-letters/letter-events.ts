@@ -69,8 +69,8 @@ function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string
 }
 
 /**
- * Number of characters to which a dead letter truncates the reason of a failed attempt. A reason
- * that equals the letter's reason is not stored with the attempt.
+ * Maximum number of characters that a dead letter stores of the reason of a failed attempt. A
+ * reason that equals the letter's reason is not stored with the attempt.
  */
 const ATTEMPT_REASON_CHARS_MAX = 200;
 

@@ -6,8 +6,8 @@ import type { LetterCount } from "../ledger/letter-tables.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 
 /**
- * Largest number and largest age in milliseconds of the dead letters (undeliverable events) that
- * are kept for each destination. 0 means unlimited.
+ * Bounds of the dead letters (undeliverable events) that are kept for each destination: largest
+ * number, and largest age in milliseconds. 0 means unlimited.
  */
 export interface DeadLetterBounds {
   countMax: number;

@@ -9,22 +9,22 @@ type Credentials = Readonly<Record<string, string>>;
 
 /**
  * Credentials of user code → mask that hides them. All destinations that run the same code share
- * the entry.
+ * the mask.
  */
 const masks = new WeakMap<Credentials, SecretMask>();
 
 /**
- * Removes secrets from the results of deliveries to one destination, because a receiver's answer
- * may repeat the request. Hides the secrets in the destination's config, the secrets of each
- * request, and the credentials that the user code of each event had when it ran.
+ * Removes secrets from the results of deliveries to one destination; a receiver's answer may repeat
+ * the request. Hides the secrets in the destination's config, the secrets of each request, and the
+ * credentials that the user code of each event had when it ran.
  */
 export class AttemptMasking {
   readonly #secrets: () => string[];
   /** Mask of the secrets in the config; undefined before the first failed attempt. */
   #config: SecretMask | undefined;
   /**
-   * The mask last used to hide the secrets of a request. Kept because the next request mostly has
-   * the same secrets.
+   * Mask that last hid the secrets of a request. It is kept because the next request mostly has the
+   * same secrets.
    */
   #sent: { key: string; mask: SecretMask } | undefined;
 

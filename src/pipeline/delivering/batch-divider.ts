@@ -3,23 +3,23 @@ import type { Output } from "../model/lane-event.ts";
 import { userOf } from "./retry-queue.ts";
 
 /**
- * Number of successive failed attempts after which a single event is sent, from a random place in
- * the batch. If the receiver accepts this event, the destination works, and the failures come from
- * an event at the front of the batch.
+ * Number of failed attempts in a row after which a single event from a random place in the batch is
+ * sent. If the receiver accepts this event, the destination works, and an event at the front of the
+ * batch causes the failures.
  */
 export const QUICK_FAILURES_MAX = 2;
 
 /**
- * Number of failed requests of a batch after which the batch is divided even if the destination
- * seems to cause the failures (such as time-outs), because an event of the batch may still be the
- * cause. The first failure that an event seems to cause divides the batch at once.
+ * Number of failed requests after which a batch is divided even if the destination seems to cause
+ * the failures (such as time-outs): an event of the batch may still be the cause. A failure that an
+ * event seems to cause divides the batch at once.
  */
 const WHOLE_FAILURES_MAX = 2;
 
 /**
- * Decides which events of a batch are sent in the next request. After a failed request, each
- * further request has half as many events, until the event that causes the failure is sent alone.
- * After that, also in later batches, a request has at most half as many events as the first failed
+ * Decides which events of a batch are sent in the next request. After a failed request, halves the
+ * number of events from request to request, until the event that causes the failure is sent alone.
+ * Later requests, also those of later batches, have at most half as many events as the first failed
  * one. This maximum is doubled after each success.
  */
 export class BatchDivider {
@@ -31,8 +31,8 @@ export class BatchDivider {
    */
   #suspected = 0;
   /**
-   * Number of requests of this batch that had several events and failed, although no event seemed
-   * to be the cause. Requests with an event that was suspected already are not counted.
+   * Number of this batch's failed requests that had several events, none of which seemed to be the
+   * cause. Requests with an event that was suspected already are not counted.
    */
   #wholeFailures = 0;
 
@@ -43,10 +43,10 @@ export class BatchDivider {
   }
 
   /**
-   * Chooses the events of the next request from `rest`, the events without an outcome. Normally
-   * takes the first ones. When `failures`, the number of failed attempts in a row, has reached
-   * `QUICK_FAILURES_MAX`, takes a single event instead: the first one of a user who is chosen by
-   * `random` (from 0 inclusive to 1 exclusive).
+   * Chooses the events of the next request from `rest`, the events without an outcome. Takes the
+   * first ones while fewer than `QUICK_FAILURES_MAX` attempts in a row have failed (`failures`).
+   * Otherwise takes one event: the first one of a user who is chosen by `random` (from 0 inclusive
+   * to 1 exclusive).
    */
   choose(
     rest: readonly Output[],
@@ -63,9 +63,9 @@ export class BatchDivider {
   }
 
   /**
-   * Records the result of a request with the events that `choose` returned: `count` events from the
-   * index `from` on. For a failed request, returns true if one of these events was the likely
-   * cause, so that the next request needs no pause, and false otherwise.
+   * Records the result of a request with the events that `choose` returned: `count` events, of
+   * which the first has the index `from`. For a failed request, returns whether one of these events
+   * was the likely cause; if so, the next request needs no pause.
    */
   record(attempt: {
     from: number;

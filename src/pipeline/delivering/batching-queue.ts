@@ -48,9 +48,9 @@ export class BatchingQueue {
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /**
-   * Time, by `clock.elapsed()`, at which the wait for more events began. A delivery waits at most
-   * `ageMs`. The wait begins when an event comes into the empty queue, or when the events of the
-   * previous delivery are taken from the queue.
+   * Time, by `clock.elapsed()`, at which the queue began to wait for more events, which it does for
+   * at most `ageMs`. The wait begins when an event comes into the empty queue, or when the events
+   * of the previous delivery are taken from the queue.
    */
   #waitingSince = 0;
   /** Number of events at the front of the queue that are delivered without waiting for more. */
@@ -65,7 +65,8 @@ export class BatchingQueue {
   readonly #wake = new Notifier();
   /**
    * Whether the queue waits between a failed attempt and the next one. New events and calls of
-   * `flush` do not end this wait, because there are many of them while a destination fails.
+   * `flush` do not end this wait: both are frequent while a destination fails, and would leave no
+   * pause.
    */
   #isPaused = false;
   #failures = 0;
@@ -96,9 +97,9 @@ export class BatchingQueue {
   }
 
   /**
-   * Ends the recovery of the delivery that a crash interrupted, if the queue is empty. Called when
-   * user code has run again over all events of that delivery. An empty queue then means that the
-   * code made no output of these events, and that there is nothing to deliver again.
+   * Ends the recovery of the delivery that a crash interrupted, unless the queue has events. Called
+   * when user code has run again over all events of that delivery. If the queue is empty then, the
+   * code made no output of these events, and there is nothing to deliver again.
    */
   endRecovery(): void {
     if (this.#recovered === undefined || this.#queue.length > 0) return;
@@ -171,8 +172,8 @@ export class BatchingQueue {
 
   /**
    * Stores the intent of a delivery (its name and events), and returns the delivery's name. Returns
-   * undefined if `isRunning` becomes false before the intent is on disk. If the destination's
-   * settings do not ask for gathering (`ageMs` is 0), stores nothing and returns an empty name.
+   * undefined if `isRunning` becomes false before the intent is on disk. If the destination does
+   * not gather events (its `ageMs` is 0), stores nothing and returns an empty name.
    */
   async #writeIntent(outputs: readonly Output[]): Promise<string | undefined> {
     if (this.#context.batchLimits().ageMs === 0) return "";
@@ -187,8 +188,8 @@ export class BatchingQueue {
   /**
    * Attempts a delivery repeatedly until each of its events has a final outcome, or until
    * `isRunning` is false. If a failed attempt delivered some of the events, the next attempt leaves
-   * them out. Their outcome is recorded only when the whole delivery has ended, because a delivery
-   * that a crash interrupts is repeated with all of its events.
+   * them out. The outcome of these events is recorded only when the whole delivery has ended. A
+   * delivery that a crash interrupts is therefore repeated with all of its events.
    */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
     const written: Output[] = [];

@@ -23,9 +23,10 @@ export interface DeliveryPolicyContext {
   /** Counts of the destination's outgoing events and attempts. Delivery policies update them. */
   readonly outputCounts: OutputCounts;
   /**
-   * Returns the destination's current outage; undefined while there is none. `since` is the start
-   * of the outage, even if it began during an earlier process. `at` is the time of the last
-   * failure, `reason` and `response` are the failure's cause. Both times are by `clock.elapsed()`.
+   * Returns the destination's current outage; undefined while there is none. `since` is the time at
+   * which the outage began, even if that was during an earlier process. `at` is the time of the
+   * last failure. Both are times of `clock.elapsed()`. `reason` and `response` are the last
+   * failure's cause.
    */
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }
@@ -59,9 +60,9 @@ export class DeliveryPolicy {
 
   /**
    * Adds one to the number of attempts of each event in `outputs`. Stores a failed attempt with
-   * each event. If the receiver refused only some events, stores the attempt with these. If the
-   * attempt will be retried, also stores the present time as the start of the failures of each
-   * event that has not failed before.
+   * each event that failed: all of them, or those that the receiver refused. If the attempt will be
+   * retried, also stores the present time as the start of the failures of each event that has not
+   * failed before.
    */
   recordAttempt(outputs: readonly Output[], result: AttemptResult): void {
     const now = this.context.clock.elapsed();
@@ -101,8 +102,8 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Records that a request with only this event has failed. Makes the event a dead letter, and
-   * returns true, if its retry window has ended or if the event itself causes its failures. While
+   * Records that a request with only this event has failed. If the event's retry window has ended,
+   * or the event itself causes its failures, makes it a dead letter and returns true. While
    * `isPressed` is true (failed events take much memory), failures that the destination seems to
    * cause count against the event as well. `isOnly` is true if no event of another user waits for a
    * retry. Failures that the event may have caused then count even if no other event was tried in
@@ -141,12 +142,11 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Whether to send the user's next event although this event, which comes before it, still fails.
-   * That shows whether the destination accepts any events, but the user's events may then arrive in
-   * the wrong order. True only if this event may have caused at least `FOLLOWER_ATTEMPTS_MIN` of
-   * its failures, and no other event was accepted between its last two failures. While `isPressed`
-   * is true (failed events take much memory), all of its failures count, and events that were
-   * accepted do not matter.
+   * Whether to send the next event of the user of `output`, although `output` still fails. The next
+   * event shows whether the destination accepts any events, but may arrive before `output`. True
+   * only if `output` may have caused at least `FOLLOWER_ATTEMPTS_MIN` of its failures, and no other
+   * event was accepted between its last two failures. While `isPressed` is true (failed events take
+   * much memory), all of its failures count, and events that were accepted do not matter.
    */
   needsFollower({ failedAlone }: Output, isPressed: boolean): boolean {
     if (failedAlone === undefined) return false;
@@ -197,9 +197,9 @@ export class DeliveryPolicy {
 }
 
 /**
- * Returns the failure counts of an event that has just failed alone for the first time, before this
- * failure is added. They are set as if another event had been accepted just before the failure, so
- * that this failure counts against the event.
+ * Returns the initial failure counts of an event that has just failed alone for the first time.
+ * They do not include this failure. They are set as if another event had been accepted just before
+ * it, so that this failure counts against the event.
  */
 function firstFailure(counts: OutputCounts): FailuresAlone {
   return {
@@ -216,8 +216,8 @@ function firstFailure(counts: OutputCounts): FailuresAlone {
 }
 
 /**
- * Whether an event itself causes its failures, judged by the other events that the destination
- * accepts between them. Counts only failures that an outage of the destination does not explain.
+ * Whether an event itself causes its failures, judged by how many other events were accepted and
+ * failed in the same time. Counts only failures that no outage of the destination explains.
  */
 function isAtFault(failed: FailuresAlone, now: OutputCounts): boolean {
   const { ofEventAmongTaken, ofEventAlone, countsAtFirst } = failed;

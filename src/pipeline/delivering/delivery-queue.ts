@@ -27,9 +27,9 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
   fail(error: unknown): void;
 }
 
-/** Longest time in milliseconds that a request which is not full waits for more events. */
+/** Longest time in milliseconds for which a request that is not full waits for more events. */
 const FILL_MS_MAX = 100;
-/** Minimum value of `#failures` at which a failed retry of a set-aside event leads to a pause. */
+/** Minimum number of failed attempts (`#failures`) for a pause after a failed retry. */
 const PAUSE_FAILURES_MIN = 2;
 
 type Failure = Extract<AttemptResult, { kind: "retry" }>;
@@ -43,7 +43,7 @@ export class DeliveryQueue {
   readonly #policy: DeliveryPolicy;
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
-  /** Number of events that were taken from the queue for delivery and have no final outcome yet. */
+  /** Number of events of the running delivery or retry; 0 while none is running. */
   #trying = 0;
   /** Events that failed alone in a request, each with the later events of the same user. */
   readonly #retries: RetryQueue;
@@ -53,9 +53,9 @@ export class DeliveryQueue {
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of failed attempts since the receiver last accepted or rejected a request. Failed
-   * retries of set-aside events are not counted. The length of the pauses depends on this number,
-   * so it is not reset when the queue continues with other events.
+   * Number of attempts that failed since the receiver last accepted or rejected a request, without
+   * retries of set-aside events. The pauses become longer with this number, so it is not reset when
+   * the queue continues with other events.
    */
   #failures = 0;
 
@@ -78,7 +78,7 @@ export class DeliveryQueue {
 
   /**
    * Number of events that are ahead of a new event in this queue. While attempts fail,
-   * `LANE_IN_FLIGHT_EVENTS_MAX` is added, so that queues without failures are chosen first.
+   * `LANE_IN_FLIGHT_EVENTS_MAX` is added, so that new events go to queues without failures first.
    */
   get load(): number {
     const waiting = this.#queue.length + this.#trying;
@@ -89,12 +89,12 @@ export class DeliveryQueue {
     return this.#trying > 0;
   }
 
-  /** Whether another event would still fit into the request that is being filled. */
+  /** Whether the next request has events and room for more; false while attempts fail. */
   get hasRoom(): boolean {
     return this.#queue.length > 0 && !this.#isFull() && this.#failures === 0;
   }
 
-  /** Makes all retries due and ends the current wait, when settings change or delivery stops. */
+  /** Makes all retries due and ends the wait, because settings changed or delivery stops. */
   interruptWait(): void {
     this.#retries.makeDue(this.context.clock.elapsed(), true);
     this.#waits.end();
@@ -156,7 +156,7 @@ export class DeliveryQueue {
     return isFullByCount || this.#queuedBytes >= DELIVERY_BYTES_MAX;
   }
 
-  /** Takes the next request's events. Moves each event behind a set-aside one to `#retries`. */
+  /** Takes the next request's events. Moves events of users with a set-aside one to `#retries`. */
   #take(): Output[] {
     const outputs: Output[] = [];
     let bytes = 0;
@@ -270,8 +270,8 @@ export class DeliveryQueue {
 
   /**
    * Sends the second event of `entry` although the first one, of the same user, keeps failing.
-   * Called when nothing else shows whether the destination works. If the receiver accepts or
-   * rejects the second event, the first one is at fault, and is retried at once.
+   * Called when no other event shows whether the destination works. If the receiver accepts or
+   * rejects the second event, the first one is at fault; it is then retried at once.
    */
   async #tryFollower(entry: RetryEntry): Promise<void> {
     const follower = entry.outputs.slice(1, 2);
@@ -284,7 +284,7 @@ export class DeliveryQueue {
     entry.dueAt = this.context.clock.elapsed();
   }
 
-  /** Removes `entry` from `#retries`. All of its events except the first go back into the queue. */
+  /** Removes `entry` from `#retries`. Puts all of its events but the first back into the queue. */
   #release(entry: RetryEntry): void {
     const behind = this.#retries.remove(entry);
     this.#queue.unshift(behind);

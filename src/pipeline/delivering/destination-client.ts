@@ -24,13 +24,13 @@ interface OpenClient {
 }
 
 /**
- * Minimum length in milliseconds of an outage after which `onRecovery` is called. It is called at
- * the receiver's first answer after the outage.
+ * Minimum length in milliseconds of an outage for a call of `onRecovery`. The call is made at the
+ * receiver's first answer after the outage.
  */
 const UNREACHABLE_MS_MIN = 2_000;
 /**
- * Number of successive deliveries with all events refused that make the receiver count as failing.
- * While `hasDelivered` is false, one such delivery is enough.
+ * Number of successive deliveries with all events refused after which the receiver counts as
+ * failing. While `hasDelivered` is false, one such delivery is enough.
  */
 const REFUSALS_MIN = 3;
 
@@ -44,8 +44,9 @@ export interface DestinationClientParts {
   health: Pick<HealthLogger, "recordAttempt">;
   labels: LaneLabels;
   /**
-   * Failure of the destination, as an earlier process stored it: for how long all attempts had
-   * failed, or for how long the receiver had refused all events.
+   * The destination's failure as an earlier process stored it: for how long all attempts had
+   * failed, or for how long the receiver had refused all events. Has no fields if the destination
+   * worked.
    */
   earlierFailure: FailureRecord;
   past?: DestinationPast | undefined;
@@ -122,9 +123,9 @@ export class DestinationClient {
   }
 
   /**
-   * Start and reason of the refusals while the receiver refuses all events; undefined otherwise. A
-   * few wrong events may cause a few refusals. A receiver that has accepted events before therefore
-   * counts as refusing only after `REFUSALS_MIN` refused deliveries in a row.
+   * Start and reason of the refusals while the receiver refuses all events; undefined otherwise. If
+   * the receiver has accepted events before, it counts as refusing only after `REFUSALS_MIN`
+   * refused deliveries in a row. Fewer refusals may be due to a few wrong events.
    */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;
@@ -132,7 +133,7 @@ export class DestinationClient {
     return isSure ? this.#refusals : undefined;
   }
 
-  /** Whether the destination works: its last attempt, if any, delivered at least one event. */
+  /** Whether the destination works: its last attempt delivered an event, or there was none yet. */
   get isWell(): boolean {
     return this.failure === undefined && this.#refusals === undefined;
   }
@@ -147,8 +148,8 @@ export class DestinationClient {
   }
 
   /**
-   * Limits of size and age for one delivery of a destination that gathers events into large
-   * deliveries. For other kinds of destinations, both are 0.
+   * Limits of one delivery of a destination that gathers events into large deliveries: its size,
+   * and the time for which it waits for more events. For other kinds of destinations, both are 0.
    */
   get batchLimits(): BatchLimits {
     return this.kind.batchLimits?.(this.#destination.config) ?? { bytes: 0, ageMs: 0 };
@@ -168,9 +169,9 @@ export class DestinationClient {
 
   /**
    * Sends events to the destination, and records whether the destination works. If the config was
-   * replaced during the attempt, the result says nothing about the new config. It is then not
-   * recorded, and a failure or a refusal becomes a retry, so that the events are sent again with
-   * the new config.
+   * replaced during the attempt, the result is not recorded, because it says nothing about the new
+   * config. A failure or a refusal then becomes a retry, so that the events are sent again with the
+   * new config.
    */
   async deliver(events: readonly Output[], name?: string): Promise<AttemptResult> {
     const { clock, metrics, health, labels } = this.parts;
@@ -280,8 +281,8 @@ export class DestinationClient {
   }
 
   /**
-   * Closes a destination after its last delivery. Errors are only logged, because no further
-   * delivery uses the closed destination.
+   * Closes a destination after its last delivery. Logs an error instead of throwing it, because no
+   * further delivery uses the destination.
    */
   async #close({ destination }: OpenClient): Promise<void> {
     try {

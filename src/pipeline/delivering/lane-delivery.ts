@@ -47,11 +47,11 @@ export class LaneDelivery {
   #filled: DeliveryQueue;
   /** Assigns users' events to queues. Undefined before the first event, and with a single queue. */
   #users: UserGroups | undefined;
-  /** Whether more events will follow soon. Requests that are not full then wait for them. */
+  /** Whether requests that are not full wait for more events, which will follow soon. */
   #expectsMore = false;
   /**
-   * Queues that may still wait for a retry after a recovery of the destination. Each answer of the
-   * receiver resumes one of them and removes it from the list.
+   * Queues still to be resumed after an outage of the destination. At each answer of the receiver,
+   * queues are taken from this list until one of them waits for a retry. This one is resumed.
    */
   #resuming: DeliveryQueue[] = [];
 
@@ -141,8 +141,8 @@ export class LaneDelivery {
 
   /**
    * Returns the queue for the events of a group of users that has no event in delivery. Prefers the
-   * queue whose next request is being filled, so that requests become full; with a fixed queue for
-   * each user, each request would have only a few events. Avoids queues whose attempts fail.
+   * queue whose next request is being filled, so that requests become full. (With a fixed queue for
+   * each user, each request would have only a few events.) Avoids queues whose attempts fail.
    */
   #choose(): DeliveryQueue {
     let best = this.#filled;

@@ -47,8 +47,8 @@ export class QueueWaits {
    * Waits `ms` milliseconds between a failed attempt and the next one. If `mayRetryEarlier` is
    * true, `DeliveryQueue.resume` may end the wait.
    *
-   * A wait is longer than `RETRY_DELAY_MS_MAX` only if the receiver has asked for it, perhaps
-   * because of a single event. Each time `RETRY_DELAY_MS_MAX` has passed, such a wait ends if the
+   * If `ms` is more than `RETRY_DELAY_MS_MAX`, the receiver has asked for the wait, perhaps because
+   * of a single event. Each time `RETRY_DELAY_MS_MAX` has passed, such a wait therefore ends if the
    * receiver has accepted other events since the wait began.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {

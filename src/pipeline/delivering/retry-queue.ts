@@ -36,8 +36,8 @@ export class RetryQueue {
   readonly #entries = new Map<string, RetryEntry>();
 
   /**
-   * `counts` has, among other figures, the number and bytes of the events in all retry queues of
-   * the lane (the delivery to one destination).
+   * `counts` includes the number and bytes of the events in all retry queues of the lane (the
+   * delivery to one destination). This queue updates these two figures.
    */
   constructor(private readonly counts: OutputCounts) {}
 
@@ -46,8 +46,8 @@ export class RetryQueue {
   }
 
   /**
-   * Returns `isPressed`, and `isOnly`: whether all events of the destination that wait for retries
-   * are in `entry`. Without `entry`, `isOnly` is false.
+   * Returns `isPressed`, and `isOnly`: whether `entry` contains all events that are in retry queues
+   * of the destination. Without `entry`, `isOnly` is false.
    */
   stateFor(entry?: RetryEntry): { isPressed: boolean; isOnly: boolean } {
     const isOnly = this.counts.waiting === entry?.outputs.length;
@@ -55,8 +55,8 @@ export class RetryQueue {
   }
 
   /**
-   * Whether all retry queues of the destination together hold more than the share
-   * `RETRIES_SHARE_MAX` of the events or bytes that may be in memory for the destination.
+   * Whether the events in all retry queues of the destination are too many or too large: more than
+   * the share `RETRIES_SHARE_MAX` of the events or bytes that the destination may have in memory.
    */
   get isPressed(): boolean {
     const { waiting, waitingBytes } = this.counts;
@@ -75,9 +75,9 @@ export class RetryQueue {
   }
 
   /**
-   * Adds an event behind a failed one of the same user. Returns false, and adds nothing, when the
-   * user has no failed event in this queue. If the added event has not failed before, stores `now`
-   * (a time of the clock `elapsed()`) as the start of its failures.
+   * Adds an event behind a failed one of the same user. If the event has not failed before, `now`
+   * (a time of the clock `elapsed()`) is stored as the start of its failures. Returns false, and
+   * changes nothing, when the user has no failed event in this queue.
    */
   addBehind(output: Output, now: number): boolean {
     const entry = this.#entries.get(userOf(output));
@@ -114,8 +114,8 @@ export class RetryQueue {
   }
 
   /**
-   * Makes entries due at once: those whose `mayRetryEarlier` is true or, with `all`, every entry.
-   * Returns false if there is no such entry.
+   * Makes entries due at once: every entry with `all`, otherwise those whose `mayRetryEarlier` is
+   * true. Returns whether there is such an entry.
    */
   makeDue(now: number, all = false): boolean {
     let hasAny = false;

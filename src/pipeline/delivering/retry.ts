@@ -6,17 +6,17 @@ import {
 } from "../../settings/limits.ts";
 
 /**
- * Returns the delay in milliseconds until the next attempt. The maximum delay grows exponentially
- * with `attempts`, the number of failed attempts (at least 1). The delay is the share `random`
- * (from 0 to 1) of this maximum. A random share keeps queues that failed together from retrying
- * together. The delay is at least `afterMs`, which the receiver asks for.
+ * Returns the delay in milliseconds until the next attempt: the share `random` (from 0 to 1) of a
+ * maximum. The maximum grows exponentially with `attempts`, the number of failed attempts (at least
+ * 1). A random share keeps queues that failed together from retrying together. The delay is at
+ * least `afterMs`, for which the receiver has asked.
  */
 export function retryDelayMs(attempts: number, random: number, afterMs = 0): number {
   const ceiling = backoffMs(attempts, RETRY_DELAY_MS_MIN, RETRY_DELAY_MS_MAX);
   return Math.max(ceiling * random, afterMs);
 }
 
-/** Probability of failing by chance up to which an event counts as the cause of its failures. */
+/** Maximum probability that an event's failures are chance, for it to count as their cause. */
 const CHANCE_MAX = 1e-6;
 
 /** Failures of one event, and the results of other events since its first failure. */
@@ -31,9 +31,10 @@ export interface EventFailures {
 }
 
 /**
- * Whether an event causes its failures: other events were accepted since its first failure, and
- * chance hardly explains its failures, given how often other events fail. Such an event is
- * given up before its retry window ends, so that it does not hold back its user's other events.
+ * Whether an event causes its failures. It does if other events were accepted since its first
+ * failure, and chance hardly explains its failures, given how often other events fail. Such an
+ * event is given up before its retry window ends, so that it does not hold back its user's other
+ * events.
  */
 export function isPoison({ count, othersFailed, othersTaken }: EventFailures): boolean {
   if (count < POISON_ATTEMPTS_MIN || othersTaken === 0) return false;

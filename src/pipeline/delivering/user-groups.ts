@@ -33,7 +33,7 @@ export class UserGroups {
     this.#open[group]! += outputs;
   }
 
-  /** Counts an output of a group as settled: it has a final outcome. */
+  /** Notes that one more output of a group has a final outcome. */
   settle(group: number): void {
     assert(this.#open[group]! > 0, "A group settles no more outputs than were queued");
     this.#open[group]! -= 1;

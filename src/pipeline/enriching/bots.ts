@@ -5,8 +5,8 @@ import { remembered } from "../../remembered.ts";
 const USER_AGENTS_REMEMBERED_MAX = 4_096;
 
 /**
- * Number of characters of a user agent that are examined. A client can send a text of any length,
- * but no real user agent is longer.
+ * Maximum number of characters of a user agent that are examined. A client can send a text of any
+ * length, but the user agents of real clients are not longer.
  */
 const USER_AGENT_CHARS_MAX = 1_024;
 

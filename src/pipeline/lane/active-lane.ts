@@ -31,8 +31,9 @@ export interface ActiveLaneParts {
   recovered: DeliveryIntent | undefined;
   past: DestinationPast | undefined;
   /**
-   * Failure of the destination, as an earlier process stored it: for how long all attempts had
-   * failed, or for how long the receiver had refused all events.
+   * The destination's failure as an earlier process stored it: for how long all attempts had
+   * failed, or for how long the receiver had refused all events. Has no fields if the destination
+   * worked.
    */
   earlierFailure: FailureRecord;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
@@ -135,22 +136,22 @@ export class ActiveLane {
     this.#shared.work.notify();
   }
 
-  /** Takes account of replay jobs that began or ended, and of dead letters that were requeued. */
+  /** Applies the start and end of replay jobs, and makes the lane read requeued dead letters. */
   refreshReplays(): void {
     this.#scheduler.noteRequeued();
     // Events of a cancelled job are on their way.
     if (this.replays.refreshJobs()) this.#routes.invalidate();
   }
 
-  /** Applies a changed destination. Deliveries that wait for a retry are retried at once. */
+  /** Applies a changed destination. Retries at once the deliveries that wait for a retry. */
   update(destination: Destination): void {
     this.delivery.client.update(destination);
     this.#interruptWaits();
   }
 
   /**
-   * Stops the delivery and abandons a running batch, whose events a restart reads again. Resolves
-   * when running deliveries have ended and a last commit of progress is scheduled.
+   * Stops the delivery. Abandons a running batch, whose events are read again after a restart.
+   * Resolves when running deliveries have ended and a last write of the progress is scheduled.
    */
   async stop(): Promise<void> {
     this.#isRunning = false;

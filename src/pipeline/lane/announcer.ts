@@ -10,11 +10,11 @@ interface AnnouncerParts extends Pick<LaneContext, "logs" | "logger"> {
 }
 
 /**
- * Announces new records of a log to the lanes (one for each destination). If the records' sources
- * are unknown, first reads the records, once for all lanes, to learn them. Then wakes the lanes
- * that deliver events of these sources. Last, sets the announced end of the log (a sequence number)
- * to the end of the new records. A resting lane that was not woken skips the records that were
- * added while it rested, up to the announced end, because none of them was for it.
+ * Announces new records of a log to the lanes (one for each destination). Wakes the lanes that
+ * deliver events of the records' sources. If the sources are unknown, first reads the records, once
+ * for all lanes. Then sets the announced end of the log (a sequence number) to the end of the new
+ * records. A resting lane that was not woken skips the records up to the announced end that were
+ * added while it rested, because none of them was for it.
  */
 export class Announcer {
   /** Names of the logs that existed when this was created, or that `announce` handled since. */
@@ -28,8 +28,8 @@ export class Announcer {
   #isStopped = false;
 
   /**
-   * Sets the announced end of each log to the log's present end. Lanes start after this call, and
-   * read the records before that end without being woken.
+   * Sets the announced end of each log to the log's present end. Lanes start only after this call,
+   * and read the records before this end without being woken.
    */
   constructor(private readonly parts: AnnouncerParts) {
     for (const log of parts.logs.names()) {

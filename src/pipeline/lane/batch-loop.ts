@@ -24,7 +24,7 @@ export interface BatchLoopParts
   decide(events: readonly LaneEvent[]): RouteDecision[];
   /**
    * Whether the loop repeats a batched delivery that a crash interrupted. The repetition must have
-   * the same events. Until they are taken, the loop takes no other events.
+   * the same events. The loop therefore takes no other events until it has taken these.
    */
   isRecovering(): boolean;
   endRecovery(): void;
@@ -34,8 +34,8 @@ export interface BatchLoopParts
 const dispatchedAll = Promise.resolve(true);
 
 /**
- * Errors that were logged already. Lanes that share a read of a log get the same error object. With
- * this set, only the first of these lanes logs the error.
+ * Errors that were logged already. Lanes that share a read of a log get the same error object, and
+ * only the first of these lanes logs it.
  */
 const loggedErrors = new WeakSet<object>();
 
@@ -98,9 +98,9 @@ export class BatchLoop {
   /**
    * Runs user code over `events`, waits for `before` (the end of the previous batch), then passes
    * the outputs on to delivery, so that outputs leave in the order of the events. Resolves with
-   * false if user code must run again: over all `events` if `before` resolves with false, otherwise
-   * over the first event for which the code returned no result or whose outputs do not fit in
-   * memory, and all later ones.
+   * false if user code must run again over some of the events. These are all `events` if `before`
+   * resolves with false. Otherwise they are the first event for which the code returned no result
+   * or whose outputs do not fit in memory, and all events after it.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
     const { scheduler, decide, work } = this.parts;
@@ -131,9 +131,9 @@ export class BatchLoop {
   }
 
   /**
-   * Passes the outputs of a batch on to delivery. An error stops the delivery to this destination,
-   * and the result is undefined: the batch cannot be repeated, because some of its events may have
-   * been passed on already.
+   * Passes the outputs of a batch on to delivery. If an error is thrown, stops the delivery to this
+   * destination and returns undefined. The batch is then not repeated, because some of its events
+   * may have been passed on already.
    */
   #dispatch(...batch: Parameters<Dispatch>): ReturnType<Dispatch> | undefined {
     try {

@@ -29,8 +29,8 @@ interface BatchSchedulerParts extends Pick<LaneParts, "memory" | "work" | "pace"
   metrics: { histories: Pick<LaneMetrics["histories"], "get"> };
   ledger: { requeued: Pick<Ledger["requeued"], "oldest"> };
   /**
-   * The replay jobs, which read events from the log. Requeued dead letters come from `ledger` (the
-   * store of delivery progress) instead.
+   * The replay jobs, which read events from the log. They do not include requeued dead letters,
+   * which come from `ledger` (the store of delivery progress).
    */
   replays: Pick<LaneReplays, "isDue" | "take" | "takeRecovered">;
   /**
@@ -44,17 +44,16 @@ interface BatchSchedulerParts extends Pick<LaneParts, "memory" | "work" | "pace"
 }
 
 /**
- * Chooses the events of the next batch of a lane. If outputs of user code did not fit in memory,
- * the code must run again over their events, and the next batches have only these events.
- * Otherwise, a batch has new events, and a share for replayed events (which a user has asked to
- * send again).
+ * Chooses the events of the next batch of a lane: new events, and a share of replayed events (which
+ * a user has asked to send again). If user code must run again over events, because its outputs did
+ * not fit in memory, the next batches have only these events.
  */
 export class BatchScheduler {
   #hasRequeued: boolean;
   /**
-   * Number of replayed events for which the next batch keeps room. `REPLAYS_FRACTION` of a small
-   * batch is less than one event, so the number can be a fraction, which is carried over to the
-   * following batches.
+   * Remainder (below 1) of the number of replayed events for which the last batch kept room. It is
+   * added to the number for the next batch, because `REPLAYS_FRACTION` of a small batch is less
+   * than one event.
    */
   #replaysDue = 0;
   /**
@@ -64,13 +63,13 @@ export class BatchScheduler {
   #unrun: LaneEvent[] = [];
   readonly size = new BatchSize();
   /**
-   * Whether the last batch is empty because memory was short. There may then still be events to
+   * Whether the last batch was empty because memory was short. There may then still be events to
    * take.
    */
   lacksMemory = false;
   /** Whether the last batch was empty. */
   #wasIdle = false;
-  /** Start of the last batch that followed an empty one, by the clock `elapsed()`. */
+  /** Time, by the clock `elapsed()`, at which the last batch after an empty one began. */
   #batchAt = 0;
   readonly #taken = new RateMeter();
   /** Time of the last batch with events, by the clock `elapsed()`; -Infinity before the first. */
@@ -213,8 +212,8 @@ export class BatchScheduler {
   }
 
   /**
-   * Takes replayed events and requeued dead letters that belong to the batched delivery which a
-   * crash interrupted.
+   * Takes requeued dead letters or replayed events of the batched delivery that a crash
+   * interrupted.
    */
   async #takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const { reader, replays, memory } = this.parts;

@@ -28,7 +28,7 @@ export class BatchSize {
     this.bytesPerEvent = Math.max(bytesPerEvent, this.bytesPerEvent / 2);
   }
 
-  /** Records how long user code has run over a batch of `events` events. */
+  /** Records that user code took `seconds` seconds for a batch of `events` events. */
   noteRun(events: number, seconds: number): void {
     this.#msPerEvent = (1_000 * seconds) / events;
   }

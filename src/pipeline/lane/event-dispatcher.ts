@@ -21,9 +21,8 @@ interface EventDispatcherParts {
 
 interface DispatchResult {
   /**
-   * Events over which user code must run again, in the order of the batch: from the first event
-   * whose outputs did not fit in memory, or for which the code returned no result, to the end of
-   * the batch.
+   * Events over which user code must run again: the first event whose outputs did not fit in
+   * memory, or for which the code returned no result, and all later events of the batch.
    */
   rest: readonly LaneEvent[];
   /** Average size in bytes of one event's outputs in this batch; 0 when there were no outputs. */

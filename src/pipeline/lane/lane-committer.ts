@@ -24,8 +24,8 @@ const COMMIT_DELAY_MS = 50;
 /**
  * Interval in milliseconds of commits to a ledger (a store of delivery progress) that the nodes of
  * a cluster share. All nodes commit when the time since the epoch is a multiple of this interval,
- * because commits at the same time cost less: every node reads each commit from the Kafka brokers,
- * which takes a millisecond for a single commit.
+ * because commits at the same time cost less. Every node reads each commit from the Kafka brokers,
+ * and reading a commit that comes alone takes a millisecond.
  */
 const SHARED_COMMIT_INTERVAL_MS = 500;
 
@@ -37,7 +37,7 @@ export function commitDelayMs(isShared: boolean, now: number): number {
   return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
-/** Share of the retry window by which an outage may grow before its length is written again. */
+/** Largest share of the retry window by which an outage grows between two writes of its length. */
 const OUTAGE_STEP_FRACTION = 1 / 8;
 
 /** A change of the lane's progress that is being written to the ledger. */
@@ -60,7 +60,7 @@ interface LaneCommitterParts extends LaneParts {
  */
 export class LaneCommitter implements LaneCommitSource {
   readonly #parts: LaneCommitterParts;
-  /** Events whose outputs all have a final outcome that is not part of a commit yet. */
+  /** Events whose outputs all have a final outcome, but which are in no commit yet. */
   #settled: LaneEvent[] = [];
   #pending: PendingCommit | undefined;
   /**
@@ -114,9 +114,9 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Records the final outcome of outputs, that is, of events that user code made of a received
-   * event. Once all outputs of a received event have a final outcome, the event is settled, and a
-   * commit is scheduled.
+   * Records the final outcome of outputs: events that user code made of received events. Once all
+   * outputs of a received event have a final outcome, the event is settled, and a commit is
+   * scheduled.
    */
   settle(outputs: readonly Output[], outcome: EventOutcome): void {
     if (outputs.length === 0) return;
@@ -164,7 +164,7 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Makes the ledger commit as soon as possible. Useful even without new outcomes: a commit also
+   * Makes the ledger write this lane's changes as soon as possible. Even without new outcomes, this
    * writes the read position, and the log can be trimmed only up to the position on disk.
    */
   schedule(): void {
@@ -236,9 +236,9 @@ export class LaneCommitter implements LaneCommitSource {
 
   /**
    * Milliseconds by which an outage must grow before its length is written again: at first
-   * `DOWN_MS_MIN`, later the length that was written last. A long outage then costs few writes, and
-   * a crash forgets at most half of it. The result never exceeds `OUTAGE_STEP_FRACTION` of the
-   * retry window.
+   * `DOWN_MS_MIN`, later the length that was written last, but at most `OUTAGE_STEP_FRACTION` of
+   * the retry window. A long outage then costs few writes, and a crash loses at most half of its
+   * length.
    */
   get #outageStepMs(): number {
     const { retryWindowMs } = this.#parts;

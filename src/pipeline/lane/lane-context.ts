@@ -20,8 +20,8 @@ import type { BatchPace } from "./batch-pace.ts";
 export interface LaneContext {
   logs: LogSet;
   /**
-   * Readers of the same logs as `logs`, but with a separate cache, for replays. Replays read old
-   * records, which would evict the recent records that all lanes read from a common cache.
+   * Readers of the same logs as `logs`, with a cache of their own, for replays. In a common cache,
+   * the old records that replays read would evict the recent records that all lanes read.
    */
   replayedLogs: LogSet;
   live: Live;

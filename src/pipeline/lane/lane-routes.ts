@@ -24,8 +24,8 @@ export class LaneRoutes {
   ) {}
 
   /**
-   * The current routes. Every change creates a new object. If the `checkedRoutes` of an event is
-   * the current object, the event need not be checked again.
+   * The current routes: a new object after each change or call of `invalidate`. An event whose
+   * `checkedRoutes` is the current object need not be checked again.
    */
   get current(): Routes {
     this.#current ??= createRoutes(this.destination, this.connections);
@@ -58,9 +58,9 @@ export class LaneRoutes {
   }
 
   /**
-   * Decides whether an event is sent, discarded or refused. A replayed event is discarded if its
-   * replay job has ended. It is also discarded while the destination is disabled: the job then
-   * takes the event back.
+   * Decides whether an event is sent, discarded or refused. Discards a replayed event if its replay
+   * job has ended, and while the destination is disabled. In the second case, the job takes the
+   * event back and sends it later.
    */
   decide(event: LaneEvent, replays: Pick<LaneReplays, "isRunning">): RouteDecision {
     if (this.#isRemoved) return { kind: "discard" };

@@ -14,8 +14,8 @@ import type { LaneContext } from "./lane-context.ts";
 import { LaneRoutes } from "./lane-routes.ts";
 
 /**
- * Delivers one destination's events: reads the logs, runs user code, sends, stores progress. Most
- * of thousands of lanes are idle, and have only their read positions in memory.
+ * Delivers one destination's events: reads the logs, runs user code, sends, stores progress. A
+ * server may have thousands of lanes; most of them are idle, with only read positions in memory.
  */
 export class Lane implements LaneCommitSource {
   readonly #labels: LaneLabels;
@@ -99,8 +99,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Makes the lane check for new records in its logs. With `later`, the lane only remembers that
-   * there may be new records. It checks at the next call without `later`.
+   * Makes the lane check for new records in its logs. With `later`, it only notes that there may be
+   * new records, and checks at the next call without `later`.
    */
   wake(later = false): void {
     if (this.#reader instanceof RestingReader && this.#reader.isAtEnd()) return;
@@ -108,7 +108,7 @@ export class Lane implements LaneCommitSource {
     if (!later) this.#wakeActive();
   }
 
-  /** Takes account of replay jobs that began or ended, and of dead letters that were requeued. */
+  /** Applies the start and end of replay jobs, and makes the lane read requeued dead letters. */
   refreshReplays(): void {
     this.#active?.refreshReplays();
     this.#wakeReader().wake();
@@ -116,7 +116,7 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Frees the memory of a lane that has been idle: closes `#active`, and keeps only the read
+   * Frees the memory of the lane if it is idle: closes `#active`, and keeps only the read
    * positions. Does nothing if the lane has work, if its destination fails, or if the outcome of an
    * event is not on disk yet.
    */
@@ -250,7 +250,7 @@ export class Lane implements LaneCommitSource {
 
   /**
    * Makes the running delivery (`#active`) look for events. Opens it first if it is closed. If
-   * opening fails, tries again after a pause; until then, the lane keeps its read position.
+   * opening fails, tries again after a pause, during which the lane keeps its read position.
    */
   #wakeActive(): void {
     if (this.#active !== undefined) this.#active.wake();

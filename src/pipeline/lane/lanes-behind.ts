@@ -9,14 +9,14 @@ interface Resting {
 
 /**
  * Number of lanes that are compared with the records of one read before the event loop can do other
- * work. This takes 1 µs for each lane, or up to 20 µs if an idle lane is woken.
+ * work. Comparing a lane takes 1 µs, or up to 20 µs if the lane is idle and must be woken.
  */
 const LANES_PER_TURN = 256;
 
 /**
  * Reads the logs for resting lanes that may have unread records, such as after a start of the
- * server. One read serves all lanes with the same read position. Wakes each lane to which one of
- * the records may have to be delivered. Moves the read positions of the other lanes past the
+ * server. One read serves all lanes with the same read position. It wakes each lane to which one of
+ * the records may have to be delivered, and moves the read positions of the other lanes past the
  * records. Thousands of idle destinations therefore cost one read of a log.
  */
 export class LanesBehind<L extends Resting> {
@@ -79,7 +79,8 @@ export class LanesBehind<L extends Resting> {
 
   /**
    * Reads records of a log. Returns undefined after an error, or when the log gave no records. The
-   * lanes at this position are then woken, read the log themselves and report the error.
+   * caller must then wake the lanes at this position, so that they read the log themselves and
+   * report the error.
    */
   async #read({ log, sequence }: LogPlace): Promise<LogChunk | undefined> {
     const chunk = await this.logs.read(log, sequence).catch(() => undefined);

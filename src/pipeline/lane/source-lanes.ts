@@ -10,8 +10,8 @@ export class SourceLanes {
   /** Source id → ids of the destinations whose lanes a new record of the source must wake. */
   readonly #bySource = new Map<string, Set<string>>();
   /**
-   * Destination id → the destination's connections, for each destination with an ended connection
-   * whose last record this node does not see yet.
+   * Destination id → the destination's connections. Contains only destinations with an ended
+   * connection whose last record this node does not see yet.
    */
   readonly #ending = new Map<string, readonly Connection[]>();
 
@@ -23,10 +23,10 @@ export class SourceLanes {
   }
 
   /**
-   * Replaces the connections of a destination by `connections`; `before` has the previous ones.
-   * Returns true if the last records of ended connections have become visible to this node since
-   * the previous call for this destination. The caller must then wake the destination's lane once
-   * more: it may not have read these records yet, and records added later do not wake it.
+   * Replaces the connections `before` of a destination by `connections`. Returns true if
+   * connections have ended, and their last records have become visible to this node since the
+   * previous call for this destination. The caller must then wake the destination's lane once more:
+   * it may not have read these records yet, and records added later do not wake it.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);

@@ -11,8 +11,8 @@ const RETRY_MS = 1_000;
 /**
  * Starts and updates the lanes (one for each destination) of many destinations in short slices, so
  * that thousands of updates do not delay heartbeats, requests and running lanes. All partitions
- * share one `slicer`: otherwise the slices of one partition would fill the pauses of the others. If
- * an update throws, the others still run, and it is tried again after a pause.
+ * share one `slicer`, so that the slices of one partition do not fill the pauses of the others. If
+ * an update throws, the other updates still run, and the failed one is tried again after a pause.
  */
 export class UpdateQueue {
   readonly #waiting = new Set<string>();
@@ -22,8 +22,8 @@ export class UpdateQueue {
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * `onError` is called when an update fails, but not while a retry of failed updates is scheduled,
-   * and not if the previous update of the same destination failed too.
+   * `onError` is called when an update fails. It is not called while a retry of failed updates is
+   * scheduled, or if the previous update of the same destination failed too.
    */
   constructor(
     private readonly slicer: TimeSlicer,
@@ -35,7 +35,7 @@ export class UpdateQueue {
     return this.#waiting.size === 0 && this.#failed.size === 0;
   }
 
-  /** Updates the first `UPDATES_AT_ONCE_MAX` waiting destinations at once, and the others later. */
+  /** Queues updates. Runs the first `UPDATES_AT_ONCE_MAX` during the call, and the others later. */
   add(destinationIds: Iterable<string>): void {
     for (const id of destinationIds) this.#waiting.add(id);
     this.updateNow(this.#waiting.values().take(UPDATES_AT_ONCE_MAX));

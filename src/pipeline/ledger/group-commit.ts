@@ -8,7 +8,7 @@ const FAILURE_WAIT_MS = 1_000;
 /**
  * Maximum number of lanes (deliveries to one destination) in one transaction. A transaction with
  * thousands of lanes, such as when a partition stops, would block the event loop. In a cluster, it
- * may also have to run several times, because of conflicts with other transactions.
+ * might also conflict with other transactions and therefore have to run several times.
  */
 const LANES_MAX = 500;
 
@@ -31,8 +31,8 @@ export interface CommitSource<Change> {
 export interface GroupCommitParts<Change> {
   /**
    * Writes all changes in one transaction. Rejects with `ClaimLostError` when another node has
-   * claimed the store: this node can then never write the changes. After any other error, it is
-   * unknown whether they were written. The caller then repeats the call with the same `number`.
+   * claimed the store, and this node can therefore never write the changes. Any other error leaves
+   * open whether they were written. The caller then repeats the call with the same `number`.
    * Commits are numbered from 1.
    */
   write(changes: readonly Change[], number: number): Promise<void>;
@@ -127,9 +127,9 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Returns the changes of the lane `committer`; undefined when it has none. If the store cannot be
-   * read, because it is being reopened, returns undefined too, and schedules the lane for the next
-   * transaction.
+   * Returns the changes of the lane `committer`; undefined when it has none. Also returns undefined
+   * if the store cannot be read because it is being reopened. In this case, schedules the lane for
+   * the next transaction.
    */
   #collect(committer: CommitSource<Change>): Change | undefined {
     try {
@@ -142,9 +142,9 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Tries once to write the changes. Returns `retry` when the write has failed and may be repeated.
-   * Returns `failed` when a broken invariant (a bug) was found; all deliveries with changes in the
-   * transaction are then stopped.
+   * Tries once to write the changes. Returns `retry` when the write has failed; it may be repeated
+   * unless `isClosed` is then true. Returns `failed` when a broken invariant (a bug) was found; all
+   * deliveries with changes in the transaction are then stopped.
    */
   async #commit(
     changes: readonly { committer: CommitSource<Change>; change: Change }[],
@@ -171,7 +171,7 @@ export class GroupCommit<Change> {
 }
 
 /**
- * Calls `step`, which concerns only `committer` (the delivery to one destination), and returns its
+ * Calls `step`, which handles only the delivery `committer` (to one destination), and returns its
  * result. If `step` throws because of a broken invariant (a bug), stops this delivery and returns
  * undefined.
  */

@@ -24,15 +24,15 @@ const variableParts: readonly RegExp[] = [
 
 /**
  * Matches the status or the error code of an answer, in the text of a reason. These short numbers
- * tell failures apart, so they must not be replaced by `#`. `reasonTemplate` therefore turns their
- * digits into letters first, which no pattern in `variableParts` matches.
+ * tell failures apart, so they must not be replaced by `#`. `reasonTemplate` therefore first turns
+ * their digits into letters, because no pattern in `variableParts` matches letters.
  */
 const codes = /\b(HTTP|status|status code|answered|responded with|error|code)([ :]+)(\d{1,3})\b/gi;
 const digits = "abcdefghij";
 
 /**
- * Replacement for each part of a reason that differs between events, and for each list of such
- * parts.
+ * Text that replaces each part of a reason that differs between events. A list of such parts is
+ * replaced as a whole.
  */
 const PLACE = "#";
 const places =

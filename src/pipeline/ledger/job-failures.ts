@@ -8,12 +8,12 @@ import { groupNameOf } from "./group-name.ts";
  * are counted together.
  */
 const JOB_FAILURES_MAX = 20;
-/** Number of characters to which the list of a replay's failures cuts each reason. */
+/** Maximum number of characters of each reason in the list of a replay's failures. */
 const REASON_CHARS_MAX = 300;
 /** Group id of the failures whose reasons are not counted separately. */
 const OTHER = "";
 
-/** Returns the failure of a replayed event that became a dead letter again, with a count of 1. */
+/** Returns the failure of a replayed event that became a dead letter again, counted once. */
 export function jobFailureOf(letter: StoredLetter): JobFailure {
   const groupId = `${letter.destinationId}.${groupNameOf(letter)}`;
   return { groupId, reason: cutText(letter.reason, REASON_CHARS_MAX), count: 1 };
@@ -37,10 +37,10 @@ export function addFailures(
   return [...sums.values()].sort((one, other) => other.count - one.count);
 }
 
-/** Outcomes of requeued letters of one replay, which one commit adds to the replay's counts. */
+/** Outcomes of one replay's requeued letters that one commit adds to the replay's counts. */
 export interface JobOutcomes {
   workspaceId: string;
-  /** Counts of the outcomes. `moved` is 0: the job counted the letters when it requeued them. */
+  /** Counts of the outcomes. `moved` is 0: the job itself counts the letters that it requeues. */
   counts: JobCounts;
   failures: JobFailure[];
 }

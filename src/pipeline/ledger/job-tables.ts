@@ -75,9 +75,9 @@ export class JobTables {
   }
 
   /**
-   * Throws an `ApiError` if the job may not start: too many jobs are running, or a running job
-   * already sends logged events to the same destination. Jobs that only wait for the outcomes of
-   * letters do not count as running.
+   * Throws an `ApiError` if the job may not start, because too many jobs are running, or a running
+   * job already sends logged events to the same destination. A job that only waits for the outcomes
+   * of letters does not count as running.
    */
   expectRoom(job: ReplayJob): void {
     // Jobs that only wait for the outcomes of their letters do not requeue more letters.
@@ -138,9 +138,9 @@ export class JobTables {
   }
 
   /**
-   * Adds a request to the list of replay jobs. The request names dead letters by their ids, and
-   * requeues or deletes them. If it needs several transactions, this method is called once in each
-   * of them. The first call creates the entry in the list. Each later call adds the letters of its
+   * Adds a request to requeue or delete dead letters, named by their ids, to the list of replay
+   * jobs. If the request needs several transactions, this method is called once in each of them.
+   * The first call creates the entry in the list. Each later call adds the letters of its
    * transaction to this entry.
    */
   record(job: LetterJob, now: number): void {
@@ -160,8 +160,8 @@ export class JobTables {
   }
 
   /**
-   * Records that a job has requeued or deleted all of its letters. The job ends at once if all
-   * requeued letters have an outcome; otherwise it ends with the last outcome.
+   * Records that a job has requeued or deleted all of its letters. Ends the job at once if all
+   * requeued letters have an outcome. Otherwise `settleLetters` ends it with the last outcome.
    */
   endMoving(job: LetterJob, now: number): void {
     const { workspaceId, id } = job;

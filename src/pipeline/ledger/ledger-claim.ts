@@ -6,7 +6,7 @@ export interface LedgerOwner {
   node: string;
   /** Id of the node's claim, new each time that a node claims the ledger. */
   claim: string;
-  /** Number of commits under this claim, which is also the number of the last commit. */
+  /** Number of commits under this claim; the last commit has this number. */
   commits: number;
 }
 
@@ -18,8 +18,8 @@ export interface ClaimListener {
    */
   onLost(): void;
   /**
-   * Called when other nodes may have requeued dead letters of the destinations in `destinationIds`,
-   * or may have started or ended replay jobs to these destinations.
+   * Called when other nodes may have changed what is replayed to the destinations in
+   * `destinationIds`. They may have requeued dead letters, or started or ended replay jobs.
    */
   onReplaysChanged(destinationIds: Set<string>): void;
 }
@@ -73,10 +73,10 @@ export class LedgerClaims {
   }
 
   /**
-   * Calls `apply`, which makes the commit `number`, unless this commit was made before. A node
-   * repeats a commit when it does not know whether the first try was written. A commit that is
-   * applied twice could overwrite changes that other nodes made in between. The commits of a claim
-   * are numbered from 1. Throws `ClaimLostError` when `claim` is not the owner's claim.
+   * Calls `apply`, which makes the commit `number`, unless this commit was made before. The commits
+   * of a claim are numbered from 1. A node repeats a commit when it does not know whether the first
+   * try was written. If both tries were applied, the second could overwrite changes that other
+   * nodes made in between. Throws `ClaimLostError` when `claim` is not the owner's claim.
    */
   applyOnce(claim: string, number: number, apply: () => void): void {
     const owner = this.expect(claim);

@@ -55,8 +55,8 @@ export class Ledger {
   #stopListening = () => {};
   #claim: { id: string; listener: ClaimListener } | undefined;
   /**
-   * Ids of destinations that had running replay jobs when another node last changed such jobs, or
-   * when this node claimed the ledger.
+   * Ids of the destinations with running replay jobs. Read when this node claims the ledger, and
+   * again each time that another node changes such jobs.
    */
   #jobDestinations = new Set<string>();
 
@@ -79,9 +79,9 @@ export class Ledger {
   }
 
   /**
-   * Claims a shared ledger for this node. After that, no other node can write the progress of
-   * deliveries, and this node sees all that others wrote before. Call it once, before any delivery
-   * starts. The ledger of a standalone server is never claimed.
+   * Claims a shared ledger for this node. Once this resolves, no other node can write the progress
+   * of deliveries, and this node sees everything that others wrote before. Call it once, before any
+   * delivery starts. The ledger of a standalone server is never claimed.
    */
   async claim(node: string, listener: ClaimListener): Promise<void> {
     assert(this.#claim === undefined, "A ledger is claimed once by a node");
@@ -95,8 +95,8 @@ export class Ledger {
   }
 
   /**
-   * Whether the nodes of a cluster share the ledger, and this node has claimed it. False on a
-   * standalone server.
+   * Whether the nodes of a cluster share the ledger: true once this node has claimed it, always
+   * false on a standalone server.
    */
   get isShared(): boolean {
     return this.#claim !== undefined;
@@ -127,10 +127,10 @@ export class Ledger {
   }
 
   /**
-   * Requeues dead letters, so that they are sent again. One call handles as many of `ids`, from the
-   * first on, as fit into one transaction; the caller passes the rest to the next call. `done` is
-   * the number of handled ids; `destinationIds` has the destination of each requeued letter.
-   * `record` is the request's entry in the list of replays.
+   * Requeues the dead letters with the given `ids`, so that they are sent again. One call handles
+   * only the first ids, as many as fit into one transaction; the caller passes the rest to the next
+   * call. `done` is the number of handled ids; `destinationIds` has the destination of each
+   * requeued letter. `record` is the request's entry in the list of replays.
    */
   async requeue(workspaceId: string, ids: readonly string[], now: number, record?: LetterJob) {
     const { taken, done } = await this.#store.change(() => {
@@ -161,10 +161,10 @@ export class Ledger {
   }
 
   /**
-   * Deletes dead letters. One call handles as many of `ids`, from the first on, as fit into one
-   * transaction; the caller passes the rest to the next call. `done` is the number of handled ids,
-   * including those without a letter; `purged` is the number of deleted letters. `record` is the
-   * request's entry in the list of replays.
+   * Deletes the dead letters with the given `ids`. One call handles only the first ids, as many as
+   * fit into one transaction; the caller passes the rest to the next call. `done` is the number of
+   * handled ids, including those without a letter; `purged` is the number of deleted letters.
+   * `record` is the request's entry in the list of replays.
    */
   async purge(workspaceId: string, ids: readonly string[], record?: LetterJob) {
     const { taken, done } = await this.#store.change(() => {
@@ -206,9 +206,9 @@ export class Ledger {
   }
 
   /**
-   * Removes dead letters with the given ids from their tables, and returns them. Handles only as
-   * many ids as fit into one transaction. If a user has cancelled the request, whose entry in the
-   * list of replays is `record`, removes none.
+   * Removes the dead letters with the given ids from their tables, and returns them. Handles only
+   * the first ids, as many as fit into one transaction. Removes none if a user has cancelled the
+   * request; `record` is the request's entry in the list of replays.
    */
   #take(workspaceId: string, ids: readonly string[], record: LetterJob | undefined) {
     const job = record && this.#jobs.get(workspaceId, record.id);
@@ -257,8 +257,8 @@ export class Ledger {
 
   /**
    * Handles changes that other nodes have made in `tables`. If another node has claimed the ledger,
-   * stops the commits of this node. Otherwise reports the destinations that may have new requeued
-   * letters, or replay jobs that started or ended.
+   * ends the commits of this node. Otherwise calls `onReplaysChanged` with the destinations that
+   * may have new requeued letters, or replay jobs that started or ended.
    */
   #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;

@@ -21,12 +21,12 @@ type Letter = GroupedFacts &
 type GroupRow = Omit<LetterGroup, "id" | "destinationId"> & { responses?: readonly KeptResponse[] };
 
 /**
- * Maximum number of dead letter groups of one destination, besides the group `OTHER`. Letters with
- * further reasons go into `OTHER`. The limit is needed because user code can give a new reason for
- * each event.
+ * Maximum number of dead letter groups of one destination, besides the group `OTHER`. When it is
+ * reached, letters with a new reason go into `OTHER`. The limit is needed because user code can
+ * give a new reason for each event.
  */
 const GROUPS_OF_DESTINATION_MAX = 200;
-/** Number of characters to which a group cuts the reason that it shows. */
+/** Maximum number of characters of the reason that a group shows. Longer reasons are cut. */
 const REASON_CHARS_MAX = 300;
 /**
  * Name of the group for letters that fit into no other group, once the destination has the maximum
@@ -97,8 +97,9 @@ export class LetterGroups {
   /**
    * Returns the id of a dead letter's group and the receiver's response to the letter's event. If
    * this response is not stored, returns the group's latest stored one with the same status and
-   * error code, marked `isSample`, or else one with only the letter's status and code; if the
-   * letter has neither, no response. Returns an empty object if no group holds the letter.
+   * error code, marked `isSample`. If there is none either, the response has only the letter's
+   * status and code, and is absent if the letter has neither. Returns an empty object if no group
+   * holds the letter.
    */
   detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
     const { destinationId, status, code, responseId } = letter;
@@ -191,7 +192,7 @@ function groupId(destinationId: string, name: string): string {
   return `${destinationId}.${name}`;
 }
 
-/** Whether the group with the id `id` has dead letters of the destination. */
+/** Whether `id` is the id of a group of the destination's dead letters. */
 export function isGroupOf(destinationId: string, id: string): boolean {
   return id.startsWith(groupId(destinationId, ""));
 }

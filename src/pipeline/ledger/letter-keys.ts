@@ -6,9 +6,9 @@ export type PairKey = [string, string];
 export const LAST_KEY = "\uffff";
 
 /**
- * Returns the range of a table's keys that have the first part `first` and a second part above
- * `after`; reads at most `limit` keys. Each call returns a new object, because the lmdb library
- * modifies it.
+ * Returns a range of at most `limit` keys of a table: those whose first part is `first` and whose
+ * second part is above `after`. Each call returns a new object, because the lmdb library modifies
+ * it.
  */
 export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
   const start: PairKey = [first, after];
@@ -16,7 +16,7 @@ export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTE
   return { start, end, exclusiveStart: true, limit };
 }
 
-/** Returns the first parts of all keys of a table, without duplicates. Reads one key for each. */
+/** Returns the first parts of a table's keys, without duplicates. Reads one key per first part. */
 export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
   const firsts = new Set<string>();
   let start: PairKey = ["", ""];

@@ -14,10 +14,10 @@ export interface KeptResponse {
 /** Maximum number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Minimum time in milliseconds for which a group with `RESPONSES_OF_GROUP_MAX` responses keeps them
- * after the latest one was added. A new response then replaces the oldest. Without this minimum, a
- * receiver that answers each event differently would cause a write of one response for each dead
- * letter, and all nodes of a cluster read each write.
+ * Minimum age in milliseconds of the latest response in a group with `RESPONSES_OF_GROUP_MAX`
+ * responses, for a new response to replace the oldest. Without this minimum, a receiver that
+ * answers each event differently would cause a write of one response for each dead letter, and all
+ * nodes of a cluster read each write.
  */
 const REPLACED_AFTER_MS = 60_000;
 /** Largest total size in bytes of a destination's stored responses, in one ledger. */
@@ -25,14 +25,14 @@ export const RESPONSES_OF_DESTINATION_BYTES_MAX = 512 << 10;
 /** Largest total size in bytes of all stored responses, in one ledger. */
 export const RESPONSES_BYTES_MAX = 64 << 20;
 /**
- * Second part of a key whose value is a sum of bytes instead of a response. No response has this
- * id.
+ * Second part of the keys under which sums of bytes are stored instead of responses. No response
+ * has this id.
  */
 const SUM = "";
 
 /**
- * Stores responses of receivers to events that became dead letters: a few for each group of
- * letters, so that thousands of letters with one cause do not store thousands of responses.
+ * Stores responses of receivers to events that became dead letters. It stores only a few for each
+ * group of letters, so that thousands of letters with one cause do not take thousands of responses.
  */
 export class LetterResponses {
   /**

@@ -14,8 +14,8 @@ import { firstIdAt, firstKeys, keyRange, LAST_KEY, type PairKey } from "./letter
 import { responseIdOf } from "./letter-responses.ts";
 
 /**
- * Number of event characters at which a page of dead letters ends. The letter whose event reaches
- * this number is the last one of the page.
+ * Total number of characters in the events of a page of dead letters at which the page ends. The
+ * letter that reaches this number is the last one of the page.
  */
 export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
 
@@ -25,15 +25,15 @@ export interface LetterCount extends LetterOwner {
 }
 
 /**
- * Range of a destination's dead letters to drop: the oldest ones, at most `count` and only those
- * with ids below `before`.
+ * Dead letters of a destination to drop: the oldest ones, at most `count`, and only those with ids
+ * below `before`.
  */
 export interface DropRange {
   count: number;
   before?: string | undefined;
 }
 
-/** Number of event characters after which a transaction takes no more dead letters. */
+/** Total number of event characters at which a transaction takes no more dead letters. */
 const LOT_CHARS_MAX = 8 << 20;
 /** Largest number of dead letters that one transaction removes or requeues. */
 const LOT_LETTERS_MAX = 1_000;
@@ -59,9 +59,9 @@ export class LetterTables {
   }
 
   /**
-   * Adds a dead letter, unless it is stored already: a commit whose result was unknown may be
-   * repeated. This and all other methods that change data must be called inside a transaction of
-   * the store.
+   * Adds a dead letter. Does nothing if it is stored already, as when a commit whose result was
+   * unknown is repeated. This and all other methods that change data must be called inside a
+   * transaction of the store.
    */
   put(letter: NewLetter): void {
     const { response, ...row } = letter;
@@ -76,9 +76,9 @@ export class LetterTables {
   }
 
   /**
-   * Removes dead letters and returns them. One call handles as many of `ids`, from the first on, as
-   * fit into one transaction. `done` is the number of handled ids, including those for which the
-   * workspace has no letter.
+   * Removes the dead letters with the given `ids` and returns them. One call handles only the first
+   * ids, as many as fit into one transaction. `done` is the number of handled ids, including those
+   * for which the workspace has no letter.
    */
   take(workspaceId: string, ids: readonly string[]): { taken: StoredLetter[]; done: number } {
     const taken: StoredLetter[] = [];
@@ -140,8 +140,8 @@ export class LetterTables {
   }
 
   /**
-   * Yields the ids of the letters in the filter's groups or destination that lie in both the
-   * filter's time range and the scan's bounds, oldest first.
+   * Yields the ids of the letters in the filter's groups or destination, oldest first. Leaves out
+   * ids outside of the filter's time range or of the scan's bounds.
    */
   *#idsWithin(
     workspaceId: string,
@@ -189,8 +189,9 @@ export class LetterTables {
   }
 
   /**
-   * Returns the number of letters in the groups that a filter names, or else of the destination
-   * that it names, or else of the workspace. Ignores the other fields of the filter.
+   * Returns the number of letters in the groups that a filter names. If it names none, counts the
+   * letters of its destination; without a destination, those of the workspace. Ignores the other
+   * fields of the filter.
    */
   countOf(workspaceId: string, filter: LetterFilter = {}): number {
     const { destinationId } = filter;
@@ -241,8 +242,8 @@ export class LetterTables {
 }
 
 /**
- * Returns the values from the first to the one with which their total size reaches `charsMax`; all
- * values if the total is smaller.
+ * Returns the first of `values`, up to and including the one with which their total size reaches
+ * `charsMax`. Returns all values if the total is smaller.
  */
 export function takeChars<T>(
   charsMax: number,

@@ -9,8 +9,8 @@ export interface MovedLetters {
   /** The dead letters that the caller must requeue. Empty for a job that deletes letters. */
   requeued: RequeuedLetter[];
   /**
-   * Whether the job needs no further step, because no letter is left, or because the job has ended
-   * or does not exist.
+   * Whether the job needs no further step: no letter is left, or the job has ended or does not
+   * exist.
    */
   isOver: boolean;
 }
@@ -72,5 +72,5 @@ export function recordMoved(
   jobs.record({ ...record, destinationId, reason: cut, counts }, now);
 }
 
-/** Number of characters to which an entry in the list of replays cuts a reason. */
+/** Maximum number of characters of a reason in an entry of the list of replays. */
 const REASON_CHARS_MAX = 300;

@@ -2,7 +2,7 @@ import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 
 /**
- * Describes a repeating event: its source had already sent an event with the same messageId.
+ * Describes a repeating event: an earlier event of the same source had the same messageId.
  * `sequence` is the sequence number of the repeating event in its log. The other elements are the
  * log, the sequence number and the time of receipt of the previous event with this messageId.
  */
@@ -23,8 +23,8 @@ export interface RepetitionLot {
 export type SearchedPositions = Readonly<Record<string, number>>;
 
 /**
- * Key of a row: the log of a `RepetitionLot` and the sequence number of its first event. The row
- * with the key `POSITIONS` has the searched positions instead.
+ * Key of a row: the log of a `RepetitionLot` and the sequence number of its first event. The key
+ * `POSITIONS` belongs to the one row that has the searched positions.
  */
 type RowKey = [log: string, sequence: number];
 const POSITIONS: RowKey = ["", 0];
@@ -46,7 +46,7 @@ export class RepetitionTable {
     return (this.#table.get(POSITIONS) as SearchedPositions | undefined) ?? {};
   }
 
-  /** All repetitions, sorted by log and sequence number. */
+  /** Yields all repetitions, in lots that are sorted by log and sequence number. */
   *lots(): Generator<RepetitionLot> {
     for (const { key, value } of this.#table.getRange({})) {
       if (key[0] !== "") yield { log: key[0], rows: value as RepetitionRow[] };

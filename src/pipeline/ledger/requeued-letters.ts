@@ -21,8 +21,8 @@ export class RequeuedLetters {
   /** [destination id, letter id] → requeued dead letter. */
   readonly #letters: Table<RequeuedLetter, PairKey>;
   /**
-   * Destination id → id (`last`) of the letter after which the next read begins. All letters up to
-   * this one are being sent; their ids are in the set `inFlight`.
+   * Destination id → place at which the next read of its letters begins: after the letter with the
+   * id `last`. All letters up to this one are being sent; their ids are in the set `inFlight`.
    */
   readonly #skipped = new Map<string, { inFlight: ReadonlySet<string>; last: string }>();
 
@@ -44,9 +44,9 @@ export class RequeuedLetters {
   }
 
   /**
-   * Returns a destination's oldest requeued letters that are not in `inFlight`, the set with the
-   * ids of letters that are being sent. The caller must add the returned letters to this set: the
-   * next call may begin after them, and then never returns them again.
+   * Returns a destination's oldest requeued letters, without those in `inFlight`, the ids of
+   * letters that are being sent. The caller must add the ids of the returned letters to this set:
+   * the next call may begin after them, and then never returns them again.
    */
   oldest(
     destinationId: string,
@@ -85,8 +85,8 @@ export class RequeuedLetters {
   }
 
   /**
-   * Makes the next read return newly requeued letters, even if their ids are lower than those of
-   * letters that were read before. Call it once the transaction that stored `letters` is committed.
+   * Makes the next read return the newly requeued `letters`, even those with lower ids than letters
+   * that were read before. Call it once the transaction that stored them is committed.
    */
   added(letters: readonly StoredLetter[]): void {
     for (const { destinationId, id } of letters) {
@@ -96,8 +96,8 @@ export class RequeuedLetters {
   }
 
   /**
-   * Makes the next read of a destination's letters begin at the oldest letter again; without an id,
-   * the next read for every destination. Needed after other nodes have changed the letters.
+   * Makes the next read of a destination's letters begin at the oldest letter again. Without an id,
+   * does this for every destination. Needed after other nodes have changed the letters.
    */
   rescan(destinationId?: string): void {
     if (destinationId === undefined) this.#skipped.clear();

@@ -17,9 +17,9 @@ export interface SettledLetter {
 
 /**
  * Removes the requeued letters in `settled`, which have a final outcome, and adds their outcomes to
- * the counts of their replay jobs. Letters that are missing are not counted: if a commit is
- * repeated because its result was unknown, the first try may have counted and removed them. Call it
- * only inside a transaction.
+ * the counts of their replay jobs. Does not count letters that are missing: when a commit with an
+ * unknown result is repeated, the first try may have counted and removed them. Call it only inside
+ * a transaction.
  */
 export function settleRequeued(
   requeued: RequeuedLetters,

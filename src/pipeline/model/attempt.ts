@@ -1,7 +1,7 @@
 import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
 import type { DeliveryResult } from "../../destinations/destination.ts";
 
-/** Why events were not delivered. It has no secrets, so it may be stored, logged and shown. */
+/** Cause of a failed delivery. It has no secrets, so that it may be stored, logged and shown. */
 export interface FailureCause {
   reason: string;
   /** The answer of the receiver; absent when it did not answer. */
@@ -17,8 +17,8 @@ export interface FailedAttempt {
   at: number;
   durationMs: number;
   /**
-   * Why the whole attempt failed. Absent when only single events were refused, each for its own
-   * reason.
+   * Why the whole attempt failed. Absent when the receiver refused single events, each for a reason
+   * of its own.
    */
   reason?: string;
   status?: number;
@@ -44,8 +44,8 @@ export type AttemptResult = {
 );
 
 /**
- * Returns the cause if the receiver refused all events of a delivery; undefined otherwise. `events`
- * is the number of events in the delivery.
+ * Returns why the receiver refused all events of a delivery; undefined if it did not refuse all of
+ * them. `events` is the number of events in the delivery.
  */
 export function fullRefusal(result: AttemptResult, events: number): FailureCause | undefined {
   if (result.kind === "rejected") return { reason: result.reason, response: result.response };
@@ -55,15 +55,16 @@ export function fullRefusal(result: AttemptResult, events: number): FailureCause
 }
 
 /**
- * Maximum number of failed attempts that are stored for an event. If there are more, the first
- * `FIRST_ATTEMPTS_KEPT` and the latest ones are stored.
+ * Maximum number of failed attempts that are stored for an event: the first `FIRST_ATTEMPTS_KEPT`
+ * ones, and the latest ones.
  */
 export const FAILED_ATTEMPTS_MAX = 10;
 const FIRST_ATTEMPTS_KEPT = 2;
 
 /**
- * Adds a failed attempt to `attempts`, and returns them. If there are then more than
- * `FAILED_ATTEMPTS_MAX`, removes the oldest one after the first `FIRST_ATTEMPTS_KEPT`.
+ * Adds a failed attempt to the array `attempts`, and returns this array, or a new one if there was
+ * none. If it then has more than `FAILED_ATTEMPTS_MAX`, removes the oldest attempt after the first
+ * `FIRST_ATTEMPTS_KEPT`.
  */
 export function withAttempt(
   attempts: FailedAttempt[] | undefined,

@@ -19,8 +19,8 @@ export interface DeadLetter {
   column?: number;
   attempts: number;
   /**
-   * Failed attempts to deliver the event; if there were many, only the first and the last ones.
-   * Absent in letters that an earlier version stored.
+   * Failed attempts to deliver the event; if there were many, only the first and the latest ones.
+   * Absent in letters that an earlier version of pixelmill stored.
    */
   failedAttempts?: FailedAttempt[];
   /** Id of the group of dead letters that failed like this one. */
@@ -46,14 +46,14 @@ export interface LetterResponse extends ShownAnswer {
   isSample?: true;
 }
 
-/** A dead letter as the ledger stores it, with the additional data that a replay needs. */
+/** A dead letter in the form in which the ledger stores it, with the data that a replay needs. */
 export interface StoredLetter extends Omit<DeadLetter, "event" | "response" | "groupId"> {
   /** HTTP status of the receiver's response to the last attempt; `code` is its error code. */
   status?: number;
   code?: string;
   /**
-   * Id under which the ledger stores the receiver's response. Absent when the response has no
-   * headers and no text, only a status and an error code, and when there is no response.
+   * Id under which the ledger stores the receiver's response. Absent when there is no response, and
+   * when the response has neither headers nor text, but only a status and an error code.
    */
   responseId?: string;
   /** JSON text of the event as it entered the stage that failed. */
@@ -69,7 +69,7 @@ export interface StoredLetter extends Omit<DeadLetter, "event" | "response" | "g
 
 /**
  * A dead letter to be stored, together with the receiver's response. The ledger stores responses in
- * a table of their own, and only a few for each group of letters.
+ * a separate table, and only a few responses for each group of letters.
  */
 export interface NewLetter extends StoredLetter {
   response?: ShownAnswer;
@@ -119,9 +119,9 @@ export interface LetterScan {
   before: string;
   count: number;
   /**
-   * Current time in milliseconds since the epoch. If given, the scan also reads letters that were
-   * created while the clock was ahead: their ids are above `before`, and contain a time in the
-   * future. If absent, the scan reads only letters below `before`.
+   * Current time in milliseconds since the epoch. If given, the scan also reads letters with ids
+   * above `before` that contain a time in the future, because they were created while the clock was
+   * ahead. If absent, the scan reads only letters with ids below `before`.
    */
   now?: number;
 }
@@ -130,7 +130,7 @@ export interface LetterScanResult {
   ids: string[];
   /**
    * Number of dead letters that the scan read. `reached` is the id of the last one: pass it as
-   * `after` to continue the scan. `reached` is undefined when no letters are left.
+   * `after` to continue the scan. `reached` is undefined if the scan has read all letters.
    */
   seen: number;
   reached: string | undefined;

@@ -6,9 +6,8 @@ import type { Routes } from "./routes.ts";
 
 /**
  * Origin of an event in delivery: a log record that was read for a connection, a log record that
- * was read for a replay job, or a requeued dead letter. The origin decides which progress is stored
- * when the event gets its final outcome: the read position in the log, or the state of the dead
- * letter.
+ * was read for a replay job, or a requeued dead letter. The event's final outcome is stored in the
+ * read position of the lane, in that of the job, or in the state of the dead letter, respectively.
  */
 export type Origin =
   | { log: string; sequence: number; connectionId: string }
@@ -36,13 +35,13 @@ export interface LaneEvent {
    * the clock of the process that did this.
    */
   retryWindowStart: number;
-  /** Bytes by which the event counts towards the memory budget of its lane. */
+  /** Bytes of the lane's memory budget that the event takes. */
   bytes: number;
   /** Number of outputs that user code made of this event and that have no final outcome yet. */
   openOutputs: number;
   /**
-   * The routes (connections by source) with which `LaneRoutes.decide` last allowed the event to be
-   * sent. Undefined before it has allowed that for the first time.
+   * Routes (connections by source) with which `LaneRoutes.decide` last decided to send the event;
+   * undefined before its first such decision.
    */
   checkedRoutes: Routes | undefined;
   /**
@@ -72,7 +71,7 @@ export interface LaneEvent {
 }
 
 /**
- * Creates a `LaneEvent` from the four fields in `read`. No user code has run over the event yet.
+ * Creates a `LaneEvent` with the fields of `read`, for an event over which no user code has run.
  */
 export function createLaneEvent(
   read: Pick<LaneEvent, "input" | "origin" | "retryWindowStart" | "bytes">,
@@ -99,7 +98,7 @@ export interface OutputCounts {
   /** Number of attempts that failed with an error for which a retry may succeed. */
   failedAttempts: number;
   /**
-   * Number of outputs that were delivered and never failed in a request that held only one output.
+   * Number of delivered outputs that had not failed before in a request that held only one output.
    */
   taken: number;
   /** Number of outputs that failed at least once in a request that held only one output. */
@@ -122,8 +121,8 @@ export function zeroOutputCounts(): OutputCounts {
 export interface Output {
   laneEvent: LaneEvent;
   /**
-   * The received event from which the output was made. Destinations see no other part of
-   * `laneEvent`.
+   * The received event from which the output was made (`laneEvent.input`). Implementations of
+   * destinations use only this part of `laneEvent`.
    */
   input: InputEvent;
   bytes: Uint8Array;
@@ -166,21 +165,19 @@ export interface FailuresAlone {
    */
   ofEvent: number;
   /**
-   * Number of the failures in `ofEvent` at which the destination probably accepted other outputs.
-   * The output's first failure counts. Each later one counts if another output was delivered since
-   * the output's previous failure.
+   * Number of the failures in `ofEvent` during which the destination seemed to accept other
+   * outputs. The output's first failure counts. Each later one counts if another output was
+   * delivered since the output's previous failure.
    */
   ofEventAmongTaken: number;
   /**
-   * Number of successive failures in `ofEvent` at which nothing showed whether the destination is
-   * down: no other output was tried since the previous failure, and no output of another user
-   * waited for a retry. A failure sets the number to 0 if another output was tried, or one of
-   * another user waited.
+   * Number of failures in `ofEvent` that cannot be compared with other outputs: no other output was
+   * tried since the previous failure, and none of another user waited for a retry. A failure that
+   * can be compared sets the number to 0.
    */
   ofEventAlone: number;
   /**
-   * Number of failures at which the destination probably accepted other outputs. Counts all such
-   * failures, whether the event or the destination may have caused them.
+   * Number of failures of any cause during which the destination seemed to accept other outputs.
    */
   amongTaken: number;
   /** Whether the last failure counts in `amongTaken`. */
@@ -190,7 +187,7 @@ export interface FailuresAlone {
    * whether other outputs were delivered.
    */
   readonly countsAtFirst: Readonly<OutputCounts>;
-  /** Values of `OutputCounts.taken` and `OutputCounts.attempts` at the time of the last failure. */
+  /** Value of `OutputCounts.taken` at the last failure; `attemptsAtLast` is that of `attempts`. */
   takenAtLast: number;
   attemptsAtLast: number;
 }
@@ -216,8 +213,7 @@ export type EventOutcome =
   | { kind: "dropped" }
   /**
    * The event is not sent. Either its connection, destination or replay is gone, or it is a
-   * requeued dead letter and another dead letter of the same received event is processed in its
-   * place.
+   * requeued dead letter and user code runs over the same received event for another dead letter.
    */
   | { kind: "discarded" }
   | ({
@@ -233,8 +229,8 @@ export function outputBytes(outputs: readonly Output[]): number {
 }
 
 /**
- * Calls `handle` for each run of consecutive items of the same source. Its arguments are the id of
- * the source, and the number of items in the run. Most batches are a single run.
+ * Calls `handle` for each run of consecutive items of the same source, with the id of the source
+ * and the number of items in the run. Most batches are a single run.
  */
 export function forEachSource<T>(
   items: readonly T[],

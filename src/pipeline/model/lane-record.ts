@@ -86,11 +86,11 @@ export function isFailing(record: LaneRecord | undefined): boolean {
 }
 
 /**
- * Whether a lane's stored state, `stored`, is so recent that its current state (the second
- * parameter) need not be stored. Positions, live periods and the name of the batched delivery must
- * be equal. Both states must have a refusal (`refusedMs`), or neither. The lengths of their outages
- * must differ by less than `outageStepMs`. If the current state has no outage, `stored` must have
- * none.
+ * Whether `stored`, a lane's stored state, is so close to its current state (the second argument)
+ * that the current state need not be stored. Their positions, live periods and names of the batched
+ * delivery must be equal. Both must have a refusal (`refusedMs`), or neither. Their outages
+ * (`outageMs`) must differ by less than `outageStepMs`. If the current state has no outage,
+ * `stored` must have none.
  */
 export function isStored(
   stored: LaneRecord | undefined,

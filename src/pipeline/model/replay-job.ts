@@ -12,8 +12,8 @@ export interface EventFilter extends ContentFilter {
   userId?: string;
   anonymousId?: string;
   /**
-   * MessageIds of the events to replay. Each one matches as given and in lower case, because a user
-   * may give an id in upper case that pixelmill made in lower case.
+   * MessageIds of the events to replay. An event matches if it has one of these ids, or one of them
+   * in lower case: a user may give an id in upper case that pixelmill made in lower case.
    */
   messageIds?: readonly string[];
 }
@@ -107,15 +107,16 @@ export interface EventJob extends JobBase {
    */
   reachedAt?: number;
   /**
-   * Time in milliseconds since the epoch. Events of the range that were received before this time
-   * may be missing from the replay, because the log had deleted them. Absent when the log had all
-   * events of the range.
+   * Time of receipt, in milliseconds since the epoch, before which events of the range may be
+   * missing from the replay, because the log had deleted them. Absent when the log had all events
+   * of the range.
    */
   missingBefore?: number;
 }
 
 /**
- * A job that requeues or deletes all dead letters that matched a filter when the job was created.
+ * A job that requeues or deletes dead letters: all that matched a filter when the job was created,
+ * or those with the ids that a user selected.
  */
 export interface LetterJob extends JobBase {
   kind: "dead-letters" | "purge";
@@ -138,9 +139,9 @@ export interface LetterJob extends JobBase {
    */
   movedAt?: number;
   /**
-   * Id of the dead letter that the job scanned last; the next scan continues after it. The job
-   * scans letters with ids below `before`, so that letters created after the job are left out. It
-   * also scans letters whose ids have a time in the future, because a clock was ahead.
+   * Id of the dead letter that was scanned last; the next scan continues after it. The job scans
+   * letters with ids below `before`, so that letters created after the job are left out. It also
+   * scans older letters whose ids have a time in the future, because a clock was ahead.
    */
   after: string;
   before: string;
@@ -175,8 +176,8 @@ export interface JobProgress
 }
 
 /**
- * Returns the `destinationId` that all elements of `all` have in common, and the `reason` that they
- * have in common. A field that differs between the elements is undefined in the result.
+ * Returns the `destinationId` and the `reason` that all elements of `all` have in common. Each of
+ * the two that differs between the elements is undefined in the result.
  */
 export function commonScope(all: readonly Pick<LetterJob, "destinationId" | "reason">[]) {
   const common = (key: "destinationId" | "reason") =>

@@ -51,16 +51,16 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
 
 /**
  * Returns the start of a connection's latest live period (time in which it delivers); undefined
- * when the connection was never live. An empty last period, which ended where it began, is ignored:
- * the next period may begin at the same positions and could not be distinguished from it.
+ * when the connection was never live. Ignores the last period if it is empty (it ended where it
+ * began): the next period may have the same start, and the two would then look like one.
  */
 export function latestStart({ from, until, earlier = [] }: Connection): Positions | undefined {
   return until === undefined || isAfter(until, from) ? from : earlier.at(-1)?.from;
 }
 
 /**
- * Whether `positions` were read later than `known`. Each of the two holds the ends of all logs at
- * one moment. Because ends only grow, one end that is higher in `positions` proves it.
+ * Whether `positions` were read later than `known`. Each of the two holds the ends that all logs
+ * had at one moment. Ends only grow, so a single end that is higher in `positions` shows this.
  */
 function isAfter(positions: Positions, known: Positions): boolean {
   return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));

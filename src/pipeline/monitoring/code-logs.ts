@@ -69,8 +69,8 @@ export class CodeLogs {
   }
 
   /**
-   * Returns how many lines the rate limit allows a transformation to write at present, and the
-   * maximum number of characters of these lines together.
+   * Returns what the rate limit allows a transformation to write at present: a number of lines, and
+   * a number of characters for all of these lines together.
    */
   room(transformationId: string): { lines: number; chars: number } {
     const lines = this.#rates.available(transformationId);

@@ -13,9 +13,10 @@ type Credentials = LiveProgram["credentials"];
  */
 const START_CHARS = 4;
 /**
- * Maximum number of characters that the search for credentials compares, per character of the text.
- * `CHARS_MORE` is first added to the length of the text, so that short texts have a margin. Without
- * a maximum, many credentials with equal beginnings would block the server for seconds.
+ * Maximum number of characters that the search for credentials compares, divided by the number of
+ * characters of the text. `CHARS_MORE` is first added to the latter, so that short texts have a
+ * margin. Without a maximum, many credentials with equal beginnings would block the server for
+ * seconds.
  */
 const COMPARED_PER_CHAR = 16;
 const CHARS_MORE = 256;
@@ -23,7 +24,7 @@ const HASH_FACTOR = 0x01000193;
 
 const masks = new WeakMap<Credentials, CredentialMask>();
 
-/** Returns the object that masks the credentials which user code had when it ran. */
+/** Returns the object that masks, in texts of user code, the credentials it had when it ran. */
 export function credentialMask(credentials: Credentials): CredentialMask {
   return masks.getOrInsertComputed(credentials, (it) => new CredentialMask(it));
 }
@@ -42,8 +43,8 @@ class CredentialMask {
   readonly #forms = new Map<number, string[]>();
 
   /**
-   * Returns an error message with the credentials masked. Also masks the beginning of a credential
-   * at the end of the message, because the message may have been cut off there.
+   * Returns an error message with the credentials masked. The message may have been cut off within
+   * a credential. If it ends with the beginning of a credential, this is masked too.
    */
   readonly error = remembered(1, (message: string) => this.#masked(message, true));
 
@@ -64,8 +65,9 @@ class CredentialMask {
 
   /**
    * Masks the credentials in a text. If `isCut` is true, the text may have been cut off within a
-   * credential: its beginning at the end of the text is then masked too. When the search exceeds
-   * its limit (see `COMPARED_PER_CHAR`), masks all of the text that was not searched.
+   * credential. If it ends with the beginning of a credential, this is then masked too. When the
+   * search exceeds its limit (see `COMPARED_PER_CHAR`), masks all of the text that was not
+   * searched.
    */
   #masked(text: string, isCut: boolean): string {
     let comparable = COMPARED_PER_CHAR * (text.length + CHARS_MORE);

@@ -17,7 +17,7 @@ export interface FigureSources {
   histories: LaneHistories;
   /** Transformation id → counts of the events over which the transformation's code has run. */
   runs: MinuteCounters;
-  /** Source id → counts of events that this node stored and of repeated events that it found. */
+  /** Source id → counts of this node's stored events, and of events with a repeated messageId. */
   received: MinuteCounters;
   /** Returns the id of a destination's workspace; undefined after the destination was deleted. */
   workspaceOf(destinationId: string): string | undefined;
@@ -35,8 +35,9 @@ export function pipelineFigures(sources: FigureSources, lanes: () => Iterable<La
   return {
     minute: (at: number) => minuteFigures(sources, at),
     /**
-     * Resolves with a row for each series (of a destination, workspace, source or connection) with
-     * events that wait for delivery. A row has only their number and the age of the oldest one.
+     * Resolves with one row for each series (of a destination, workspace, source or connection)
+     * whose events wait for delivery. A row has only the number of these events and the age of the
+     * oldest.
      */
     async lag() {
       const rows = new Map<Series, FigureRow>();
@@ -48,8 +49,8 @@ export function pipelineFigures(sources: FigureSources, lanes: () => Iterable<La
 
 /**
  * Returns for each series (such as that of a source) a row with this node's counts of the minute
- * that began at the time `at`. The row of a source or a workspace sums up the outcomes at all of
- * its destinations, but counts each received event once.
+ * that began at the time `at`. The row of a source or a workspace counts each received event once,
+ * and the outcomes of its outputs at all destinations.
  */
 function minuteFigures(sources: FigureSources, at: number): Map<Series, FigureRow> {
   const { histories, runs, received } = sources;

@@ -38,7 +38,7 @@ export interface LaneGauges {
   lagEvents(): number;
   lagSeconds(): number;
   isWaitingForSandbox(): boolean;
-  /** Ids of the connected sources. */
+  /** Ids of the sources that are connected to the destination. */
   sourceIds(): Iterable<string>;
   /**
    * The current outage; undefined while there is none. It begins with the first failed attempt, and

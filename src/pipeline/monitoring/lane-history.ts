@@ -29,7 +29,7 @@ interface LaneMinute {
    * source.
    */
   counters: ArrayLike<number>;
-  /** Counters of each source whose events were counted. */
+  /** For each source with counted events: its id and its counters. */
   sources: [sourceId: string, counters: ArrayLike<number>][];
 }
 
@@ -47,10 +47,9 @@ const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
 
 /**
- * Number of expected failures at which a destination with failed events counts as recovered. The
- * expected failures are the outputs that the destination has accepted since its last failure, times
- * the failure rate of the last minute. With the value 3, a destination that still fails counts as
- * recovered in about one of e³ = 20 cases.
+ * Number of failures to expect, at the failure rate of the last minute, among the outputs that a
+ * destination accepted since its last failure. At this number, the destination counts as recovered.
+ * By chance, a destination that still fails reaches it in about one of e³ = 20 cases.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;
@@ -263,7 +262,7 @@ export class LaneHistories {
 
   /**
    * Deletes counters that had no events for `IDLE_MS`. Runs at most once a minute, because each run
-   * visits all counters and frees nothing while all destinations are busy.
+   * visits all counters.
    */
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;

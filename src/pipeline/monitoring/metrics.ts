@@ -36,8 +36,9 @@ interface GaugeSources {
 }
 
 /**
- * Combined state of all lanes (deliveries to destinations) with equal metric labels. `lagEvents` is
- * the sum of the lanes' values, `lagSeconds` is their maximum.
+ * Combined state of the lanes (deliveries to destinations) with equal metric labels: several lanes
+ * have equal labels if those that identify tenants are left out. `lagEvents` is the sum of the
+ * lanes' values, `lagSeconds` is their maximum.
  */
 interface LaneTotal {
   /**
@@ -52,9 +53,9 @@ interface LaneTotal {
 }
 
 /**
- * Creates a function that combines the states of lanes with equal metric labels, one `LaneTotal`
- * for each label set. There may be thousands of lanes. Therefore the function works in slices, lets
- * other work run in between, and gives concurrent callers the same result.
+ * Creates a function that combines the states of lanes with equal metric labels, and resolves with
+ * one `LaneTotal` for each label set. There may be thousands of lanes. Therefore the function lets
+ * other work run in between, and calls at the same time share one result.
  */
 export function createLaneTotals(
   lanes: () => Iterable<LaneGauges>,

@@ -19,8 +19,9 @@ export class TenantLabels {
   constructor(readonly areShown: boolean) {}
 
   /**
-   * Returns the labels of a metric as `/metrics` shows them: all labels, or only the labels that do
-   * not identify tenants.
+   * Returns the labels of a metric as `/metrics` shows them. Leaves out the labels that identify
+   * the tenant if `areShown` is false, or if `METRICS_DESTINATIONS_MAX` other destinations have
+   * them.
    */
   shown(labels: Labels): Labels {
     if (this.areShown && this.#isShown(labels.destination)) return labels;

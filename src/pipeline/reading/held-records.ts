@@ -12,9 +12,8 @@ export class HeldRecords {
 
   /**
    * Returns the logs in which a delivery may be waiting at a record that a newer pixelmill wrote:
-   * logs in which some delivery needs records at or below the position of such a record. `lowOf`
-   * returns a log's lowest position that a delivery still needs; undefined if the log has no
-   * deliveries.
+   * each log with such a record at or above its lowest position that any delivery still needs.
+   * `lowOf` returns this lowest position; undefined if the log has no deliveries.
    */
   logsAbove(lowOf: (log: string) => number | undefined): string[] {
     return [...this.#furthest].flatMap(([log, sequence]) =>

@@ -13,9 +13,9 @@ const KEPT_EVENTS_BYTES_MAX = 8 << 20;
  */
 export class EventCache {
   /**
-   * The inputs that have a kept event, in two generations. `#young` has the newer ones, `#old` the
-   * older ones. When `#young` reaches half the limit, the inputs in `#old` drop their events,
-   * `#young` becomes `#old`, and an empty `#young` begins.
+   * The inputs that hold a cached event, in two generations: `#young` has the newer ones, `#old`
+   * the older ones. When `#young` reaches half of `KEPT_EVENTS_BYTES_MAX`, the inputs in `#old`
+   * drop their events, `#young` becomes `#old`, and an empty `#young` begins.
    */
   #young: RecordInput[] = [];
   #old: RecordInput[] = [];
@@ -24,8 +24,8 @@ export class EventCache {
   constructor(private readonly eventOf: (record: EventRecord) => BuiltEvent) {}
 
   /**
-   * Builds the event of a record. `input` keeps the event until this cache makes it drop the event.
-   * When all kept events take too much memory, the inputs with the oldest events drop theirs.
+   * Builds the event of a record, for `input` to hold. When the events that all inputs hold take
+   * too much memory, this cache makes the inputs with the oldest events drop theirs.
    */
   build(record: EventRecord, input: RecordInput): BuiltEvent {
     const event = this.eventOf(record);

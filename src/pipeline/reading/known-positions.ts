@@ -5,10 +5,10 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 
 /**
- * Returns for each log the highest position to which a stored state refers: that of a lane (the
- * delivery to a destination), a connection, a replay job, or the search for repeated events. If a
- * damaged or restored log ends before this position, its new records must be numbered from there
- * on: lanes would mistake records with lower numbers for records that they have already read.
+ * Returns for each log the highest position to which any stored state refers (the state of a lane,
+ * a connection, a replay job, or the search for repeated events). If a damaged or restored log ends
+ * before this position, its new records must be numbered from there on: lanes would mistake records
+ * with lower numbers for records that they have already read.
  */
 export function knownPositions(
   live: Live,

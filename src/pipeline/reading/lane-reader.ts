@@ -25,9 +25,9 @@ export class LaneReader {
   /** Whether the lane has read all logs to their ends and was not woken since then. */
   #isIdle = false;
   /**
-   * Log → time of receipt of the log's next record. Has only logs whose next record was written by
-   * a newer version of pixelmill. The lane stops before such a record. While there is one, the lane
-   * skips no records of any log without reading them.
+   * Log → time of receipt of the log's next record, if a newer version of pixelmill wrote it. The
+   * lane stops before such a record. While there is one, the lane reads the records of all logs: it
+   * does not skip records as an idle lane does.
    */
   readonly held = new Map<string, number>();
 
@@ -103,7 +103,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether the lane has read a log up to its announced end, the end to which idle lanes skip. */
+  /** Whether the lane has read a log up to its announced end (see `setAnnouncedEnd`). */
   #isAhead(log: string): boolean {
     return this.logs.announcedEnd(log) <= this.#cursor(log).position;
   }
@@ -173,7 +173,7 @@ export class LaneReader {
     return new Map([...this.#cursors].map(([log, cursor]) => [log, cursor.low]));
   }
 
-  /** Returns the lowest sequence number to read after a restart; undefined for a log not read. */
+  /** Lowest sequence number to read after a restart; undefined for a log that is not read yet. */
   durableLow(log: string): number | undefined {
     return this.#cursors.get(log)?.durableLow;
   }
@@ -189,8 +189,8 @@ export class LaneReader {
   }
 
   /**
-   * Moves an idle lane to the end of each log that `logs` has announced. No record before it is for
-   * this lane.
+   * Moves an idle lane to the announced end of each log (see `setAnnouncedEnd`). No record before
+   * this end is for the lane.
    */
   #skipAnnounced(): void {
     if (!this.#isIdle) return;
@@ -276,7 +276,7 @@ export class LaneReader {
     });
   }
 
-  /** Whether the connection delivers an earlier record with the same messageId. */
+  /** Whether the connection delivers an earlier record with the messageId of this record. */
   #isRepeated(connection: Connection, log: string, sequence: number): boolean {
     const previous = this.logs.previousOf(log, sequence);
     return previous !== undefined && covers(connection, previous.log, previous.sequence);

@@ -29,8 +29,8 @@ export class RestingReader {
   /** Log → lowest sequence number that would be read after a restart. */
   readonly #durable: Record<string, number> = {};
   /**
-   * Whether the sources of some records after the read positions are unchecked, so that the lane
-   * may have to deliver these records. If true, the lane skips no records without reading them.
+   * Whether the lane may have to deliver records after its read positions, because the sources of
+   * some of them are unchecked. If true, the lane skips no records without reading them.
    */
   isBehind = false;
   /**
@@ -171,8 +171,8 @@ export class RestingReader {
   }
 
   /**
-   * Skips all records of a chunk: the lane will read on after them. Returns false, and skips none,
-   * when the lane may have to deliver one of these records.
+   * Moves the read position past all records of a chunk. Returns false, without moving it, when the
+   * lane may have to deliver one of these records.
    */
   pass(log: string, { from, next: end, sources, inputs, newerAt }: LogChunk): boolean {
     const next = this.#next[log] ?? end;

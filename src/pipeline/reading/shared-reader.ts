@@ -40,7 +40,7 @@ export interface LogChunk {
 }
 
 export interface SharedReaderParts {
-  /** Log readers by name of the log's directory. More may be added later. */
+  /** Log name → reader of this log. Readers of more logs may be added later. */
   readers: ReadonlyMap<string, LogReader>;
   decode(bytes: Uint8Array): EventRecord;
   eventOf(record: EventRecord): BuiltEvent;
@@ -48,7 +48,7 @@ export interface SharedReaderParts {
   metrics: Pick<LaneMetrics, "unreadable">;
 }
 
-/** Finds records whose messageId occurred before. */
+/** The part of `Repetitions` that finds records with a repeated messageId. */
 export type RepetitionSearch = Pick<Repetitions, "search" | "previousOf">;
 
 /**
@@ -138,8 +138,8 @@ export class SharedReader {
         }
       },
       /**
-       * Returns the position of an earlier record with the same messageId, as found by
-       * `repetitions`; undefined if there is none.
+       * Returns the position of an earlier record that has the messageId of the record at
+       * `sequence`, as found by `repetitions`; undefined if there is none.
        */
       previousOf: (log: string, sequence: number): Occurrence | undefined =>
         repetitions?.previousOf(log, sequence),

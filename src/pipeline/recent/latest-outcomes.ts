@@ -23,8 +23,8 @@ interface KeptOutcome extends EventIdentity {
   at: number;
   /**
    * JSON of the event as user code returned it for the destination. If no code ran, or it returned
-   * no event, this is the received event. Undefined when one of the two events is too long to be
-   * kept.
+   * no event, this is the received event. The field is undefined when the received event, or the
+   * event after user code, is too long to be kept.
    */
   json: Uint8Array | undefined;
   /**

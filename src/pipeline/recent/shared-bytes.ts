@@ -6,17 +6,18 @@ export interface Trimmable {
 }
 
 /**
- * Fraction of the limit of a `SharedBytes` to which all its parts are trimmed together. This
- * happens when trimming the changed part alone does not suffice. The fraction is below 1, so that
- * the next changes find free space and need no trimming of all parts.
+ * Fraction of the limit of a `SharedBytes` to which all its parts are trimmed together when
+ * trimming the changed part alone does not suffice. The fraction is below 1, so that the next
+ * changes find free space and need no trimming of all parts.
  */
 const TRIMMED_FRACTION = 3 / 4;
 
 /**
  * Parts that share a limit on their total bytes. A part may use all bytes that the other parts
- * leave free. When the total exceeds the limit, the part that grew is trimmed to an equal share:
- * the limit divided by the number of parts. If that is not enough, all parts are trimmed to equal
- * shares. A busy part therefore cannot displace the contents of a small one.
+ * leave free. When the total exceeds the limit, the part that grew is trimmed to the limit divided
+ * by the number of parts. If that is not enough, all parts are trimmed to equal shares of
+ * `TRIMMED_FRACTION` of the limit. A busy part therefore cannot displace the contents of a small
+ * one.
  */
 export class SharedBytes<Part extends Trimmable> implements Trimmable {
   readonly #parts = new Map<string, Part>();

@@ -22,9 +22,9 @@ const CAPACITY_MIN = 1 << 8;
 const HASH_WORDS = 4;
 const NONE = -1;
 /**
- * Fraction of live slots above which a full ring that cannot grow forgets its oldest id. Up to this
- * fraction, the ring is rewritten without its dead slots, which are slots whose id occurred again
- * later. Rewriting 500,000 slots takes 75 ms, and is worth it only if it frees many slots.
+ * Fraction of live slots. If a full ring that cannot grow is above this fraction, it forgets its
+ * oldest id. Otherwise it is rewritten without its dead slots, which are slots whose id occurred
+ * again later. Rewriting 500,000 slots takes 75 ms, and is worth it only if it frees many slots.
  */
 const LIVE_FRACTION_MAX = 7 / 8;
 
@@ -63,8 +63,8 @@ export class RecentIds {
   ) {}
 
   /**
-   * Records `at` as the last occurrence of an id. Returns the occurrence before it; undefined if
-   * the id is not in the ring.
+   * Records `at` as the last occurrence of an id. Returns the id's last occurrence before this
+   * call; undefined if the id was not in the ring.
    */
   note(id: string, at: Occurrence): Occurrence | undefined {
     const text = hashableText(id);
@@ -153,10 +153,10 @@ export class RecentIds {
   }
 
   /**
-   * Makes room for a new id in a full ring by freeing its dead slots. Also doubles the number of
-   * slots if at least half of them are live and the limits allow it. If the limits do not allow it
-   * and more than `LIVE_FRACTION_MAX` of the slots are live, changes nothing and returns false: the
-   * caller must then forget the oldest id.
+   * Makes room for a new id in a full ring by freeing its dead slots (slots whose id occurred again
+   * later). Also doubles the number of slots if at least half of them are live and the limits allow
+   * it. If the limits do not allow it and more than `LIVE_FRACTION_MAX` of the slots are live,
+   * changes nothing and returns false: the caller must then forget the oldest id.
    */
   #makeRoom(): boolean {
     const isHalfLive = 2 * this.#live >= this.#capacity;

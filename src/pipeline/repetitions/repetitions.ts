@@ -13,7 +13,7 @@ export interface RepetitionsParts extends SearchStartParts {
   live: Pick<Live, "sourceById" | "topology" | "longestDedupSeconds">;
   /** Limit on the messageIds that all partitions of this node keep together. */
   budget: IdBudget;
-  /** Called for each event that repeats an earlier one. */
+  /** Counts an event of the source that repeats an earlier one. */
   onRepeated(sourceId: string): void;
   marksMax?: number;
 }
@@ -73,9 +73,9 @@ export class Repetitions {
   }
 
   /**
-   * Searches a log for repetitions up to `next`, the end of a chunk that was read from it, if any
-   * source in the chunk has deduplication. Resolves when the repetitions that were found are stored
-   * in the ledger (store of delivery progress); rejects when they cannot be stored.
+   * Searches a log for repetitions up to `next`, the end of a chunk that was read from the log.
+   * Searches nothing if no source in the chunk has deduplication. Resolves when the repetitions
+   * that were found are stored in the ledger (store of delivery progress); rejects if this fails.
    */
   async search(
     log: string,
@@ -98,9 +98,9 @@ export class Repetitions {
   }
 
   /**
-   * Notes the new records in `range`. If all older records of their log were searched and none of
-   * their sources has deduplication, marks them as searched, so that they need not be read for a
-   * search. Without a `range`, any log and source may have new records, so none are marked.
+   * Notes the new records in `range`. Marks them as searched, so that they need not be read for a
+   * search, if all older records of the log were searched and no source in `range` has
+   * deduplication. Without a `range`, any log and source may have new records, so none are marked.
    */
   wake(range?: DurableRange): void {
     if (range === undefined) {
@@ -138,9 +138,10 @@ export class Repetitions {
   }
 
   /**
-   * Returns the first position of a log whose record the search may still need. The log must keep
-   * the records from there on: after a restart, the search reads again the messageIds received
-   * within the longest deduplication window. Returns Infinity when no source has deduplication.
+   * Returns the position of the first record of a log that the search may still need. The log must
+   * keep this record and all later ones: after a restart, the search reads again the messageIds
+   * received within the longest deduplication window. Returns Infinity when no source has
+   * deduplication.
    */
   async neededFrom(log: string): Promise<number> {
     const { live, clock, readers } = this.parts;

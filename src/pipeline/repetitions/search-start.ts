@@ -48,9 +48,9 @@ export class SearchStart {
   }
 
   /**
-   * Returns the position from which the messageIds of a log must be read before searches continue.
-   * They are compared with the records of this log from `unsearched` on. They are also compared
-   * with unsearched records of other logs, which may be older and may repeat an event of this log.
+   * Returns the position from which the messageIds of a log must be read before the log's search
+   * continues at `unsearched`. The records from `unsearched` on are compared with these ids. The
+   * unsearched records of other logs are compared with them too, because they may be older.
    */
   async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
     const { clock, timeOf } = this.parts;

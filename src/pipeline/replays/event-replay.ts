@@ -27,14 +27,14 @@ export interface EventReplayParts {
   /** Maximum number of taken events of this replay that have no final outcome yet. */
   inFlightMax: number;
   /**
-   * Log → position at which the events of this replay end whose delivery a crash interrupted.
-   * Before it sends other events, the replay sends again all events below this position that have
-   * no final outcome. Undefined when no delivery was interrupted.
+   * Log → end (exclusive) of the events of this replay whose delivery a crash interrupted. Before
+   * it sends other events, the replay sends again all events below this position that have no final
+   * outcome. The field is undefined when no delivery was interrupted.
    */
   recovered: Positions | undefined;
-  /** Called whenever `take` may return events that it could not return before. */
+  /** Notifies the delivery that `take` may return events that it could not return before. */
   onReady(): void;
-  /** Called when the range or, after a crash, its interrupted part was read to its end. */
+  /** Makes the lane store the progress soon, once the range or its recovered part was read. */
   onRead(): void;
   /** Stops the delivery to the destination after an error that only a bug can cause. */
   fail(error: unknown): void;
@@ -54,7 +54,7 @@ export class EventReplay {
    * `takeRecovered` when events were read or reading has stopped.
    */
   readonly #changed = new Notifier();
-  /** Notifies when the replay stops. */
+  /** Ends the pauses of this replay when the replay stops. */
   readonly #stopping = new Notifier();
   #isRecovering: boolean;
   #isRead = false;
@@ -67,7 +67,7 @@ export class EventReplay {
   #counts: JobCounts;
   #failures: JobFailure[];
   #reachedAt: number | undefined;
-  /** JSON of the values that `progress` returned last. It returns undefined until one changes. */
+  /** JSON of what `progress` returned last. `progress` returns undefined until this changes. */
   #lastProgress = "";
 
   constructor(private readonly parts: EventReplayParts) {

@@ -93,9 +93,9 @@ export class LaneReplays {
 
   /**
    * Handles the result of a replayed event when all of its outputs (the events that user code made
-   * of it) have an outcome. `outcome` is that of the last output. If an output was discarded
-   * although the job is running, the destination is disabled: the event is put back into its replay
-   * and sent later.
+   * of it) have an outcome. `outcome` is that of the last output. While the job is running, outputs
+   * are discarded only because the destination is disabled: the event is then put back into its
+   * replay and sent later.
    */
   settle(
     origin: { replayId: string; log: string; sequence: number },
@@ -128,8 +128,8 @@ export class LaneReplays {
 
   /**
    * Notes that `progress`, an earlier result of `progress()`, is on disk. Ends the replays whose
-   * jobs are complete according to it. `lows` is the result of `lows()` at the time of that earlier
-   * call.
+   * jobs are complete according to it. `lows` is what `lows()` returned when `progress()` was
+   * called.
    */
   committed(progress: readonly JobProgress[], lows: ReturnType<LaneReplays["lows"]>): void {
     for (const { id, doneAt } of progress) {

@@ -80,9 +80,10 @@ export class LetterJobRunner {
   }
 
   /**
-   * Requeues or deletes the next dead letters of a job. `last` has the destinations of the letters
-   * that the job requeued last. If too many requeued letters wait for one of these destinations,
-   * changes nothing, and the result has a pause after which the caller tries again. Never rejects.
+   * Requeues or deletes the next dead letters of a job. Returns the destinations of the requeued
+   * letters and the pause until the next step, or "over" if it was the last. `last` has the
+   * destinations that the previous step returned. If too many requeued letters wait for one of
+   * them, changes nothing. Never rejects.
    */
   async #step(workspaceId: string, id: string, last: readonly string[]) {
     const { ledger, wake, clock, logger } = this.parts;

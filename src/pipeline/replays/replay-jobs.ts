@@ -56,9 +56,9 @@ interface ReplayJobsParts {
 /** Maximum number of sources in one replay. */
 const REPLAY_SOURCES_MAX = 1_000;
 /**
- * Largest step in milliseconds by which the wall clock may have been set back without making a
- * replay miss events. After such a step, the times in a log do not ascend. Therefore a replay of a
- * time range reads the log from this much before the range to this much after it.
+ * Maximum number of milliseconds by which the wall clock can be set back without making a replay
+ * miss events. After such a step, the times in a log do not ascend. Therefore a replay of a time
+ * range reads the log from this long before the range to this long after it.
  */
 const CLOCK_STEP_MS_MAX = 600_000;
 

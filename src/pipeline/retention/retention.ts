@@ -44,17 +44,18 @@ interface RetentionParts {
   bounds: RetentionBounds;
   readers: ReadonlyMap<string, LogReader>;
   /**
-   * All event logs; others may be added later. `bounds.bytesMax` is divided equally among them, and
-   * the logs in `readers` together may take only their shares. Absent when `readers` has all logs.
+   * All event logs; others may be added later. Each log has an equal share of `bounds.bytesMax`,
+   * and the logs in `readers` together may take the sum of their shares. Absent when `readers` has
+   * all logs.
    */
   allReaders?: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
   clock: Pick<Clock, "now" | "age">;
-  /** Reads the space of the disk. Absent when the logs are on other machines' disks. */
+  /** Reads size and free space of the disk. Absent when the logs are on other machines' disks. */
   disk?: (() => Disk) | undefined;
   /**
-   * Called after the decision to delete delivered events before the end of their retention, because
-   * the disk is nearly full. `bytes` is the size of these events.
+   * Counts the bytes of delivered events that are deleted before the end of their retention,
+   * because the disk is nearly full.
    */
   onGivenUp?(bytes: number): void;
   logger: Logger;

@@ -108,8 +108,9 @@ export function createTrimmer(parts: TrimParts) {
 
   return {
     /**
-     * Deletes each log's records that no delivery or retention needs. Resolves when done. If the
-     * logs cannot be listed, such as while the process has too many open files, deletes nothing.
+     * Deletes the log records that no delivery needs and retention does not keep. Resolves when
+     * done. If the logs cannot be listed, such as while the process has too many open files,
+     * deletes nothing.
      */
     async run(): Promise<void> {
       await trimAll().catch((error) => logger.error({ err: error }, "cannot trim the event logs"));

@@ -46,9 +46,9 @@ type Known = ReturnType<typeof findLetters> & { lanes: readonly LaneRecord[] };
 /** Maximum number of dead letters that one call of `eventOutcomes` searches. */
 const OUTCOME_LETTERS_MAX = 1_000;
 /**
- * Largest difference in milliseconds by which the clock of the node that received an event may be
- * ahead of the clock of the node that stored the event's dead letter. The search for the dead
- * letter begins this much before the event.
+ * Maximum number of milliseconds by which the clock of the node that received an event may be ahead
+ * of the clock of the node that stored the event's dead letter. The search for the dead letter
+ * begins this much before the event.
  */
 const CLOCK_AHEAD_MS_MAX = 2_000;
 /** Maximum number of destinations in the outcomes of one event. */

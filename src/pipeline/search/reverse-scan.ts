@@ -19,7 +19,7 @@ const READ_BYTES = 256 << 10;
  * the bytes of the stride before it.
  */
 const FIRST_STRIDE = 1_024;
-/** Largest factor between the numbers of positions in two successive strides, up or down. */
+/** Largest factor by which the number of positions may grow or shrink between two strides. */
 const GROWTH_MAX = 8;
 
 interface ScanHit {
@@ -31,13 +31,13 @@ interface ScanHit {
 interface ReverseScanOptions {
   log: string;
   reader: LogReader;
-  /** Range of log positions. The scan goes from `high` down to `low`. */
+  /** Range of log positions to scan, from `high` (exclusive) down to `low` (inclusive). */
   range: { low: number; high: number };
   isWanted(record: Uint8Array): boolean;
   timeOf: TimeOf;
   /**
-   * Maximum number of matching records that one stride keeps: the newest ones. If the scan
-   * continues, it finds the others again.
+   * Maximum number of matching records that one stride keeps. The stride drops all older ones, and
+   * later strides find them again.
    */
   countMax: number;
   slicer: TimeSlicer;

@@ -50,9 +50,9 @@ export interface SearchResult {
    */
   stopped?: { by: SearchStopReason; rest: Positions };
   /**
-   * Time in milliseconds since the Unix epoch down to which the result is complete: all logs were
-   * scanned back to it. If the search is complete, this is the query's `from`. Undefined if the
-   * complete search has no `from`, and if nothing was scanned.
+   * Time in milliseconds since the Unix epoch back to which all logs were scanned, so that the
+   * result is complete from there on. After a complete search, it is the query's `from`, which may
+   * be undefined. It is also undefined if nothing was scanned.
    */
   reachedAt: number | undefined;
   /** Whether the scanned range has records that only a newer pixelmill version can read. */
@@ -144,8 +144,8 @@ export function createSearch(parts: SearchParts) {
 }
 
 /**
- * Returns the range of a log's positions to scan, from the query's times and from where an earlier
- * search stopped.
+ * Returns the range of a log's positions to scan. It begins at the first record within the query's
+ * time range. It ends after the last one, or where an earlier search stopped (`rest`).
  */
 async function rangeOf(name: string, reader: LogReader, { from, to, rest }: SearchQuery) {
   const end = Math.min(reader.end(), rest === undefined ? Infinity : (rest[name] ?? 0));

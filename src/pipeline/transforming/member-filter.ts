@@ -12,7 +12,7 @@ const { includes } = Buffer.prototype;
 /**
  * Creates a function that removes members from the JSON of an event: those named in `names`, at the
  * top level and in each object in `integrations`. Only user code may set such members, so they are
- * removed from events that clients sent. An event without such members keeps its content.
+ * removed from events that clients sent. All other members stay unchanged.
  */
 export function createMemberFilter(names: readonly string[]): (event: Uint8Array) => Uint8Array {
   if (names.length === 0) return (event) => event;

@@ -43,9 +43,9 @@ export interface TransformContext {
   /** Records whether events wait for a sandbox process, which runs user code. */
   setWaiting(isWaiting: boolean): void;
   /**
-   * Called after the sandbox has run code over a batch, which took `seconds` seconds. `outcomes`
-   * begins with the outcome of the batch's first event, and may end before that of the last event;
-   * the remaining events will run again.
+   * Records a run of user code over a batch, which took `seconds` seconds. `outcomes` begins with
+   * the outcome of the batch's first event, and may end before that of the last event; the
+   * remaining events will run again.
    */
   onRun(live: LiveProgram, outcomes: readonly ProgramOutcome[], seconds: number): void;
 }

@@ -6,8 +6,8 @@ import { TestBudget } from "../../sandbox/test-budget.ts";
 import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../../settings/limits.ts";
 
 /**
- * Objects that the tests of one request use: the catalog, the sandbox, and the budget that all
- * tests of the request share.
+ * Objects that the tests of one request use: the catalog, the sandbox, and the budget of time and
+ * output bytes that all tests of the request share.
  */
 export interface TestContext {
   catalog: Catalog;
@@ -16,9 +16,9 @@ export interface TestContext {
 }
 
 /**
- * Returns a function that runs the tests of one request with a new budget. The budget ends when the
- * caller hangs up. The number of concurrent requests is bounded, because a request keeps its body
- * in memory while it waits for sandbox processes. Requests beyond the bound get the error
+ * Returns a function that runs the tests of one request with a new `TestBudget`, which ends when
+ * the caller hangs up. The number of concurrent requests is bounded, because a request keeps its
+ * body in memory while it waits for sandbox processes. Requests beyond the bound get the error
  * `unavailable`.
  */
 export function createTests(parts: { catalog: Catalog; sandbox: Sandbox }) {

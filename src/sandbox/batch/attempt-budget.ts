@@ -27,8 +27,8 @@ const GROWTH_MIN = 2;
 /**
  * Fraction of the CPU limit `cpuMs` that one event gets at least in a new guest (process that runs
  * user code), because a fresh interpreter compiles itself during the first events. An event of a
- * suspect program (see `isSuspect` of `begin`) gets exactly this fraction. The server kills a guest
- * for its CPU time only above this fraction.
+ * suspect program (see `isSuspect` of `begin`) gets just this CPU time. The server kills a guest
+ * that runs events only above it.
  */
 const COLD_SHARE = 0.25;
 /**
@@ -67,10 +67,10 @@ export class AttemptBudget {
   }
 
   /**
-   * Sets the CPU time of an attempt to run events of the batch. `culprits` is the number of events
-   * of the batch that have used up their time. `isWarm` is true if the guest process has run events
-   * before. `isSuspect` is true if an event of the program has used up its time, and no event of
-   * the program has succeeded since then.
+   * Sets the limit on the CPU time of an attempt to run events of the batch. `culprits` is the
+   * number of events of the batch that have used up their time. `isWarm` is true if the guest
+   * process has run events before. `isSuspect` is true if an event of the program has used up its
+   * time, and no event of the program has succeeded since then.
    */
   begin(culprits: number, isWarm: boolean, isSuspect: boolean): void {
     const { cpuMs } = this.limits;
@@ -86,9 +86,9 @@ export class AttemptBudget {
   }
 
   /**
-   * CPU time in ms after which the server kills a guest process that does not stop loading code. It
-   * may exceed `cpuMs`: a JavaScript guest stops the load after the wall-clock time `clockMs`, in
-   * which the code can use more than `cpuMs` of CPU time if the machine is less busy than expected.
+   * CPU time in ms after which the server kills a guest process that does not stop loading code. A
+   * JavaScript guest stops the load after `clockMs` of wall-clock time. On a machine that is less
+   * busy than expected, the code can use more than `cpuMs` of CPU time until then.
    */
   get loadKillMs(): number {
     return Math.min(LOAD_KILL_FACTOR * this.cpuMs, this.clockMs);
@@ -114,9 +114,9 @@ export class AttemptBudget {
   /**
    * Returns whether an event whose code was stopped has used up its time. `usedMs` is the CPU time
    * of this event alone. `hadWholeAttempt` is true if no other event ran before it in the attempt.
-   * If this is true and the attempt had the maximum wall-clock time, the event has used up its
-   * time, whatever `usedMs` is. If this is true and the result is false, the machine was too busy,
-   * and the next attempts get more wall-clock time.
+   * In this case, the result is true, whatever `usedMs` is, if the attempt had the maximum
+   * wall-clock time. If it is false in this case, the machine was too busy, and the next attempts
+   * get more wall-clock time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isOver = this.isProof(usedMs) || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);

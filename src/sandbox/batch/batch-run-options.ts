@@ -24,8 +24,8 @@ export interface BatchRunResult extends CheckReport {
   /** CPU time of the guest processes during the batch, measured at intervals. */
   cpuMs: number;
   /**
-   * Whether an event ran out of wall-clock time before it had used up its CPU time. The machine may
-   * have been too busy.
+   * Whether an event or a load of the program ran out of wall-clock time before it had used up its
+   * CPU time. The machine may have been too busy.
    */
   isDoubtful: boolean;
 }

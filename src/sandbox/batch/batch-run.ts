@@ -41,7 +41,7 @@ type RunAnswer = RunReport | LoadFailure;
 
 /** Runs one batch of events through a program in several attempts, and records their outcomes. */
 export class BatchRun {
-  /** Whether a guest process that ran this batch died (unless `retired`) or ran out of time. */
+  /** Whether a guest process died (not retired by the server) or ran out of time in this batch. */
   hasCostGuest = false;
   readonly #logs: BatchLogs;
   readonly #budget: AttemptBudget;
@@ -139,8 +139,8 @@ export class BatchRun {
   }
 
   /**
-   * Returns the result of a batch that is done. If the outputs are too large, it has only the first
-   * outcomes. Otherwise, events without an outcome get the error of the whole batch.
+   * Returns the result of a batch that is done. If the outputs are too large, it ends before the
+   * first event without an outcome. Otherwise, such events get the error of the whole batch.
    */
   finish(): BatchRunResult {
     const error = this.#loadError ?? this.#refusal ?? this.#failure?.error;

@@ -52,7 +52,7 @@ function eventBytes({ events, metadata }: ProgramBatch, index: number): number {
 }
 
 /**
- * Memory in bytes that an output takes in addition to its JSON, or an error in addition to its
+ * Bytes of memory that an output takes besides its JSON, or that an error takes besides its
  * message.
  */
 const OUTPUT_BYTES = 200;

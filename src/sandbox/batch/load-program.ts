@@ -89,10 +89,10 @@ export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise
 }
 
 /**
- * Makes room in a guest process for one more program, in addition to the programs that are being
- * loaded: removes the least recently used programs from the server's list of those that the guest
- * has loaded. Returns the numbers of all programs that the guest must unload, including those that
- * were removed earlier.
+ * Makes room in a guest process for one more program, besides those that are being loaded. Removes
+ * the least recently used programs from the server's list of programs that the guest has loaded.
+ * Returns the numbers of all programs that the guest must unload, including those that were removed
+ * earlier.
  */
 function evictPrograms(guest: Guest): number[] {
   const drop = guest.unloadedPrograms.splice(0);

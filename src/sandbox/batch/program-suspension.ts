@@ -52,8 +52,8 @@ export interface BatchFacts {
   /** Whether the code has taken control of the guest process that ran it. */
   isBroken: boolean;
   /**
-   * Whether an event ran out of wall-clock time before it had used up its CPU time. The machine may
-   * have been too busy.
+   * Whether an event or a load of the program ran out of wall-clock time before it had used up its
+   * CPU time. The machine may have been too busy.
    */
   isDoubtful: boolean;
 }
@@ -125,9 +125,9 @@ export class ProgramSuspensions {
   }
 
   /**
-   * Begins a batch of a program; the batch ends when the result is disposed of. A program whose
-   * suspension is over stays in `list` during the batch until an event succeeds, because the batch
-   * may suspend the program again after about a minute.
+   * Begins a batch of a program; the batch ends when the result is disposed of. If the program was
+   * suspended before, it stays in `list` until an event succeeds or the batch ends, because the
+   * batch may suspend it again after about a minute.
    */
   beginTrial(program: Program) {
     const { id: programId, workspaceId } = program;
@@ -278,8 +278,8 @@ export class ProgramSuspensions {
 const unfailed = { batches: 0, culprits: 0, periodMs: 0, until: 0, reason: "" };
 
 /**
- * Returns the log fields of a failing program. The program's error is left out, because its text
- * comes from user code and may contain data of events.
+ * Returns the fields of a log line about a failing program. The program's error is left out,
+ * because its text comes from user code and may contain data of events.
  */
 function logFieldsOf({ program: { workspaceId, id, name }, batches }: FailureRecord) {
   return { workspaceId, programId: id, transformation: name, failedBatches: batches };

@@ -42,8 +42,8 @@ let end = 0;
  */
 const backlog: GuestFrame[] = [];
 /**
- * Number of the request in progress. Every frame that the guest process sends contains it, so that
- * the host (the server) can check to which request the frame belongs.
+ * Number that identifies the request in progress. Every frame that the guest process sends contains
+ * it, so that the host (the server) can check to which request the frame belongs.
  */
 let exchange = 0;
 

@@ -30,8 +30,8 @@ export async function startGuest(language: string | undefined): Promise<void> {
 }
 
 /**
- * Does the work of `startGuest` with the runtime that `open` opens. Calls `seal` after the process
- * has confined itself; `seal` disables built-ins that user code could misuse.
+ * Opens the runtime with `open`, confines the process permanently, and answers the server's
+ * requests. Calls `seal` after the confinement, to disable built-ins that user code could misuse.
  */
 export async function serve(open: () => Promise<GuestRuntime>, seal: () => void): Promise<void> {
   // Without this handler Bun prints every rejection that user code does not handle, and runs user
@@ -53,8 +53,8 @@ export async function serve(open: () => Promise<GuestRuntime>, seal: () => void)
 }
 
 /**
- * Answers a request. If the runtime throws an error, rethrows it, so that the guest process ends.
- * If the error is a stack overflow, first sends the message `overflowed` to the server.
+ * Answers a request of the server. An error of the runtime is rethrown and ends the guest process.
+ * If it is a stack overflow, the message `overflowed` is sent to the server first.
  */
 async function answerOf(runtime: GuestRuntime, request: RequestFrame): Promise<RuntimeAnswer> {
   try {

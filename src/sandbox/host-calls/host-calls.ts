@@ -19,15 +19,15 @@ import { printable } from "../protocol/printable.ts";
 import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./host-functions.ts";
 
 /**
- * Limit of the total UTF-16 units of the host calls (such as `fetch`) without a result, in one
- * attempt to run a batch. While these calls exceed it and one is in progress, the server sends no
- * results. The guest process sleeps until it gets results, so it sends no further calls.
+ * Limit of the total UTF-16 units of the unfinished host calls (such as `fetch`) in one attempt to
+ * run a batch. Above it, the server withholds results until calls have finished. Meanwhile the
+ * guest process sleeps, so it makes no further calls.
  */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /**
- * Limit of the total UTF-16 units of the results of host calls (such as `fetch`) that are not sent
- * to the guest process yet, in one attempt to run a batch. Once the results reach it, the server
- * starts no further host call of the attempt.
+ * Limit of the total UTF-16 units of the unsent results of host calls (such as `fetch`), in one
+ * attempt to run a batch. Once the unsent results reach it, the server starts no further host call
+ * of the attempt.
  */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
@@ -37,22 +37,22 @@ export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
  */
 const RESULTS_BYTES_MAX = 8 << 20;
 /**
- * Maximum number of host calls in one attempt to run a batch. Calls beyond the first `FETCHES_MAX`
- * get an error as their result. An intact guest process sends up to `FETCHES_MAX` while it loads
- * the program, and up to `FETCHES_MAX` while it runs the events. If it sends more in all, user code
- * has taken control of it, and the server ends it.
+ * Maximum number of host calls that the server accepts in one attempt to run a batch; it ends a
+ * guest process that sends more. An intact guest sends at most `FETCHES_MAX` while it loads the
+ * program, and as many while it runs the events. All calls beyond the first `FETCHES_MAX` of the
+ * attempt get an error as their result.
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
- * Maximum size in bytes of the JSON array of host calls in one frame. The calls in the array, with
- * the commas between them, have at most `FETCH_REQUEST_CHARS_MAX` UTF-16 units. Three more units
- * leave room for the brackets. Each unit takes up to three bytes of UTF-8.
+ * Maximum size in bytes of the JSON array of host calls in one frame. The calls, with the commas
+ * between them, have at most `FETCH_REQUEST_CHARS_MAX` UTF-16 units of up to three bytes of UTF-8.
+ * Three more units are added for the two brackets and a small reserve.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
- * Limits of the JSON array of host calls in one frame. Its three levels are the array, a call, and
- * the object with the call's headers. `valuesMax` follows from the shortest possible value: a
- * header without a name and a value, `"":"",`, takes six UTF-16 units.
+ * Limits of the JSON array of host calls in one frame. Three levels are allowed: the array, a call,
+ * and the object with the call's headers. The maximum number of values assumes that each takes at
+ * least six UTF-16 units, as an empty header does: `"":"",`.
  */
 const CALLS_BOUNDS: GuestJsonBounds = { levelsMax: 3, valuesMax: FETCH_REQUEST_CHARS_MAX / 6 };
 
@@ -75,8 +75,8 @@ export class HostCalls {
   /** Total UTF-16 units of the host calls that have no result yet. */
   #pendingChars = 0;
   /**
-   * Results of host calls that wait to be sent to the guest process. They are converted to JSON
-   * only when they are sent, because the JSON may take six times the memory of a response body.
+   * Unsent results of host calls. They are converted to JSON only when they are sent, because the
+   * JSON may take six times the memory of a response body.
    */
   readonly #results: (HostCallResult & { id: number })[] = [];
   /** Total UTF-16 units of the bodies and headers in `#results`. */
@@ -92,11 +92,11 @@ export class HostCalls {
   ) {}
 
   /**
-   * Starts the host calls in `calls`, a JSON array. Waits until a result is available, and until
-   * the calls without a result do not exceed `FETCH_REQUESTS_CHARS_MAX`; the guest process sends no
-   * calls meanwhile. Resolves with as many results as one frame may contain. Rejects with
-   * `GuestFrameError` when `calls` is no valid list of calls, when the attempt has made too many
-   * calls, or when there is neither a result nor a call in progress.
+   * Starts the host calls in `calls`, a JSON array, and waits for at least one result. While the
+   * unfinished calls exceed `FETCH_REQUESTS_CHARS_MAX`, it waits for further results. Resolves with
+   * as many results as fit in one frame. Rejects with `GuestFrameError` when `calls` is no valid
+   * list of calls, when the attempt has made too many calls, or when there is neither a result nor
+   * a call in progress.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
     for (const call of parseCalls(calls, this.workspaceId)) {
@@ -129,16 +129,16 @@ export class HostCalls {
     return texts;
   }
 
-  /** Aborts those HTTP requests of user code that are in progress in this attempt. */
+  /** Aborts the HTTP requests of user code that are in progress in this attempt. */
   abort(): void {
     clearTimeout(this.#deadline);
     this.#abortController?.abort();
   }
 
   /**
-   * Whether the guest process must wait for calls to end before it gets results: calls are in
-   * progress, and the calls without a result exceed `FETCH_REQUESTS_CHARS_MAX`. If no call is in
-   * progress, waiting would never end, because queued calls start only after results were sent.
+   * Whether results are withheld until further calls have ended: calls are in progress, and the
+   * calls without a result exceed `FETCH_REQUESTS_CHARS_MAX`. If none is in progress, results must
+   * be sent, because only this lets the server start queued calls.
    */
   get #isOverloaded(): boolean {
     return this.#pendingChars > FETCH_REQUESTS_CHARS_MAX && this.#activeCount > 0;
@@ -191,8 +191,8 @@ export class HostCalls {
   }
 
   /**
-   * Looks up the location of an IP address for user code. Throws errors with the same messages as
-   * RudderStack.
+   * Looks up the location of an IP address for user code. The errors that it throws have the same
+   * messages as in RudderStack.
    */
   #locate(ip: string): { location: object } {
     if (isIP(ip) === 0) throw new Error("invalid ip address");

@@ -23,8 +23,8 @@ export interface ExchangeLimits {
    */
   meter?: { cpuMs: number };
   /**
-   * Whether the wall-clock time that counts towards the limit `wallMs` restarts from zero whenever
-   * a measurement finds that the guest process has used CPU time.
+   * Whether the wall-clock time of this exchange restarts from zero whenever a measurement finds
+   * that the guest process has used CPU time. Then `wallMs` limits only the time without such use.
    */
   restartsClockOnCpu?: boolean;
   /**
@@ -37,7 +37,7 @@ export interface ExchangeLimits {
 export interface GuestExchange extends ExchangeLimits {
   number: number;
   startedAt: number;
-  /** Resource usage of the guest process when it was first measured during this exchange. */
+  /** CPU and memory use of the guest process at the first measurement during this exchange. */
   usageAtStart?: ProcessUsage;
   /**
    * Time at which the guest process began to wait for results of host calls (functions that the
@@ -64,7 +64,7 @@ export class GuestChannel {
 
   /**
    * `send` sends bytes to the guest process, and throws when the guest has closed its socket.
-   * `kill` kills the guest and calls `close` of this channel.
+   * `kill` ends the guest process, and also calls `close` of this channel.
    */
   constructor(
     private readonly send: (bytes: Buffer) => void,
@@ -77,8 +77,8 @@ export class GuestChannel {
   }
 
   /**
-   * Extends the time limit of the exchange (request and reply) in progress by `ms` milliseconds,
-   * because the guest process could not run for this time.
+   * Gives the exchange (request and reply) in progress `ms` milliseconds more of wall-clock time,
+   * to make up for a pause in which the guest process could not run.
    */
   extendDeadline(ms: number): void {
     const exchange = this.current;
@@ -161,8 +161,7 @@ export class GuestChannel {
 
   /**
    * Performs host calls of user code (`fetch` and others), and sends the results to the guest
-   * process. The guest sleeps until it receives them, and this time does not count towards its time
-   * limit.
+   * process. The guest sleeps until they arrive; its sleep does not count towards its time limit.
    */
   async #answerHostCalls(exchange: GuestExchange, calls: Buffer): Promise<void> {
     const { hostCalls } = exchange;
@@ -181,10 +180,10 @@ export class GuestChannel {
   }
 
   /**
-   * Rejects all exchanges that have no reply yet. Called when the guest process has ended. The
-   * exchange that the guest was working on is rejected with `fault` or, if there is none, with a
-   * `GuestEndedError` whose cause is `cause`. The guest had not started the other exchanges; they
-   * are rejected with a `GuestEndedError` whose cause is `retired`.
+   * Rejects all exchanges that have no reply yet, because the guest process has ended. The exchange
+   * that the guest was working on is rejected with `fault` or, if there is none, with a
+   * `GuestEndedError` for `cause`. The others, which the guest had not started, are rejected with a
+   * `GuestEndedError` for `retired`.
    */
   close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);

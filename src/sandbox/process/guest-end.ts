@@ -34,8 +34,8 @@ const messages = {
 export type GuestEndCause = keyof typeof messages;
 
 /**
- * Causes for which an event is to blame: one of the events that the guest process was running made
- * it end. For the remaining causes (`idle`, `retired`), no event is blamed.
+ * Causes of a guest's end for which one of the events that the guest was running is blamed: all
+ * except `idle` and `retired`.
  */
 export const culpritCauses = (Object.keys(messages) as GuestEndCause[]).filter(
   (cause) => cause !== "idle" && cause !== "retired",
@@ -51,23 +51,22 @@ export class GuestEndedError extends Error {
 }
 
 /**
- * Returns whether `cause`, the cause of the end of a guest process, proves that user code had taken
- * control of the process. A guest process that user code does not control never ends for such a
- * cause.
+ * Returns whether `cause` proves that user code had taken control of the guest process. A guest
+ * process that user code does not control never ends for such a cause.
  */
 export function isBreach(cause: GuestEndCause): boolean {
   return messages[cause] === BROKE_OUT;
 }
 
 /**
- * Returns the error for an event that ran, or for code that was being loaded, in a guest process
- * that ended for the cause `cause`.
+ * Returns the error that a user sees when a guest process ended for `cause` while it ran his event
+ * or loaded his code.
  */
 export function endError(cause: GuestEndCause): UserError {
   return { message: messages[cause] };
 }
 
-/** Error of an event that did not run because the request that asked for it has ended. */
+/** Error of an event that did not run, because the caller has stopped waiting for the results. */
 export const notAwaited: UserError = { message: "Not run: the request has ended" };
 
 /**

@@ -19,9 +19,9 @@ export interface GuestSocketEvents {
 }
 
 /**
- * The server's end of the socket to a guest (process that runs user code). The server and the guest
- * use a pair of connected sockets, because the pipes of `Bun.spawn` are slower: for each request
- * and its reply, their streams make three calls of `epoll_ctl`, two empty reads and six promises.
+ * The server's end of the socket to a guest (process that runs user code). Server and guest use a
+ * pair of connected sockets, because the pipes of `Bun.spawn` are slower: for each request and
+ * reply, such pipes need three calls of `epoll_ctl`, two empty reads and six promises.
  */
 export class GuestSocket {
   #socket: Socket | undefined;

@@ -1,8 +1,8 @@
 import type { Guest } from "./guest.ts";
 
 /**
- * Source of the guest process in which one piece of work runs. `guest` returns the same process as
- * long as that process lives, and a new one after that.
+ * Provides the guest process for one piece of work. `guest` returns the same process as long as
+ * that process lives. After its end, `guest` returns a new one.
  */
 export interface GuestSource {
   guest(): Promise<Guest> | Guest;

@@ -84,7 +84,7 @@ export class Guest {
     this.exited = Promise.all([this.#exit.promise, this.#readStderr()]);
   }
 
-  /** Whether the guest should be replaced because of its memory use at the last measurement. */
+  /** Whether the guest's last measured memory is above the limit at which it is replaced. */
   get isNearMemoryLimit(): boolean {
     return this.#monitor.isNearMemoryLimit;
   }
@@ -94,7 +94,7 @@ export class Guest {
     return this.#monitor.anonymousBytes;
   }
 
-  /** Whether the guest process is computing, or would compute if it were not paused. */
+  /** Whether the guest process lives and is not idle. Pausing it does not change the result. */
   get runnable(): boolean {
     return !this.dying && !this.#monitor.isIdle;
   }
@@ -145,9 +145,9 @@ export class Guest {
   }
 
   /**
-   * Makes the guest process confine itself (restrict its own access to the system). Resolves with
-   * the process's report, which says whether user code can run. With `insecure`, code can run even
-   * if the confinement is incomplete.
+   * Makes the guest process restrict its own access to the system, and resolves with its report:
+   * whether user code can run in it. With `insecure`, code can run even if the restriction is
+   * incomplete.
    */
   async start(insecure: boolean): Promise<StartReport> {
     const limits: ExchangeLimits = {
@@ -188,8 +188,8 @@ export class Guest {
   }
 
   /**
-   * Kills the guest process with SIGKILL, and rejects all requests in progress at once: the one
-   * that the guest is working on with `fault`, if given, and all others with `GuestEndedError`.
+   * Kills the guest process with SIGKILL, and rejects its requests in progress at once: with
+   * `fault`, if given, the one that the guest is working on; with `GuestEndedError` all others.
    */
   kill(cause: GuestEndCause, fault?: InvariantError): void {
     if (this.dying) return;
@@ -207,9 +207,9 @@ export class Guest {
   }
 
   /**
-   * Kills the guest process when it exceeds a limit of memory, threads or time. `graceMs` is added
-   * to its time limits. `fairShare` is the fraction of a processor that the guest may use; CPU time
-   * beyond it is added to its CPU debt.
+   * Measures the guest process, and kills it if it exceeds a limit of memory, threads or time.
+   * `graceMs` is added to the limits of time. CPU time beyond the fraction `fairShare` of a
+   * processor is added to the guest's CPU debt.
    */
   enforceLimits(graceMs: number, fairShare: number): void {
     const exchange = this.#channel.current;

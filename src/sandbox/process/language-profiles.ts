@@ -9,24 +9,24 @@ import type { GuestLanguage } from "../program.ts";
  */
 const GUEST_ADDRESS_KIB_MAX = 900_000;
 /**
- * Memory in bytes, in addition to that of an idle guest process, above which a JavaScript guest is
- * replaced between two batches. The limit above which a guest is killed is higher.
+ * Memory in bytes above which a JavaScript guest process is replaced between two batches, counted
+ * without the memory of an idle guest. The limit above which a guest is killed is higher.
  */
 export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
 /**
- * CPU time in ms that a guest process may use while it has no request, in addition to a twentieth
- * of the elapsed time. A guest that uses more is killed.
+ * CPU time in ms that a guest process may use while it has no request, on top of 5% of the elapsed
+ * time. A guest that uses more is killed.
  */
 const GUEST_IDLE_CPU_MS_MAX = 2_000;
 /**
- * Memory in bytes, beyond that of an idle guest process, above which a Python guest is replaced
- * between two batches.
+ * Memory in bytes above which a Python guest process is replaced between two batches, counted
+ * without the memory of an idle guest.
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /**
- * Milliseconds between the moment at which a Python guest process is given to work that had to wait
- * for it, and the start of a new spare one. A test of user code takes about 35 ms, so it has
- * usually ended before this start, which would slow it down.
+ * Milliseconds by which the start of a new spare Python guest is delayed when work had to wait for
+ * its guest. The start would slow this work down. A test of user code takes about 35 ms, so it has
+ * usually ended before the delayed start.
  */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */
@@ -61,7 +61,7 @@ export interface LanguageProfile {
   recycleBytes: number;
   /**
    * CPU time in ms, summed over all threads, that a guest process may use while it has no request,
-   * in addition to a twentieth of the elapsed time. A guest that uses more is killed.
+   * on top of 5% of the elapsed time. A guest that uses more is killed.
    */
   idleCpuMsMax: number;
   threadsMax: number;
@@ -73,9 +73,8 @@ export interface LanguageProfile {
    */
   sparesFromStart: boolean;
   /**
-   * Milliseconds between the moment at which a guest process is given to work that had to wait for
-   * one, and the start of a new spare guest. Without the delay, the start would slow down that work
-   * on a machine with few processors.
+   * Milliseconds by which the start of a new spare guest is delayed when work had to wait for its
+   * guest. Without the delay, the start would slow down this work on a machine with few processors.
    */
   refillPauseMs: number;
 }

@@ -65,9 +65,9 @@ export function launchGuest(
 }
 
 /**
- * Lowers the CPU priority of the process `pid`. This is needed where the kernel does not schedule
- * sessions as groups: there, the script of `launchGuest`, which lowers the priority of the
- * process's session, has no effect.
+ * Lowers the CPU priority of the process `pid`. The script of `launchGuest` has already lowered the
+ * priority of the process's session, but some kernels ignore this: those that do not schedule
+ * sessions as groups.
  */
 function lowerPriority(pid: number): void {
   try {

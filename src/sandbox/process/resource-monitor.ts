@@ -30,10 +30,9 @@ const AWAKE_CPU_SHARE = 0.2;
 const ALL_THREADS = 3;
 
 /**
- * Milliseconds of wall-clock time by which the limit `wallMs` of a request is extended for each
- * millisecond of CPU time that its code has used. `wallMs` is meant for code that sleeps. Without
- * the extension, it would also stop code that computes on a busy machine, where code may get only a
- * twentieth of a processor.
+ * Wall-clock milliseconds that are added to the limit `wallMs` of a request for each millisecond of
+ * CPU time that its code has used. So `wallMs` stops code that sleeps, but not code that computes
+ * slowly on a busy machine, where it may get only a twentieth of a processor.
  */
 const CLOCK_PER_CPU = 20;
 
@@ -53,7 +52,7 @@ export class ResourceMonitor {
   #measuredAt = performance.now();
   #last: ProcessUsage | undefined;
   /**
-   * The exchange (request and reply) that the guest process was working on at the last measurement.
+   * The exchange (request and reply) in progress at the last measurement; undefined if none was.
    */
   #exchange: GuestExchange | undefined;
   /**
@@ -74,8 +73,8 @@ export class ResourceMonitor {
   ) {}
 
   /**
-   * Whether the guest process should be replaced because of its memory use at the last
-   * measurement: more than `recycleBytes` of its language permits.
+   * Whether the guest process used more memory at the last measurement than `recycleBytes` of its
+   * language permits, so that it should be replaced.
    */
   get isNearMemoryLimit(): boolean {
     return this.residentBytes > this.idleBytes + this.profile.recycleBytes;
@@ -97,8 +96,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Begins the measurements. Called when the guest process has started, so that the CPU time before
-   * this call does not count.
+   * Begins the measurements. CPU time that the guest process has used before does not count. Called
+   * when the guest has started.
    */
   start(): void {
     this.#last = this.read(this.pid);
@@ -108,9 +107,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Whether to measure the guest process at the time `now`, if it has no request. Always true for a
-   * guest with a CPU debt. A guest without one is due `GUEST_IDLE_POLL_MS` after its last
-   * measurement.
+   * Whether a guest process without a request must be measured at the time `now`: always if it has
+   * a CPU debt, otherwise `GUEST_IDLE_POLL_MS` after its last measurement.
    */
   isDue(now: number): boolean {
     return this.#cpuDebtMs > 0 || now - this.#measuredAt >= GUEST_IDLE_POLL_MS;

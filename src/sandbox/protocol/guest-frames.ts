@@ -37,7 +37,7 @@ export function headerField({ header }: GuestFrame, name: string): unknown {
 export type JsonTexts = readonly Uint8Array[];
 
 /**
- * Part of a frame's body. JSON values are written as one JSON array; a string is written unchanged.
+ * Part of a frame's body: JSON values, to be written as one array, or a string, written unchanged.
  */
 export type FrameText = JsonTexts | string;
 
@@ -49,9 +49,9 @@ export function jsonArrayBytes(texts: JsonTexts): number {
 }
 
 /**
- * Writes frames (messages) to a guest process into one reused buffer. A frame is valid only until
- * the next frame is written. Creating a buffer of 200 KB for every batch would take a tenth of the
- * server's time.
+ * Writes each frame (message) to a guest process into the same buffer, so the next frame overwrites
+ * it. A new buffer of 200 KB for every batch would take a tenth of the CPU time that the server
+ * uses.
  */
 export class GuestFrameWriter {
   #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);
@@ -163,9 +163,9 @@ export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJson
 }
 
 /**
- * Limits of the header of a frame from a guest process. `levelsMax` is one more than the three
- * levels of a valid header (an object with a list of objects). `valuesMax` has room for a count and
- * an error with five values for each event, and for five values for each line of `log(...)`.
+ * Limits of the header of a frame from a guest process. A valid header has three levels (an object
+ * with a list of objects), and the limit is one more. The maximum number of values has room for six
+ * values per event (a count and an error), and five per line of `log(...)`.
  */
 const HEADER_BOUNDS: GuestJsonBounds = { levelsMax: 4, valuesMax: 65_536 };
 
@@ -174,9 +174,7 @@ export class GuestFrameReader {
   /** Buffer whose first `#buffered` bytes were received and were not yet returned as a frame. */
   #bytes: Buffer = NOTHING;
   #buffered = 0;
-  /**
-   * Whether `#bytes` was already enlarged to the size of the whole frame that is being received.
-   */
+  /** Whether the capacity of `#bytes` was enlarged for the incomplete frame, to hold all of it. */
   #hasRoom = false;
 
   /** Number of received bytes that were not yet returned as a frame. */
@@ -197,9 +195,9 @@ export class GuestFrameReader {
 
   /**
    * Returns the next frame without the length field, or undefined while it is incomplete. Throws
-   * `GuestFrameError` if the frame is longer than `bytesMax`.
-   * Once the length is known, a buffer for the whole frame is created. A list of the received
-   * chunks could take hundreds of times their size, because a guest may send chunks of one byte.
+   * `GuestFrameError` if the frame is longer than `bytesMax`. An incomplete frame gets a buffer of
+   * its full size, because a list of received chunks could take hundreds of times the memory of
+   * their bytes: a guest may send single bytes.
    */
   next(bytesMax: number): Buffer | undefined {
     if (this.#buffered < LENGTH_BYTES) return undefined;

@@ -10,9 +10,9 @@ import type { LogLine, UserError } from "../program.ts";
 // sends a frame without a request, two replies to one request, or a frame of another shape.
 
 /**
- * Random number that the host (the server) gives to each request. The guest process repeats the
- * number in every message up to and including its reply. Therefore user code in the guest process
- * cannot prepare a reply to a request that the process has not received.
+ * Random number by which the host (the server) identifies a request. The guest process repeats it
+ * in each message for the request, up to and including the reply. User code cannot guess it, so it
+ * cannot prepare a reply to a request that the guest process has not received.
  */
 export interface ExchangeNumber {
   exchange: number;
@@ -52,8 +52,8 @@ export interface LoadRequest {
 }
 
 /**
- * Request to run events through a loaded program. The body consists of a JSON array of events and
- * the JSON text that `metadataTexts` makes of their metadata. The guest process replies `ran`.
+ * Request to run events through a loaded program. The body consists of a JSON array of events, and
+ * then one JSON text with the metadata of all of them. The guest process replies `ran`.
  */
 export interface RunRequest {
   kind: "run";
@@ -66,9 +66,9 @@ export interface RunRequest {
   /** Wall-clock time in milliseconds after which a JavaScript guest process stops the code. */
   budgetMs: number;
   /**
-   * CPU time in milliseconds that the code may use. A Python guest process stops the code after it.
-   * `budgetMs` is larger than `cpuMs` once code of the batch has got too little CPU time within an
-   * earlier `budgetMs`, because the machine was busy.
+   * CPU time in milliseconds that the code may use; only a Python guest process stops the code
+   * after it. `budgetMs` has the same value, or a larger one after an attempt that got too little
+   * CPU time within its `budgetMs` because the machine was busy.
    */
   cpuMs: number;
   /** Maximum number of lines of `log(...)` in the reply. */
@@ -100,8 +100,8 @@ export type GuestReply =
   | { kind: "overflowed" }
   /**
    * Reply that user code can run. `reason` is the missing part of the confinement; absent when the
-   * confinement is complete. Incomplete confinement gets this reply only if the request `start` has
-   * `insecure`; otherwise the reply is `unconfined`.
+   * confinement is complete. With an incomplete confinement, a guest replies `ready` only if the
+   * request `start` has `insecure`; otherwise it replies `unconfined`.
    */
   | { kind: "ready"; reason?: string }
   | { kind: "unconfined"; reason: string }
@@ -117,9 +117,9 @@ export interface LoadReply extends Partial<LoadFailure> {
 export interface LoadFailure {
   error: UserError;
   /**
-   * CPU time in whole milliseconds that JavaScript code had used when it was stopped because its
-   * wall-clock time was used up. Absent for any other failure, and for Python, whose code is
-   * stopped by its CPU time.
+   * CPU time in whole milliseconds that JavaScript code had used when its wall-clock time was up
+   * and it was stopped. Absent for all other failures, and always for Python, where CPU time is the
+   * limit.
    */
   usedMs?: number;
 }
@@ -153,9 +153,9 @@ export const FAILED = -1;
 export const OPEN = -2;
 
 /**
- * Reason why a run stopped before every event had an outcome. `timeout`: the time was used up.
- * `full`: the outputs reached the size limit of one reply. `failed`: `transformBatch` failed with
- * `error`, so each event has to run alone.
+ * Reason why some events have no outcome yet and must run again. `timeout`: the time was used up.
+ * `full`: the outputs reached the size limit of one reply. `failed`: `transformBatch` threw `error`
+ * for the whole batch, so each event has to run alone.
  */
 export interface RunStop {
   reason: "timeout" | "full" | "failed";

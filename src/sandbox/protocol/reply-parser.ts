@@ -73,8 +73,8 @@ export function parseInspectReply(frame: GuestFrame): { imports: string[]; error
 
 /**
  * Parses the reply to a request to run `count` events with at most `logsMax` lines of `log(...)`.
- * Returns a `LoadFailure` when the reply is `loaded` instead of `ran`, which means that the guest
- * process had to load the program again and failed.
+ * Returns a `LoadFailure` when the guest process has failed to load the program again for this run.
+ * In this case its reply is `loaded` instead of `ran`.
  */
 export function parseRunReply(
   frame: GuestFrame,

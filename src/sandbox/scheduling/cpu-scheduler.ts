@@ -16,8 +16,8 @@ export type SchedulableGuest = Pick<
 >;
 
 /**
- * Fraction of an equal share (all processors divided by the number of workspaces that compute) that
- * a workspace may use without CPU debt. CPU time beyond this fraction is added to the debt.
+ * Part of its equal share that a workspace may use without CPU debt. The equal share is the number
+ * of processors, divided by the number of workspaces that compute. More CPU time adds to the debt.
  */
 const FREE_SHARE = 0.5;
 
@@ -27,37 +27,35 @@ const FREE_SHARE = 0.5;
  * is never paused. Among guests with a CPU debt, the ones of the workspaces with the smallest debt
  * run first.
  *
- * Each workspace gets one share and one turn at a time, however many guests it has: its guests
- * divide the share, and only one of them runs in a turn. So a workspace with two guests gets no
- * more than a workspace with one.
+ * While processors are scarce, a workspace with two guests gets no more CPU time than one with a
+ * single guest: its two guests divide its share, and take turns on a processor.
  *
  * The more guests compute, the smaller is the debt at which a guest is paused. With a fixed limit,
  * fifty guests that begin to compute at once would take all processors for ten seconds.
  *
- * The scheduler pauses guests instead of lowering their priority, because an ordinary user could
- * not raise the priority again, whereas a pause can be ended. Also, the kernel ignores priorities
- * between sessions that it schedules as groups.
+ * The scheduler pauses guests instead of lowering their priority: an ordinary user can end a pause,
+ * but cannot raise a priority again. Also, the kernel ignores the priorities of processes in
+ * different sessions if it schedules each session as a group.
  */
 export class CpuScheduler<T extends SchedulableGuest> {
   /**
-   * Workspaces with a guest process that may be paused, because its CPU debt is above the limit
-   * that `schedule` computes. They are in the order of their turns. The processors are given first
-   * to one such guest of each workspace, in this order, then to the second guests. Such guests that
-   * get no processor are paused.
+   * Workspaces, in the order of their turns, that have guests with a CPU debt above the limit that
+   * `schedule` computes. The first guest of each workspace gets a processor in this order. Then the
+   * second guests get the remaining processors. The other guests with such a debt are paused.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;
   /**
-   * Shares of the workspaces with a runnable guest process, by workspace id. The share of a guest
-   * without a workspace has the guest itself as its key.
+   * Shares of the workspaces with a runnable guest process. The key is the workspace id, or the
+   * guest itself if it is not assigned to a workspace.
    */
   #shares = new Map<unknown, WorkspaceShare>();
 
   constructor(private readonly processors = availableParallelism()) {}
 
   /**
-   * Returns the fraction of one processor that a guest process may use without CPU debt. CPU time
-   * beyond it is added to the debt.
+   * Returns the fraction of one processor that a guest process may use without increasing its CPU
+   * debt.
    */
   fairShareOf(guest: T): number {
     const ofWorkspace = Math.min(
@@ -105,8 +103,8 @@ export class CpuScheduler<T extends SchedulableGuest> {
 }
 
 /**
- * Returns the number of whole time slices in a CPU debt. Workspaces whose debts have the same
- * number of slices take turns.
+ * Returns a CPU debt as a whole number of time slices, rounded down. Workspaces whose debts give
+ * the same number take turns.
  */
 function slices(debtMs: number): number {
   return Math.floor(debtMs / GUEST_TIME_SLICE_MS);

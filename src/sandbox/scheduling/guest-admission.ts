@@ -40,10 +40,10 @@ export interface AdmissionLimits {
 
 /**
  * Limits the number of guest processes and their memory. While a limit is reached, further
- * workspaces wait in a queue, and guests are evicted (ended) for them one at a time. The guest that
- * has been idle longest is evicted first. If none is idle, a second guest of a workspace is
- * evicted. If no workspace has one, the guest that was admitted first is evicted when there are too
- * many guests, and the largest guest when memory is short.
+ * workspaces wait in a queue, and guests are evicted (ended) for them, one at a time. The guest
+ * that has been idle longest is evicted first; if none is idle, a second guest of a workspace. If
+ * there is neither, the guest that was admitted first is evicted when there are too many guests, or
+ * the largest guest when memory is short.
  *
  * At least `GUEST_EVICTION_INTERVAL_MS` pass between two evictions, so that the work of the waiting
  * workspaces accumulates. The start of a guest costs as much as a thousand events: without the
@@ -135,8 +135,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Ends one guest process so that the first waiting holder can have one. If the last eviction is
-   * less than `GUEST_EVICTION_INTERVAL_MS` ago, only sets a timer that tries again.
+   * Evicts one guest process so that a waiting holder can have one, unless the last eviction is
+   * less than `GUEST_EVICTION_INTERVAL_MS` ago. Sets a timer that checks the queue again later.
    */
   #makeRoom(): void {
     clearTimeout(this.#timer);

@@ -1,15 +1,14 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Delay in milliseconds before a workspace's next guest process, after the first loss (end of a
- * guest through user code) beyond the `freeLosses` losses that cause no delay. Each further loss
- * doubles the delay, up to `DELAY_MS_MAX`.
+ * Delay in milliseconds of a workspace's next guest process when its recent losses (guests ended by
+ * user code) exceed `freeLosses` by one. Each further loss doubles the delay, up to `DELAY_MS_MAX`.
  */
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;
 /**
- * Milliseconds without a new loss (end of a guest process through user code) after which one loss
- * is forgotten. One more is forgotten each time this period passes again.
+ * Interval in milliseconds at which the count of losses (guest processes ended by user code)
+ * decreases by one while no new loss occurs.
  */
 const FORGOTTEN_MS = 10_000;
 

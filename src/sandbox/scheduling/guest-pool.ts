@@ -24,19 +24,18 @@ const NEW_GUEST_BYTES = 16 << 20;
  * language. A guest never runs code of two workspaces or of two languages. The work for one guest
  * is sent in order; different guests work in parallel.
  *
- * The second guest of a pair is for programs that use much CPU time or end their guest, so that
- * they do not delay the other programs. It exists only while there is room for it without ending
- * another guest. Tests of code run in guests of their own (throw-away guests), whose number is
- * limited separately, so that tests delay no live event.
+ * A pair gets a second guest for programs that use much CPU time or end their guest, so that they
+ * do not delay the other programs. It gets the second guest only if no other guest has to end for
+ * it. Tests of code run in throw-away guests, whose number is limited separately, so that tests
+ * delay no live event.
  */
 export class GuestPool {
   readonly #guests = new Map<string, { first: WorkspaceGuest; second?: WorkspaceGuest }>();
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #throwAways: FairSemaphore;
   /**
-   * Guest processes that have parsed code, but have not run any user code yet. The key is the test
-   * budget of the request for which the guest was started; only work of this request uses the
-   * guest.
+   * Guest processes that have only parsed code, and are kept for the next work of the same request.
+   * The key is the test budget of this request.
    */
   readonly #unused = new Map<TestBudget, ThrowAwayGuests>();
   readonly #sweep = setInterval(() => this.#evictIdle(), SWEEP_MS);
@@ -75,9 +74,9 @@ export class GuestPool {
   }
 
   /**
-   * Does `work` in a guest process that is used for nothing else. The guest ends after the work, or
-   * earlier when the test budget is used up. Rejects with `SandboxUnavailable` when no guest can be
-   * started.
+   * Does `work` in a guest process that only the request with this test budget uses. The guest ends
+   * after the work, or earlier when the budget is used up. Rejects with `SandboxUnavailable` when
+   * no guest can be started.
    */
   async useThrowAway<T>(owner: GuestOwner, budget: TestBudget, work: GuestUse<T>): Promise<T> {
     using guests = await this.#throwAwayGuests(owner, budget);
@@ -86,9 +85,8 @@ export class GuestPool {
 
   /**
    * Does `work` that runs no user code, such as parsing, in a guest process that only the request
-   * with this test budget uses. After the work, the guest is kept for the next work of the request,
-   * because a Python guest takes 0.3 s to start. The parameters and errors are the same as those of
-   * `useThrowAway`.
+   * with this test budget uses. Keeps the guest for the next work of the request, because a Python
+   * guest takes 0.3 s to start. The parameters and errors are the same as those of `useThrowAway`.
    */
   async parseInThrowAway<T>(owner: GuestOwner, budget: TestBudget, work: GuestUse<T>): Promise<T> {
     const guests = await this.#throwAwayGuests(owner, budget);

@@ -1,7 +1,7 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Delay in milliseconds before the next start of a guest process after a failed start. Each further
+ * Delay in milliseconds of the next start of a guest process after one failed start. Each further
  * failure in a row doubles the delay, up to `GUEST_RESTART_DELAY_MS_MAX`.
  */
 const GUEST_RESTART_DELAY_MS_MIN = 100;

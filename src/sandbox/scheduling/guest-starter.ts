@@ -31,14 +31,13 @@ const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
   /**
-   * Reason why user code does not run or, if it runs with incomplete confinement, the part of the
-   * confinement that is missing. Absent if user code runs with complete confinement, or if no guest
-   * has started and no start has failed yet.
+   * Why user code does not run. If user code runs, the missing part of its confinement; absent if
+   * none is missing. Also absent as long as no guest has started and no start has failed.
    */
   reason?: string;
   /**
-   * Whether user code runs, or would run, with incomplete confinement. False if a guest has started
-   * with complete confinement and the state is not `unavailable`.
+   * Whether incomplete confinement of user code is permitted and possible. It is not possible after
+   * a guest has started with complete confinement, unless the state is `unavailable`.
    */
   insecure: boolean;
 }
@@ -72,10 +71,10 @@ export class GuestStarter {
     python: new GuestStartHealth(),
   };
   /**
-   * Permits that limit the concurrent starts of guest processes of each language to the number of
-   * processors. If a hundred guests started at once, each of them, and every running guest, would
-   * get only a hundredth of the machine. A permit that becomes free goes to the waiting workspace
-   * whose code has recently ended the fewest guests.
+   * Permits to start a guest process, for each language as many as the machine has processors. If a
+   * hundred guests started at once, all guests would get only a hundredth of the machine each. A
+   * permit that becomes free goes to the waiting workspace whose code has recently ended the fewest
+   * guests.
    */
   readonly #startPermits: Readonly<Record<GuestLanguage, PrioritySemaphore>> = {
     javascript: new PrioritySemaphore(availableParallelism()),
@@ -162,7 +161,7 @@ export class GuestStarter {
   }
 
   /**
-   * Starts the missing spare guests of a language after `pauseMs` milliseconds. Cancels the start
+   * Starts the missing spare guests of a language after `pauseMs` milliseconds. Replaces the start
    * that an earlier call has scheduled for this language.
    */
   #refillAfter(language: GuestLanguage, pauseMs: number): void {

@@ -10,9 +10,9 @@ import type { TestBudget } from "../test-budget.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 
 /**
- * CPU time in ms of each guest process that is not charged to the test budget of the request. A
- * guest needs this time even for code that does nothing. Without the deduction, a request with many
- * small tests would use up its budget by loading.
+ * CPU time in ms of each guest process that is not charged to the test budget of the request: the
+ * time that a guest needs even for code that does nothing. If it were charged, a request with many
+ * small tests would use up its budget without any work of user code.
  */
 const FREE_CPU_MS = 20;
 
@@ -28,8 +28,8 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   #guest: Guest | undefined;
   #losses = 0;
   /**
-   * CPU time in ms of the current guest process at which charging begins: its CPU time when it had
-   * started plus `FREE_CPU_MS`, or its CPU time at the last charge.
+   * CPU time in ms of the current guest process that is already charged or is not charged at all.
+   * After a start, it is the guest's CPU time until then, plus `FREE_CPU_MS`.
    */
   #chargedMs = 0;
 
@@ -85,8 +85,8 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
 }
 
 /**
- * Resolves with the guest process that `start` provides. If the budget ends before that, rejects
- * with `SandboxUnavailable`, and kills the guest when `start` provides it later.
+ * Resolves with the guest process that `start` provides, if the budget has not ended by then.
+ * Otherwise rejects with `SandboxUnavailable`, and kills the guest once `start` provides it.
  */
 async function unlessOver(start: Promise<Guest>, budget: TestBudget): Promise<Guest> {
   try {

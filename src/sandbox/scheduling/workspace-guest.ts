@@ -18,10 +18,9 @@ const SOFT_TIMEOUTS_MAX = 3;
  */
 const LARGE_BATCHES_MAX = 2;
 /**
- * Maximum number of batches in progress in one guest process if these batches have at most
- * `SMALL_BYTES_MAX` bytes together. With the next batch always in the socket, the guest does not
- * sleep between batches. Waking it would take as long as two events on an idle machine, and far
- * longer on a busy one.
+ * Maximum number of batches in progress in one guest process if they have at most `SMALL_BYTES_MAX`
+ * bytes together. The guest finds its next batch in the socket, so it does not sleep. Waking it for
+ * each batch would take as long as two events, and far longer on a busy machine.
  */
 const SMALL_BATCHES_MAX = 8;
 /**
@@ -43,10 +42,9 @@ export interface GuestWork {
 }
 
 /**
- * Queue of the work of one workspace (tenant) in one language, with the guest process that does the
- * work (at most one at a time). A workspace can have a second queue with its own guest process.
- * While there is no room for this second guest, the second queue passes its work to the first
- * queue.
+ * Queue of the work of one workspace (tenant) in one language, and its guest process that does this
+ * work. A workspace can have a second such object for the same language, with a second guest. While
+ * there is no room for this guest, the second object passes its work to the first one.
  */
 export class WorkspaceGuest implements GuestHolder, GuestSource {
   #guest: Guest | undefined;
@@ -60,8 +58,8 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   #state: "none" | "queued" | "admitted" | "leaving" = "none";
   #usedAt = performance.now();
   /**
-   * CPU debt (CPU time in ms beyond a fair share) that the last guest process had at its end, and
-   * the time of this end. The next guest begins with this debt, less the time since then.
+   * CPU debt (CPU time in ms beyond a fair share) of the last guest process at its end, and the
+   * time of this end. The next guest starts with this debt minus the time since then.
    */
   #debt = { ms: 0, at: 0 };
   #isClosed = false;
@@ -76,7 +74,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     private readonly admission: GuestAdmission<WorkspaceGuest>,
     private readonly language: GuestLanguage,
     private readonly losses: GuestLossBackoff,
-    /** The workspace's `WorkspaceGuest` with the first queue; undefined in that object itself. */
+    /** The first queue of the workspace and language, if this is the second one; else undefined. */
     private readonly first?: WorkspaceGuest,
   ) {}
 
@@ -101,8 +99,8 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   }
 
   /**
-   * Whether this object can be deleted: it has no guest process and no work, and its code has not
-   * ended a guest recently. A new object would then behave in the same way.
+   * Whether this object can be deleted without effect on later work: it has no guest process and no
+   * work, and its code has not ended a guest recently.
    */
   get isForgettable(): boolean {
     return this.#state === "none" && this.idleSince !== undefined && this.losses.count() === 0;
@@ -243,8 +241,8 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
 }
 
 /**
- * Whether a guest process is near one of its limits (memory, age, events), or its code has often
- * used up its time limit. Such a guest is replaced between two batches, so that no batch fails.
+ * Whether a guest process must be replaced before its next batch, so that no batch fails: it is
+ * near its limit of memory, age or events, or its code has often used up the time limit.
  */
 function isWornOut(guest: Guest): boolean {
   return (

@@ -2,8 +2,8 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { orStartError, StartError } from "../../errors.ts";
 
 /**
- * Reads a small text file. Error messages mention `name`, the setting, environment variable or
- * credential that names the file. Throws `StartError` if the file cannot be read, is longer than
+ * Reads a small text file. `name` is the setting, environment variable or credential to which the
+ * file belongs, for error messages. Throws `StartError` if the file cannot be read, is longer than
  * `bytesMax`, or is not a regular file.
  */
 export function readSmallFile(name: string, path: string, bytesMax: number): string {

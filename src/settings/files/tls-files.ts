@@ -62,8 +62,8 @@ export function readTlsKeys({ certificate, key, clients, prefix }: TlsPaths): Re
 }
 
 /**
- * Explanations of errors in TLS files, by a text that the code or the message of the OpenSSL error
- * contains.
+ * Explanations of the errors that OpenSSL reports for TLS files. An entry applies to an error if
+ * its key is a part of the error's code or message.
  */
 const reasons = {
   KEY_VALUES_MISMATCH: "they do not belong together",

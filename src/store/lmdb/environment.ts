@@ -5,9 +5,8 @@ import { Packr } from "msgpackr";
 export type Environment = ReturnType<typeof openEnvironment>;
 
 /**
- * Maximum number of named tables that LMDB opens in an environment. It is far above the number of
- * tables of any store, because an older release must be able to open a file to which a newer
- * release has added tables.
+ * Maximum number of named tables that LMDB opens in an environment. The number leaves room for
+ * tables that a newer release adds, so that an older release can open that release's files.
  */
 const TABLES_MAX = 256;
 
@@ -36,10 +35,10 @@ export function openEnvironment(path: string, names: Iterable<string>, { isView 
   };
   for (const name of names) table(name);
   /**
-   * Runs `apply` in a transaction, and rolls it back when `apply` throws or returns `ABORT`. lmdb's
-   * method `transaction` is not used, because it would keep what `apply` wrote before it threw.
-   * With `isView`, commits do not wait for the disk. They are then synchronous, because handing
-   * them to another thread would cost more.
+   * Runs `apply` in a transaction, and rolls it back when `apply` throws or returns `ABORT`. Unlike
+   * lmdb's method `transaction`, it does not keep what `apply` wrote before it threw. With
+   * `isView`, a commit does not wait for the disk. It then runs in this thread, because handing it
+   * to another one would cost more.
    */
   const transact = async (apply: () => unknown): Promise<unknown> =>
     isView ? root.transactionSync(apply) : root.childTransaction(apply);
@@ -67,9 +66,9 @@ export function isAlive({ root }: Environment): boolean {
 export const PROBE = "\u0000probe";
 
 /**
- * Returns a promise of the error with which LMDB or the disk made a transaction fail. The promise
- * never rejects. Returns undefined if the transaction succeeded, or failed only because its `apply`
- * threw. LMDB reports the error of a failed commit later, so the error itself cannot be returned.
+ * Returns the error with which LMDB or the disk made a transaction fail; undefined if the
+ * transaction succeeded, or failed only because its `apply` threw. The error is in a promise,
+ * because LMDB reports the error of a failed commit later. The promise never rejects.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

@@ -18,8 +18,8 @@ const LEAF = 2;
 const OVERFLOW = 4;
 const KINDS = BRANCH | LEAF | OVERFLOW;
 /**
- * Flag that LMDB sets for an entry of a leaf page if the entry's value is in overflow pages. LMDB
- * sets `SUB_DATA` if the value is a nested tree.
+ * Flag of an entry of a leaf page: the entry's value is in overflow pages. The flag `SUB_DATA`
+ * means that the value is a nested tree.
  */
 const BIG_DATA = 1;
 const SUB_DATA = 2;
@@ -105,9 +105,9 @@ class PageWalk {
   }
 
   /**
-   * Checks the pages of one large value. Only the first page should have a header. If a later page
-   * has one with a transaction number higher than that of the meta page, LMDB has reused the page
-   * while the file was copied. The value is then damaged.
+   * Checks the pages of one large value. Only the first page should have a header. A header of a
+   * later page with a transaction number higher than the meta page's shows that LMDB reused the
+   * page while the file was copied; the value is then damaged.
    */
   #overflow(node: Buffer): void {
     const { pageBytes, transaction } = this.#meta;

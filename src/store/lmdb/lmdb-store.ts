@@ -17,11 +17,11 @@ export interface StoreOptions {
   name: string;
   /**
    * Whether the store is a local copy (view) of a shared log. If so, commits return before the data
-   * is on disk: the view reads the log again if a crash of the machine damages the file.
+   * is on disk. If a crash of the machine damages the file, the view reads the log again.
    */
   isView?: boolean;
   /**
-   * Bytes of disk space kept allocated after the end of the file, so that changes can be stored
+   * Bytes of disk space to reserve after the end of the file, so that changes can still be stored
    * when the disk is full. Default 0.
    */
   reserveBytes?: number;
@@ -46,31 +46,31 @@ export function openStore(options: StoreOptions): LocalStore {
 
 /**
  * A store in an LMDB file. Calls of `change` that arrive during a commit are committed together in
- * the next commit. A failed commit can make the LMDB environment unusable; the promises of later
- * transactions in it would never resolve. A commit therefore begins only after the last one has
- * ended, and an unusable environment is closed and opened again.
+ * the next one. A failed commit can make the LMDB environment unusable, so that promises of later
+ * transactions would never resolve. Commits are therefore never concurrent, and an unusable
+ * environment is closed and opened again.
  */
 class LmdbStore implements LocalStore {
   readonly #release: () => void;
   readonly #keepReserve: () => void;
   readonly #names = new Set<string>();
-  /** The open environment. Undefined while it cannot be opened, and after `close`. */
+  /** The open environment; undefined while it cannot be opened, and after `close`. */
   #environment: Environment | undefined;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #changing = false;
   /**
-   * Writes that the current dry run has recorded. A dry run executes functions in a transaction
-   * that is rolled back. Undefined while no dry run is in progress.
+   * Writes recorded during the current dry run, in which functions run in a transaction that is
+   * rolled back. The field is undefined while no dry run is in progress.
    */
   #dryWrites: RowWrite[] | undefined;
   /**
-   * Whether a row was written since the last commit. Without such a row, a commit does not use the
-   * disk, so its success does not show that writes succeed.
+   * Whether a row was written since the last commit. If not, the next commit does not use the disk.
+   * Its success then does not show that writes succeed.
    */
   #wrote = false;
   #closed = false;
-  /** Reason why writes fail; else undefined. While writes fail, one is tested every `PROBE_MS`. */
+  /** Reason why writes fail; else undefined. While set, a test write is made every `PROBE_MS`. */
   #failure: string | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
 

@@ -1,10 +1,10 @@
 /**
  * Patches lmdb's native addon in `node_modules`: `bun src/store/lmdb/patch-addon.ts`, which
  * `.ci/setup` runs. When a write fails, lmdb 3.5.6 formats a message into a buffer of 100 bytes.
- * The message ends with lengths that were never set. If they make it too long, it damages the heap,
- * and after several writes to a full disk the process aborts. The patch ends the message before
- * these lengths. lmdb also prints another message without a line end to standard error, which
- * damages the next log line. The patch makes that message empty.
+ * The message ends with uninitialized lengths, and can become too long for the buffer. It then
+ * damages the heap, and the process aborts after several writes to a full disk. The patch removes
+ * the lengths. It also empties another message, which lmdb prints to standard error without a line
+ * end, so that it would damage the next log line.
  */
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -31,10 +31,10 @@ const WAIT_MS_MAX = 10_000;
 const RETRY_MS = 20;
 
 /**
- * Locks a store for shared use, and returns the function that releases the lock. First checks the
- * file, unless `markIntact` has marked it. Throws `StartError` when the file is torn (has pages
- * from different points in time), or when another process locks the store exclusively for longer
- * than `WAIT_MS_MAX`.
+ * Locks a store for shared use, and returns the function that releases the lock. If the store's
+ * file is not marked as intact (`markIntact`), checks it first. Throws `StartError` when the file
+ * is torn (has pages from different points in time), or when another process keeps the store locked
+ * exclusively for longer than `WAIT_MS_MAX`.
  */
 export function acquireShared(path: string): () => void {
   expectIntact(path);
@@ -88,9 +88,9 @@ export function expectIntact(path: string): void {
 }
 
 /**
- * Whether the file is marked as intact and is not smaller than when it was marked. A smaller file
- * has been truncated, because LMDB never shortens a file. The kernel would kill a process that
- * reads the missing part of the mapped file.
+ * Whether the file is marked as intact and is not smaller than when it was marked. LMDB never
+ * shortens a file, so a smaller one was truncated. Reading the missing part of it, which is mapped
+ * into memory, would end the process.
  */
 function isKnown(path: string): boolean {
   const { identity, bytes } = fileFacts(path);

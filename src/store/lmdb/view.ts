@@ -10,10 +10,10 @@ const BOOT = "/proc/sys/kernel/random/boot_id";
 const bootFileOf = (path: string) => `${dataFileOf(path)}-boot`;
 
 /**
- * Opens the store for a view, this node's local copy of an ordered log. Commits do not wait for the
- * disk, so a crash of the machine may tear the file (leave pages from different points in time). A
- * crash of the process does not. A file that was written before the last boot of the machine, or
- * that cannot be opened, is deleted. The view then reads the whole log.
+ * Opens the store for a view, this node's local copy of an ordered log. First deletes a file from
+ * before the last boot of the machine, and any file that cannot be opened; the view then reads the
+ * whole log again. After a boot, the file may be torn (have pages from different points in time),
+ * because commits do not wait for the disk. After a crash of only the process, it is not.
  */
 export function openView(options: StoreOptions): LocalStore {
   const { path, name, logger } = options;

@@ -13,8 +13,8 @@ export interface ChangeSet {
   /** Number of the change set. Each store object (`author`) numbers its own change sets. */
   number: number;
   /**
-   * Version of the store that the writes were computed on: the log position of the last change set
-   * that had taken effect then, or -1 if there was none.
+   * Version of the store for which the writes were computed: the log position of the last change
+   * set that had taken effect by then, or -1 if there was none.
    */
   base: number;
   writes: readonly RowWrite[];
@@ -30,9 +30,9 @@ export interface ChangeSetPart extends Omit<ChangeSet, "writes"> {
 }
 
 /**
- * Version of the format of log entries and stored rows. A change of the format that older releases
- * would misread increases it. A node stops reading the log at an entry with a higher version than
- * its own.
+ * Version of the format of log entries and stored rows. It increases with a change that older
+ * releases would misread. A node stops reading the log at an entry with a higher version than its
+ * own.
  */
 export const SHARED_FORMAT = 1;
 

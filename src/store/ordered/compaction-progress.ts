@@ -29,7 +29,7 @@ export const COMPACTION_TABLE = "rewriting";
 export const COMPACTION_KEY = "walk";
 /**
  * Name of the table in which a view (a node's copy of the store) stores its log position. The table
- * `PARTS_TABLE` has the parts of change sets whose last part was not read yet. Both tables are
+ * `PARTS_TABLE` stores the parts of change sets that were not read completely yet. Both tables are
  * local to the node: changes of them are not in the log.
  */
 export const POSITION_TABLE = "order";

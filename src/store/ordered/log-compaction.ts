@@ -14,10 +14,9 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * Lengths of the log beyond which a compaction starts, together with `factor`. The limits are
-   * `min.rows` entries plus `factor` times the rows that the last compaction appended, and
-   * `min.bytes` bytes plus `factor` times the bytes that it appended. Exceeding one of them is
-   * enough.
+   * `min` and `factor` determine when a compaction starts: when the log has more than `min.rows`
+   * entries plus `factor` times the rows that the last compaction appended, or more than
+   * `min.bytes` bytes plus `factor` times the bytes that it appended.
    */
   min: RowsAndBytes;
   factor: number;
@@ -48,10 +47,10 @@ const BOUNDS: CompactionBounds = {
 };
 
 /**
- * Length of the pause after a step of a compaction, as a multiple of the duration of the step. With
- * 4, the steps take a fifth of the time. Pixels and changes wait while all nodes and brokers write
- * the rows of a step, and proceed in the pause. A pause lasts at most `PAUSE_MS_MAX` milliseconds,
- * which is far below `stalledMs`.
+ * Length of the pause after a step of a compaction, as a multiple of the step's duration, up to
+ * `PAUSE_MS_MAX` milliseconds. With 4, steps take a fifth of the time. During a step, pixel
+ * requests and changes of the store wait, because all nodes and brokers write rows. They proceed in
+ * the pause. `PAUSE_MS_MAX` is far below `stalledMs`.
  */
 const PAUSE_STEPS = 4;
 const PAUSE_MS_MAX = 1_000;
@@ -85,20 +84,21 @@ export interface LogCompactionOptions {
 export class LogCompaction {
   readonly #bounds: CompactionBounds;
   #running: Promise<void> | undefined;
-  /** Id of the compaction that this node runs. Undefined while it runs none. */
+  /** Id of the compaction that this node runs; undefined while it runs none. */
   #own: string | undefined;
   /**
-   * The latest step of a compaction by any node (id of the compaction and number of rows appended),
-   * and the time at which this node first saw it. If no further step follows within `stalledMs`,
-   * the compaction is stalled. Undefined until this node looks for a stalled compaction.
+   * The latest known step of a compaction by any node (the compaction's id and the number of rows
+   * appended), and the time at which this node first saw it. A compaction is stalled `stalledMs`
+   * after its latest step. The field is undefined until this node first checks for a stalled
+   * compaction.
    */
   #seen: { step: string; since: number } | undefined;
   /** Log position below which this node has deleted the entries; 0 before it has deleted any. */
   #trimmed = 0;
   /**
    * Log position below which a compaction has replaced all entries, and the time when this node
-   * learnt this. The replaced entries are deleted `keptMs` after that time. Undefined while no
-   * entries wait for deletion.
+   * learnt this. The replaced entries are deleted `keptMs` after this time. The field is undefined
+   * if no entries are waiting to be deleted.
    */
   #first: { position: number; since: number } | undefined;
   /** Time (`performance.now()`) before which no compaction or deletion starts, after one failed. */
@@ -110,11 +110,11 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a compaction, or the deletion of replaced log entries, in the background, if one is due.
+   * Starts a compaction or the deletion of replaced log entries in the background, if one is due.
    * The store calls this after each change set of this node that took effect, and after each read
-   * of the log's end. After a read, a compaction starts only if at least `min.rows` entries follow
-   * the last change set that took effect: mostly barriers (empty entries) that reads have appended
-   * while no node changed the store.
+   * of the log's end. After a read, a compaction starts only if at least `min.rows` entries without
+   * effect follow the last change set that took effect. Most of them are barriers (empty entries),
+   * which each read of the log's end appends.
    */
   runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;
@@ -151,9 +151,9 @@ export class LogCompaction {
   }
 
   /**
-   * Whether `keptMs` has passed since this node learnt that a compaction replaced the log entries
-   * below position `first`, so that they can be deleted. False if this node has deleted them
-   * already.
+   * Whether to delete the log entries below position `first`, which a compaction has replaced.
+   * False if this node has deleted them already, or has known for less than `keptMs` that they are
+   * replaced.
    */
   #isPast(first: number): boolean {
     if (first <= this.#trimmed) return false;
@@ -195,9 +195,9 @@ export class LogCompaction {
   }
 
   /**
-   * Returns the id of the compaction that this node has to run. Starts one if none is in progress.
-   * Returns the id of the one in progress if it is this node's own, or if it is stalled, so that
-   * this node continues it. Otherwise returns undefined. Must be called within a transaction.
+   * Returns the id of the compaction that this node has to run: a new one if none is in progress,
+   * or the one in progress if it is this node's own or is stalled. Otherwise returns undefined.
+   * Must be called within a transaction.
    */
   #begin(): string | undefined {
     const { local, view } = this.options;

@@ -21,15 +21,15 @@ export class LogShortenedError extends Error {
  */
 export class OrderedLogEnd {
   /**
-   * Promise shared by all calls of `read` that came while a barrier (empty entry) was in flight. It
-   * resolves with the position of the next barrier: entries that these calls must see may come
-   * after the barrier in flight. Undefined while no call waits for a next barrier.
+   * Promise for all calls of `read` that came while a barrier (empty entry) was in flight. It
+   * resolves with the position of the next barrier, because entries that these calls must see may
+   * come after the barrier in flight. The field is undefined if there are no such calls.
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
   /**
    * Promise shared by the calls of `read` that wait for the barrier (empty entry) in flight. If
-   * none is in flight, the promise of the last barrier. Undefined before the first barrier.
+   * none is in flight, it is the promise of the last barrier; undefined before the first one.
    */
   #reading: PromiseWithResolvers<number> | undefined;
   /**
@@ -60,11 +60,11 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Appends a barrier (empty entry), and resolves with its position, the end of the log: every
-   * entry that was durable before the call has a lower position. If other barriers of this node are
-   * directly before the new one, resolves with the position of the first of them, because barriers
-   * change nothing. Rejects while an entry in flight is overdue (not acknowledged in time). Rejects
-   * with `LogShortenedError` when the log has lost entries.
+   * Appends a barrier (empty entry), and resolves with its position. Every entry that was durable
+   * before the call has a lower position. If the entries directly before it are barriers of this
+   * node too, resolves with the position of the first of them, because barriers change nothing.
+   * Rejects while an entry in flight is overdue (not acknowledged in time). Rejects with
+   * `LogShortenedError` when the log has lost entries.
    */
   read(): Promise<number> {
     if (this.isOverdue) return Promise.reject(this.#overdueError());
@@ -92,9 +92,9 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Rejects with `LogShortenedError` if the log's leader reports an end of the log below the
-   * position up to which the view has read. Appends no entry for this check, because a new entry at
-   * the position of a lost one would hide the loss.
+   * Rejects with `LogShortenedError` if the log's leader reports a log end below the position up to
+   * which the view has read. Does not append an entry to find the end: it could get the position of
+   * a lost entry, and so hide the loss.
    */
   async expectKnown(): Promise<void> {
     const { next } = this.progress;

@@ -11,8 +11,8 @@ export interface OrderedLog {
   append(entry: Uint8Array): Promise<number>;
   /**
    * Resolves with the position after the last durable entry that the log's leader knows. The true
-   * end can be higher, because a leader that was replaced keeps answering while it does not know of
-   * its successor. Only an append proves where the log ends.
+   * end can be higher: a replaced leader that has not heard of its successor still answers. Only an
+   * append proves where the log ends.
    */
   knownEnd(): Promise<number>;
   /** Deletes the entries before a position from the shared log, for all nodes. */

@@ -26,7 +26,7 @@ export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" |
   onNewer?(reason: string): void;
   /** Maximum size of a change set in bytes. Default 64 MiB. */
   changeSetBytesMax?: number;
-  /** Maximum milliseconds of a call of `change`, and of waiting for log entries. Default 20 s. */
+  /** Time limit in ms of a call of `change`, and of a wait for log entries. Default 20 s. */
   changeMsMax?: number;
 }
 
@@ -59,7 +59,7 @@ export class OrderedStore implements Store {
   /** Sentence that says why this node has stopped reading the log; else undefined. */
   #refusal: string | undefined;
   #closed = false;
-  /** Whether the error of a failed read of the log was logged. Reset when a read succeeds. */
+  /** Whether an error of reading the log was logged since the last successful read. */
   #isCauseLogged = false;
 
   constructor(options: OrderedStoreOptions) {
@@ -160,8 +160,8 @@ export class OrderedStore implements Store {
   }
 
   /**
-   * Commits the calls of `change` in `first` as one change set. If the set has no effect, tries
-   * again. Each attempt also includes the calls that have arrived by then, unless `isAlone`.
+   * Commits the calls of `change` in `first` as one change set, and repeats this until a set takes
+   * effect. Each attempt adds the calls that have arrived meanwhile, unless `isAlone`.
    */
   async #decide(first: readonly PendingChange[], isAlone = false): Promise<void> {
     const { local, changeSetBytesMax } = this.#options;
@@ -238,7 +238,7 @@ export class OrderedStore implements Store {
     throw new Error(refusal);
   }
 
-  /** Whether the view has all rows and can read further log entries. */
+  /** Whether the view has all rows, and this node can read further log entries. */
   #canRead(): boolean {
     const isRefused = this.#refusal !== undefined || this.#options.log.trouble() !== undefined;
     return this.#progress.isComplete && !isRefused;
@@ -246,7 +246,7 @@ export class OrderedStore implements Store {
 
   /**
    * Stops reading the log for good, and throws, if `error` says that the log has lost entries that
-   * this node has read. A node that kept reading would miss the new entries at the lost positions.
+   * this node has read. Otherwise the node would miss the new entries at the lost positions.
    */
   #stopIfShortened(error: unknown): void {
     if (!(error instanceof LogShortenedError)) return;

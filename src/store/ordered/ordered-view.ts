@@ -37,8 +37,8 @@ export interface ViewPosition {
    */
   walk?: { position: number; bytes: number };
   /**
-   * Id of the compaction that the view must read to its end to have all rows. Absent when the view
-   * has all rows.
+   * Id of the compaction that the view must read completely before it has all rows. Absent when the
+   * view has all rows.
    */
   lacks?: string;
 }
@@ -52,8 +52,8 @@ export interface OrderedViewOptions {
   /** Author id of this node's change sets. */
   author: string;
   /**
-   * Whether the caller that wrote the change set `number` of this node already knows of the change.
-   * Listeners then need not be called for it, so `ApplyResult.written` leaves out its tables.
+   * Whether the code that called `change` for change set `number` of this node already knows of the
+   * change. `ApplyResult.written` then leaves out its tables, so that no listener is called for it.
    */
   isKnown(number: number): boolean;
 }
@@ -70,7 +70,7 @@ export interface ApplyResult {
   outcomes: SetOutcome[];
   /**
    * Names of the tables that the applied entries changed; the store calls its listeners for these.
-   * Leaves out a change set of this node whose writer already knows of the change (`isKnown`).
+   * Tables of change sets for which `isKnown` returns true are left out.
    */
   written: Set<string>;
   /** Whether log entries were deleted before this view had read them. */
@@ -118,9 +118,8 @@ export class OrderedView {
 
   /**
    * Applies log entries in one transaction. If the commit fails, the caller may pass the same
-   * entries again, even if the commit has nevertheless stored them. Stored change sets have no
-   * effect the second time, because the view then has a higher version than the one on which they
-   * were computed.
+   * entries again, even if some were stored nevertheless. A stored change set has no effect the
+   * second time, because the version of the view is then higher than the one that the set requires.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
     const { local, logger, name } = this.options;
@@ -160,9 +159,9 @@ export class OrderedView {
   }
 
   /**
-   * Returns the state with which the view begins again after log entries were deleted before the
-   * view had read them. `position` is that of the oldest entry in the log, and `found` is the
-   * entry's content. This entry must start a compaction, which writes all rows again and so
+   * Returns the state with which the view starts again from the oldest entry in the log, after
+   * entries that it had not read were deleted. `position` is that of the oldest entry, and `found`
+   * is the entry's content. This entry must start a compaction, which writes all rows again and so
    * replaces the rows of the view. Throws if it does not.
    */
   #beginAt(position: number, found: ChangeSet | ChangeSetPart | undefined): ViewPosition {
@@ -178,8 +177,8 @@ export class OrderedView {
 
   /**
    * Stores one part of a change set that was split into several log entries. Returns the complete
-   * change set when `part` is its last part. Returns undefined for an earlier part, when a part is
-   * missing, or when the set was computed on a version of the view before `version`.
+   * change set when `part` is its last part. Otherwise returns undefined. Also returns undefined if
+   * a part is missing, or if the set was not computed on the current `version` of the view.
    */
   #completed(part: ChangeSetPart, { version }: ViewPosition): ChangeSet | undefined {
     if (part.base !== version) return undefined;

@@ -59,8 +59,8 @@ export const tooLargeError = (bytesMax: number) =>
   new ApiError("too-large", `Expected a change of at most ${bytesMax} bytes`);
 
 /**
- * Resolves or rejects the promise of each call of `change` with the result or the error that the
- * call had in the dry run. Must be called only after the writes of the dry run have taken effect.
+ * Settles the promise of each call of `change` with its result or error from the dry run. Must be
+ * called only after the writes of the dry run have taken effect, or if it has no writes.
  */
 export function resolveChanges(
   changes: readonly PendingChange[],
@@ -74,9 +74,9 @@ export function resolveChanges(
 }
 
 /**
- * Runs calls of `change` on a view in a transaction that is rolled back, and returns their outcomes
- * and writes. `base` in the result is the version of the view on which they ran. It is undefined if
- * the view lacks rows; the writes must then not be used.
+ * Runs calls of `change` on a view in a transaction that is rolled back. Returns their outcomes and
+ * writes, and in `base` the version of the view on which they ran. `base` is undefined if the view
+ * lacks rows; the outcomes and writes must then not be used.
  */
 export async function dryRunChanges(
   local: LocalStore,

@@ -7,8 +7,8 @@ import { assert } from "../../assert.ts";
  */
 interface Proposal extends PromiseWithResolvers<boolean> {
   /**
-   * Whether the writer of this change set already knows of the change. The store's listeners are
-   * then not called for it.
+   * Whether the code that called `change` for this change set already knows of the change. The
+   * store's listeners are then not called for it.
    */
   isKnown: boolean;
 }
@@ -27,8 +27,8 @@ export class Proposals {
   }
 
   /**
-   * Whether the writer of the change set with this number already knows of the change. The store's
-   * listeners are then not called for it.
+   * Whether the code that called `change` for the change set with this number already knows of the
+   * change. The store's listeners are then not called for it.
    */
   isKnown(number: number): boolean {
     return this.#open.get(number)?.isKnown ?? false;

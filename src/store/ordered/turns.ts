@@ -12,24 +12,22 @@ export const passOf = (author: string): Uint8Array =>
   encodeChangeSet({ author, number: -1, base: NO_BASE, writes: [] })[0]!;
 
 /**
- * Minimum number of milliseconds for which a node lets another node that has the turn append first.
- * `TURN_MS_MAX` is the maximum, because the other node may have stopped or have nothing left to
- * change.
+ * Shortest time in milliseconds that a node waits for another one to use its turn. The longest is
+ * `TURN_MS_MAX`: the other node may have stopped, or have nothing left to change.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;
 /**
- * Factor by which a node multiplies the duration of its own last attempt. The product is the time
- * for which it lets another node append first. On a machine that lacks processor time, an attempt
- * takes seconds.
+ * Time that a node waits for another one to use its turn, as a multiple of the duration of its own
+ * last attempt. On a machine that lacks processor time, an attempt takes seconds.
  */
 const ATTEMPTS_PER_TURN = 2;
 
 /**
  * Order in which nodes change a store when several of them want to. A node whose change set had no
- * effect gets a turn, after the nodes that got one earlier. The other nodes append no change sets
- * until each of these nodes has used its turn, has given it up, or has let its time pass. Without
- * turns, a slow node could lose against faster ones again and again.
+ * effect gets a turn, after the nodes that already wait for theirs. The other nodes append no
+ * change sets until each waiting node has used its turn, has given it up, or has let its time pass.
+ * Without turns, a slow node could lose against faster ones again and again.
  *
  * All nodes read the same outcomes from the log, so they agree on the order without a leader. If a
  * node appends a change set out of turn, this only makes the attempt of another node fail.
@@ -41,13 +39,13 @@ export class Turns {
    */
   readonly #refused = new Set<string>();
   /**
-   * Whether this node has read a change set of its own from the log. Until then, change sets
-   * without effect give no turns, because they may be old.
+   * Whether this node has read a change set of its own from the log. Change sets without effect
+   * that it has read earlier may be old, so they give no node a turn.
    */
   #isCurrent = false;
   /** Time (`performance.now()`) at which this node's last attempt to change the store began. */
   #startedAt = 0;
-  /** Milliseconds for which this node lets another node that has the turn append first. */
+  /** Milliseconds that this node waits for another node to use its turn. */
   #turnMs = TURN_MS_MIN;
   #changed = Promise.withResolvers<void>();
   #isOpen = true;
@@ -66,7 +64,7 @@ export class Turns {
     if (this.#other() !== before) this.#change();
   }
 
-  /** Waits until no other node has a turn before this node, or the time of these turns is over. */
+  /** Waits while another node has the turn, for each such node at most `#turnMs` milliseconds. */
   async own(): Promise<void> {
     for (;;) {
       const other = this.#other();

@@ -11,7 +11,7 @@ export class ViewProgress {
   /** Log position of the first entry that the view has not applied. */
   #next: number;
   /**
-   * Whether the view has all rows. False when log entries were deleted before the view had read
+   * Whether the view has all rows. It lacks rows if log entries were deleted before it had read
    * them, until it has read the compaction that replaced them.
    */
   #isComplete: boolean;

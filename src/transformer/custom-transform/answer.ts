@@ -8,8 +8,8 @@ import type { RequestItem } from "./request-items.ts";
 export type ItemResult = ProgramOutcome | { problem: string; status: 400 | 404 };
 
 /**
- * Status of the item for an event that the code dropped. The answer contains such items only if
- * rudder-server asks for them in a header.
+ * Status code of the answer's item for an event that the code dropped. The answer has such items
+ * only if a header of rudder-server's request asks for them.
  */
 const DROPPED_STATUS = 298;
 const FAILED_STATUS = 400;
@@ -62,8 +62,8 @@ function failure(error: string, metadata: Uint8Array, status: number): Uint8Arra
 }
 
 /**
- * Returns the item of a dropped event. Its metadata gets the member `"messageIds": null` at the
- * end, which overrides an earlier member of this name.
+ * Returns the item of a dropped event. The item's metadata is the event's metadata with
+ * `"messageIds": null` added at the end, which overrides an earlier member of this name.
  */
 function dropped(metadata: Buffer): Uint8Array[] {
   const withoutEnd = metadata.subarray(0, -1);

@@ -4,7 +4,7 @@ import { textOf } from "../requests.ts";
 import type { ItemGroup } from "./request-items.ts";
 
 /**
- * Returns the program that the items of a group ask for: the version of the transformation, the
+ * Returns which program the items of a group ask for: the version of the transformation, the
  * versions of libraries, and the credentials. `versionId` is empty when the items contain no
  * version. Members with an invalid value count as absent. Pure function.
  */

@@ -20,8 +20,8 @@ import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
 export interface ItemGroup {
   workspaceId: string;
   /**
-   * Span (start and end in the body) of the item's member `destination`; undefined when the item
-   * has no such member. `libraries` and `credentials` are the spans of the members of these names.
+   * Spans (start and end in the body) of the item's members `destination`, `libraries` and
+   * `credentials`. A span is undefined when the item has no such member.
    */
   destination: Span | undefined;
   libraries: Span | undefined;
@@ -130,7 +130,7 @@ class GroupFinder {
 
   constructor(private readonly bytes: Buffer) {}
 
-  /** Returns the earlier group of the request that equals `wanted`; if there is none, `wanted`. */
+  /** Returns the group of an earlier item if it equals `wanted`; `wanted` itself if none does. */
   find(wanted: ItemGroup): ItemGroup {
     // Almost all requests have one group.
     if (this.#last !== undefined && this.#isSame(this.#last, wanted)) return this.#last;

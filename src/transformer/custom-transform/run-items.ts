@@ -21,8 +21,8 @@ export interface ItemRunOptions {
 /**
  * Runs the items of each group through the program that they name. Resolves with one result per
  * item. Rejects with `SandboxUnavailable` when no user code can run at present, and with `ApiError`
- * when this node cannot find out which code exists. Once `isAwaited` has returned false, the
- * remaining events do not run, and the caller must not use the results.
+ * when this node cannot find out which code exists. Once `isAwaited` has returned false, remaining
+ * events get an error without a run, and the caller must not use the results.
  */
 export async function runItems(
   { programs, sandbox, costlyMsMax = TRANSFORMER_COSTLY_MS_MAX }: ItemRunOptions,
@@ -56,8 +56,8 @@ export async function runItems(
   }
 
   /**
-   * Runs a program over all inputs. Splits the inputs into several batches if the outputs of all
-   * inputs together would need too much memory.
+   * Runs a program over all inputs. When the outputs of a run take too much memory, the run stops
+   * early, and another run continues with the remaining inputs.
    */
   async function runAll(program: Program, inputs: readonly Input[]): Promise<ProgramOutcome[]> {
     const all: ProgramOutcome[] = [];

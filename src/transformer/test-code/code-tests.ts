@@ -48,8 +48,8 @@ export class CodeTests {
   }
 
   /**
-   * Answers `POST /transformationLibrary/test`: checks whether a library can be loaded. Returns
-   * true for a JavaScript library, and the imported modules for a Python library.
+   * Answers `POST /transformationLibrary/test`: checks whether a library can be loaded. The
+   * response is `true` for JavaScript; for Python, it is the modules that the library imports.
    */
   async testLibrary(body: Record<string, unknown>): Promise<unknown> {
     const code = textOf(body.code);
@@ -81,8 +81,8 @@ export class CodeTests {
   }
 
   /**
-   * Runs the code of a test on its events. Returns the lines of `log(...)`, and the results: each
-   * output event or error in the form that `shown` gives it.
+   * Runs the code of a test on its events. Returns the lines of `log(...)`, and the results: what
+   * `shown` returns for each output event and each error.
    */
   async #run(
     input: UnstoredTest,

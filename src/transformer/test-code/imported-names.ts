@@ -5,9 +5,9 @@ import type { GuestLanguage } from "../../sandbox/program.ts";
 const STATIC = 1;
 
 /**
- * Returns the modules that code imports, each with the names that the code imports from it. The
- * list of names is empty in Python, and for an import of a whole module. `modules` are the imports
- * that the language's parser has found.
+ * Returns the imported modules of code, each with the names that the code imports from it.
+ * `modules` are the modules that the language's own parser has found. The names are empty for
+ * Python, and for an import of a whole module.
  */
 export function importedNames(
   language: GuestLanguage,
@@ -24,8 +24,8 @@ export function importedNames(
 }
 
 /**
- * Matches a comment in JavaScript. An unterminated comment extends to the end of the text, so that
- * a search takes linear time.
+ * Matches a comment in JavaScript. An unterminated comment matches up to the end of the text, which
+ * keeps the time of a search linear.
  */
 const COMMENT = /\/\*(?:[\s\S]*?\*\/|[\s\S]*)|\/\/.*/g;
 

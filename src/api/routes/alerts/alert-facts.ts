@@ -9,9 +9,9 @@ import { type WorkspaceState, workspaceState } from "../status/workspace-state.t
  */
 const notReading = new Set<string>(["paused", "unconnected", "unknown", "blocked", "external"]);
 /**
- * Maximum lag, in seconds, at which a destination counts as reading the newest events. The rate of
- * a destination with a larger lag does not show whether a source sends events at present, because
- * the destination reads older events.
+ * Maximum lag, in seconds, at which a destination counts as reading the newest events. A
+ * destination with a larger lag reads older events, so it does not show whether its sources send
+ * any at present.
  */
 const READING_LAG_SECONDS_MAX = 60;
 

@@ -204,9 +204,9 @@ function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>)
 }
 
 /**
- * Returns an error for each id in the rule's `subjectIds` that names no item of the workspace,
- * because no alert could be about it. Accepts the ids in `before`, which are those of the stored
- * rule: their items may have been removed after the rule was stored.
+ * Returns an error for each id in the rule's `subjectIds` that names no item of the workspace, and
+ * one error for any ids in a rule about the server. Accepts the ids in `before`, those of the
+ * stored rule: their items may have been removed since.
  */
 function subjectFaults(
   catalog: Catalog,

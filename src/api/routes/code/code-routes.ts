@@ -79,9 +79,9 @@ interface CodeRoutesOptions {
 }
 
 /**
- * Returns what the routes of transformations and those of libraries have in common: the options of
- * the routes to list, read, save and delete items and to read their revisions, and the functions
- * that find an item and answer with it.
+ * Returns the parts that transformations and libraries share in their routes. These are the options
+ * of most routes (such as list, retrieve, remove and those of revisions), and the functions that
+ * find an item (`current`) and answer with it (`enclose`).
  */
 export function codeRoutes<const Options extends CodeRoutesOptions>(options: Options) {
   const { kind, noun, answer } = options;

@@ -10,8 +10,8 @@ const answers = { library: libraryAnswer, transformation: transformationAnswer }
 
 /**
  * Adds an entity tag to an answer about a transformation or library. The tag begins with the
- * versionId of the newest revision. The rest is a hash of the published revision, the note, the
- * external id and the linked destinations, so the tag changes with each of them.
+ * versionId of the newest revision, followed by a hash of what can change without a new revision:
+ * the published revision, the note, the external id and the linked destinations.
  */
 export function taggedCode<T>({ catalog }: CodeDeps, resource: Resource, answer: T): Tagged<T> {
   const { workspaceId, kind, id, newest, published, externalId, note } = resource;
@@ -39,8 +39,8 @@ export function currentCode(kind: CodeKind) {
 
 /**
  * Returns the current states of the transformations and libraries whose revisions a publish request
- * lists. If one of them is deleted, returns an empty list, so that If-Match fails as for a resource
- * that does not exist. Without this failure, publishing would create the deleted one again.
+ * lists. Returns an empty list if one of them is deleted. A request with If-Match then fails; a
+ * request without it creates the deleted one again.
  */
 export function namedCode(
   deps: CodeDeps,

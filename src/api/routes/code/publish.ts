@@ -59,9 +59,7 @@ const editPermissions = (["transformations", "libraries"] as const).map(
   }),
 );
 
-/**
- * Common options of the routes in this file that have a list of revisions as their request body.
- */
+/** Options that the routes whose body is a list of revisions share. */
 const takesRevisions = {
   isLong: true,
   needs: [],

@@ -98,8 +98,8 @@ export function linkedDestinations(
 }
 
 /**
- * Returns the answer about a transformation or library as an item of a list: without the code if
- * `hasCode` is false.
+ * Returns `answer`, the answer about a transformation or library, as it appears in a list: without
+ * its code if `hasCode` is false.
  */
 export function listed<T extends { code: string }>(answer: T, hasCode: boolean) {
   const { code, ...rest } = answer;

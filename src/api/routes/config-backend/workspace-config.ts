@@ -100,8 +100,8 @@ function configResponse({ headers }: Request, config: ConfigBody): Response {
 }
 
 /**
- * Throws unless the request has a service token. The routes that call this function answer with
- * secrets, which persons (members and sessions of the console) must not read.
+ * Throws unless the request has a service token. Called by routes that answer with secrets, which
+ * must not reach a person: the token of a member and a console session are refused.
  */
 export function expectServiceToken({ memberId }: Principal, { headers }: Request): void {
   if (memberId === undefined && headers.has("authorization")) return;

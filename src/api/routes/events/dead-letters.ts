@@ -190,9 +190,10 @@ export const deadLetterRoutes = [
 ] as const;
 
 /**
- * Replays or deletes the dead letters that a request selects, and resolves with their number
- * (`count`). For a request with `all`, only starts a job that replays or deletes them, and `count`
- * is 0. Rejects before any change if the request's filter finds more dead letters than `expected`.
+ * Replays dead letters that a request selects (`kind` is `dead-letters`), or deletes them
+ * (`purge`). Resolves with their number (`count`). For a request with `all`, only starts a job that
+ * does so, and `count` is 0. Rejects before any change if the filter finds more dead letters than
+ * `expected`.
  */
 async function carryOut(
   { deps, workspaceId, principal, body }: RequestContext<string, unknown, LetterSelection>,

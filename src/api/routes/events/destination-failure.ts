@@ -46,10 +46,9 @@ export const destinationFailureRoutes = [
 ] as const;
 
 /**
- * Returns a list with the latest delivery failure that is stored with the destination's dead
- * letters. The list is empty if no such failure is stored. The failures of dead letters that were
- * replayed or deleted do not count. A server that was restarted knows no other failures than the
- * stored ones.
+ * Returns a list with the latest delivery failure of the destination's present dead letters, or an
+ * empty list if it has none. Failures are stored only with dead letters, so after a restart the
+ * server knows no others.
  */
 function storedFailure(
   deadLetters: DeadLetters,

@@ -86,9 +86,8 @@ export type LetterSelection = Static<typeof LetterSelection>;
 
 /**
  * Optional fields in the response to a request that replays or deletes dead letters. If `more` is
- * true, the filter finds further dead letters, and the client must repeat the request. The repeated
- * request contains the time `before` of the response, so that it does not select dead letters that
- * failed again after this time.
+ * true, the filter finds further dead letters, and the client must repeat the request. It must add
+ * the time `before` of the response, which excludes dead letters that have failed again since.
  */
 export const restFields = {
   more: optionalFlag("With a filter: whether it finds more"),

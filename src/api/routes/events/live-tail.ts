@@ -16,8 +16,8 @@ import { encodeTailMessage } from "../../tail-frames.ts";
  */
 const TAIL_HEARTBEAT_MS = 1_000;
 /**
- * Maximum number of successive heartbeats at which a client's buffer is full. At the next such
- * heartbeat, the server ends the live tail, because the client does not read.
+ * Number of successive heartbeats for which a client's buffer may be full. At the next heartbeat
+ * with a full buffer, the server ends the live tail, because the client does not read.
  */
 const TAIL_STALLED_BEATS_MAX = 30;
 

@@ -251,9 +251,9 @@ function filterAnswer(filter: object): Record<string, string> {
 }
 
 /**
- * States in which a destination accepts no events, each with a sentence that explains the state.
- * The sentence is used if the destination reports no reason. It is empty for a state in which a
- * destination always reports one.
+ * States in which a destination accepts no events, each with a sentence about the state. The
+ * sentence is used if the destination reports no reason. It is empty for a state with which the
+ * destination always reports a reason.
  */
 const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
   down: "",

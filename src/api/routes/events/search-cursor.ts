@@ -11,8 +11,8 @@ const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /**
- * Multiple of bytes to which the text in a cursor is padded before it is encrypted, so that a
- * cursor's length reveals nothing about its log positions.
+ * The text in a cursor is padded to a multiple of this number of bytes before it is encrypted. The
+ * length of a cursor then says little about the log positions in it.
  */
 const BLOCK_BYTES = 64;
 

@@ -82,8 +82,8 @@ function exportEvents(call: SearchCall, key: Uint8Array): Response {
 }
 
 /**
- * Returns a found event as a line of JSON. Copies the event's own JSON, which has no line breaks,
- * because parsing would round long numbers.
+ * Returns a found event as a line of JSON. Copies the event's JSON text, which has no line breaks,
+ * instead of parsing it, which would round long numbers.
  */
 function lineOf(it: EventWithOutcomes): string {
   const json = utf8Text(it.found.event.json);

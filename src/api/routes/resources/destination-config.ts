@@ -18,8 +18,7 @@ import {
 
 /**
  * Rules for the configs of a destination type: how configs are validated, and which keys are
- * secret. For a config with RudderStack's keys instead of pixelmill's own, `formOf` returns the
- * rules that apply to these keys.
+ * secret. `formOf` returns other rules for a config that is written with RudderStack's keys.
  */
 type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
@@ -91,8 +90,8 @@ export function newType(
 /**
  * Returns the config to store: the sent config without nulls, plus the stored secrets that it
  * leaves out. Throws if this config is invalid, but a disabled destination may lack required keys.
- * Also throws if a stored secret would be sent to another host than before: otherwise, a caller who
- * does not know the secret could have it sent to a host of the caller's choice.
+ * Also throws if a stored secret would be sent to another host than before, where a caller who does
+ * not know the secret could read it.
  */
 export function resolveConfig(
   kind: ConfigForms,
@@ -133,8 +132,8 @@ function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
 
 /**
  * Returns a config for responses, without its secrets and without keys that the schema does not
- * allow. A secret in an item of a list becomes an empty string. If `headers` is `clear`, secret
- * webhook headers and secret parts of URLs are not hidden.
+ * allow. A secret in an item of a list becomes an empty string. Secret parts of URLs are masked.
+ * With `headers` as `clear`, these parts and secret webhook headers are shown.
  */
 export function configAnswer(
   kind: ConfigForms,
@@ -189,10 +188,9 @@ function formOf(kind: ConfigForms, config: DestinationConfig): ConfigForm {
 }
 
 /**
- * Returns the sent config, with the stored string in place of each masked string. A client sends
- * masked strings if it copies them from a response. A masked string is not replaced if responses
- * would then show the stored string in another way than before, because of another sent key.
- * Otherwise, a response could reveal a masked part.
+ * Returns the sent config, with the stored string in place of each masked string, which the client
+ * copied from a response. Does not restore a string that responses would show differently after the
+ * change of another key, because they could then reveal its masked part.
  */
 function unmasked(
   { maskedKeys = [] }: ConfigForm,
@@ -225,8 +223,8 @@ function withText(config: DestinationConfig, path: string, text: string): Destin
 }
 
 /**
- * Returns an error for each string that contains a mask and differs from the stored string. No
- * response shows this string, so the server does not know which secret its mask stands for.
+ * Returns an error for each string that contains a mask and differs from the stored string. Its
+ * masked part is unknown to the server, which restores only strings that a response showed.
  */
 function maskErrors(
   { maskedKeys = [] }: ConfigForm,

@@ -146,8 +146,8 @@ export function resource<
       body: Body;
       example: Static<Body>;
       /**
-       * Whether `create` reads the catalog only in the transaction of its change, or after it
-       * (option `readsInChange` of the route). Default: true.
+       * Option `readsInChange` of the route, which promises that `create` reads the catalog only in
+       * the transaction of its change, or after it. Default: true.
        */
       readsInChange?: boolean;
       create(context: Omit<BodyContext<Body>, "params">): Promise<Stored>;

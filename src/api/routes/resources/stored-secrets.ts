@@ -66,9 +66,9 @@ export function audienceErrors(
 }
 
 /**
- * Returns the secret keys of a kind of destination, each split into `key` and `inner`. `secret` is
- * a key of the config itself, `headers.to` a key in each item of the list `headers`, and
- * `oauth.clientSecret` a key in the object `oauth`.
+ * Splits the path of each secret key of a kind of destination into `key` and `inner`. `headers.to`
+ * is the key `to` in each item of the list `headers`. `oauth.clientSecret` is a key in the object
+ * `oauth`. A key of the config itself has no `inner`.
  */
 export function secretsOf({ secretKeys }: ConfigForm) {
   return secretKeys.map((secret) => {
@@ -121,7 +121,7 @@ function textOf(audiences: readonly SecretAudience[]): string {
 interface SecretMember {
   key: string;
   inner: string;
-  /** Called for each stored secret that the new config keeps, with the JSON pointer to it. */
+  /** Notes that the new config keeps a stored secret. `path` is the JSON pointer to the secret. */
   keep(path: string): void;
 }
 
@@ -142,10 +142,9 @@ function retainInObject(
 }
 
 /**
- * Returns `items`, a list in the sent config, with stored secrets for the items that lack a secret.
- * Such an item gets the secret of a stored item whose other fields are equal. Each stored item
- * gives its secret to at most one item. A list with more than `max` items is returned unchanged,
- * because validation refuses it later.
+ * Returns `items`, a list in the sent config. An item that lacks its secret gets that of a stored
+ * item whose other fields are equal. Each stored item gives its secret to at most one item. A list
+ * with more than `max` items is returned unchanged, because it is refused later.
  */
 function retainInList(
   items: unknown,

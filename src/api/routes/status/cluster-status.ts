@@ -8,9 +8,8 @@ type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 interface ClusterFacts {
   name: string;
   /**
-   * Nodes in the cluster's Kafka consumer group. Undefined in two cases: the group's coordinator
-   * does not answer, or nodes are joining the group and this node has never read a list of the
-   * members.
+   * Nodes in the cluster's Kafka consumer group. It is undefined if the group's coordinator does
+   * not answer, or while nodes join the group and this node has not read the members before.
    */
   members: readonly ClusterNode[] | undefined;
   partitions: ClusterFigures["partitions"];
@@ -61,13 +60,12 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 }
 
 /**
- * Returns the problems of a cluster, one sentence each. Three kinds of problem are listed only if
- * the cluster's members are known and this node's questions reach the other nodes:
- * - "Node … does not answer": the node gave no answer, and no message from it has arrived recently
- * - "The report of node … is missing here": the node gave no answer, but a message from it has
- *   arrived recently
- * - "Partition … runs at no node": the node that ran the partition last has left, no node reports
- *   that it runs the partition, and the partition is not assigned to a node that did not answer
+ * Returns the problems of a cluster, one sentence each. The following three are listed only if the
+ * cluster's members are known and this node's questions reach the other nodes:
+ * - "Node … does not answer": neither an answer nor any other message of the node arrived recently
+ * - "The report of node … is missing here": the node sends messages, but gave no answer
+ * - "Partition … runs at no node": the node that last ran the partition has left, no node reports
+ *   that it runs it, and it is not assigned to a node that gave no report
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;

@@ -35,8 +35,9 @@ import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
 /**
- * Steps (seconds between two points of a chart) for requests without `step`. The server chooses the
- * shortest step for which figures are stored and which gives at most `METRIC_POINTS_MAX` points.
+ * Possible steps (seconds between two points of a chart) for a request without `step`. The server
+ * takes the shortest one that has stored figures for the time range and gives at most
+ * `METRIC_POINTS_MAX` points.
  */
 const STEPS = [60, 300, 3_600, 7_200, 14_400, DAY_SECONDS];
 

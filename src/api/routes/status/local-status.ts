@@ -85,10 +85,10 @@ export function localStatus(
 }
 
 /**
- * Returns, by destination id, since when the destination's user code has been slow
- * (`slowCodeSince`), and the reason why user code cannot run (the parameter `blocked`). If there is
- * no such reason and no code of the workspace is slow, returns an empty map without looking up the
- * code of the destinations.
+ * Returns the state of the user code of destinations, by destination id: since when it has been
+ * slow (`slowCodeSince`), and why it cannot run (`blocked`, given by the caller). Destinations
+ * without user code are absent. If there is nothing to report, returns an empty map without reading
+ * the catalog.
  */
 function codeStates(
   { catalog, slowCode }: StatusDeps,

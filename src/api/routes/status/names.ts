@@ -74,8 +74,9 @@ interface NamedItems {
 }
 
 /**
- * Returns functions that find items of one kind and their names. A transformation has the name of
- * its published revision. A draft has the name of its newest revision.
+ * Returns the functions that read items of one kind, with their names, from the catalog. A
+ * transformation has the name of its published revision. A draft has the name of its newest
+ * revision.
  */
 export function namedItems(catalog: Catalog, kind: NamedKind): NamedItems {
   if (kind !== "transformation") return catalog[`${kind}s`];

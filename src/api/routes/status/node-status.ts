@@ -27,8 +27,8 @@ interface NodeAnswers<T> {
 
 /**
  * Returns the state of a workspace's destinations, and the troubles and warnings of the nodes,
- * merged from all nodes. Divides the destinations among several questions, because a node does
- * nothing else while it answers one question.
+ * merged from all nodes. Asks each node about only some destinations at a time, because a node can
+ * do nothing else while it answers one question.
  */
 export async function workspaceStatus(
   deps: StatusDeps,
@@ -88,8 +88,8 @@ export async function latestCodeLogs(
 }
 
 /**
- * Returns outcomes (what became of events at destinations) from all nodes. Each node selects its
- * latest events with an outcome that matches the filter, at most `eventsMax`, and returns the
+ * Returns outcomes (what became of events at destinations) from all nodes. Each node selects the
+ * latest events that have an outcome matching the filter, up to `eventsMax` events. It returns the
  * outcomes of these events.
  */
 export function latestOutcomes(
@@ -128,8 +128,8 @@ export function nodesHealth(deps: StatusDeps, workspaceId: string) {
 type Answers = Record<string, (deps: StatusDeps, ...values: never[]) => unknown>;
 
 /**
- * Functions that answer a question from this node's own state. The key is the first item of the
- * question.
+ * Functions that answer a question from this node's own state, by the kind of question. A question
+ * is an array: its kind, then the arguments of the function after `deps`.
  */
 const answers: Answers = {
   activity: localStatus,

@@ -49,10 +49,10 @@ interface ProblemSources {
 
 /**
  * Returns all problems of a workspace, worst first: sorted by kind, then by age (oldest first),
- * then by number of dead letters. Lists one problem for each cause. Therefore leaves out an alert
- * about a destination if the destination itself is listed as down, failing or lagging. The dead
- * letters of a suspended transformation's destinations are counted in the problem about the
- * transformation.
+ * then by number of dead letters. Each cause is listed once. An alert about a destination is left
+ * out if the destination itself is listed as down, failing or lagging. Destinations of a suspended
+ * transformation are not listed: the problem about the transformation has the number of their dead
+ * letters.
  */
 export function problemsOf(
   state: ProblemSources,
@@ -125,9 +125,9 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
 }
 
 /**
- * Completes a problem about the dead letters of `groups`. Adds the failure reason of the latest
- * dead letter to the message, and the time of the first dead letter as `since`, unless this time is
- * unknown for a group.
+ * Returns `problem`, which is about the dead letters of `groups`, with more details: the message
+ * ends with the failure reason of the latest dead letter, and `since` is the time of the first one.
+ * `since` is absent if a group does not know its first time.
  */
 export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
   const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];

@@ -229,9 +229,9 @@ export const statusListRoutes = [
 ] as const;
 
 /**
- * Returns the states of all sources or destinations of a workspace. Returns undefined if the
- * workspace's requests do not share one computed state, or if the shared state lacks items because
- * the workspace has too many.
+ * Returns the states of all sources or destinations of a workspace, from the state that its
+ * requests share. Returns undefined if they share none, or if the shared state lacks items because
+ * the workspace has more than `STATUS_ITEMS_MAX`.
  */
 async function wholeState<Kind extends "sources" | "destinations">(
   deps: StatusDeps,

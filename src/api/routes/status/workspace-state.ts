@@ -16,8 +16,8 @@ import { destinationStates, type LinkedTransformation } from "./status-schema.ts
 /**
  * Returns state and event rates of a workspace's sources, transformations, destinations and
  * connections, at most `STATUS_ITEMS_MAX` of each. Connections are sorted, the most urgent first.
- * In a workspace with many destinations, requests share one state, which may be some seconds old. A
- * change of these items causes a new computation.
+ * In a workspace with many destinations, requests share one state, which may be some seconds old.
+ * It is computed again if such an item was changed since.
  */
 export async function workspaceState(
   deps: StatusDeps,
@@ -187,9 +187,9 @@ function linkedTransformation(
 }
 
 /**
- * Returns the rate of received events by source id. Every destination of a source reads all of the
- * source's events, but one that lags may read at another rate than events arrive. The rate of a
- * source is the highest rate at which one of its destinations reads.
+ * Returns, by source id, the rate at which events are received: the highest rate at which a
+ * destination of the source reads its events. Every destination reads all of them, but one with a
+ * lag may read at another rate.
  */
 function receivedRates(connections: readonly { sourceId: string; rates: Rates }[]) {
   const receivedBy = new Map<string, number>();

@@ -62,9 +62,9 @@ function keyOf(name: string): string {
 }
 
 /**
- * Returns the name of an unsaved text of the transformation or library `id`, for the other
- * functions of this file. The text is the code, the id of the revision that the code is based on
- * (`base`), the test events, or the transformation that calls the library in test runs (`trial`).
+ * Returns the name under which the functions of this file store an unsaved text of the
+ * transformation or library `id`. `base` is the id of the revision that the edited code is based
+ * on. `trial` is the code of the transformation that calls a library in test runs.
  */
 export const textName = (text: "code" | "base" | "events" | "trial", id: string) => `${text} ${id}`;
 
@@ -90,9 +90,9 @@ export function useUnsavedText(name: string, saved: string): [string, (text: str
 }
 
 /**
- * Component state for the id of the revision that an edited text is based on. Without edits, this
- * is `versionId`. With edits, the id stays until they are saved, discarded or merged, even after a
- * reload of the page.
+ * Component state for the id of the revision that an edited text is based on. The id is `versionId`
+ * while the text has no edits. From the first edit it is kept, even after a reload of the page,
+ * until the edits are saved, discarded or merged.
  */
 export function useTextBase(name: string, versionId: string, isEdited: boolean) {
   const [base, setBase] = useState(() => readText(name) ?? versionId);

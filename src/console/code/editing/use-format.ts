@@ -18,8 +18,7 @@ export function useFormat(
 ) {
   const [formatErrors, setFormatErrors] = useState(noErrors);
   /**
-   * The user's current text. It has each change at once, whereas the parameter `text` has it only
-   * after the next render.
+   * The user's text with all changes. The parameter `text` has a change only after the next render.
    */
   const latest = useRef(text);
   latest.current = text;

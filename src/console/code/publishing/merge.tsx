@@ -54,8 +54,8 @@ export function useMerge(context: CodeContext, text: MergedText) {
     },
     /**
      * Calls `save`, and resolves with true if it succeeds. If the code must first be merged with
-     * another user's newer revision, opens the merge dialog and resolves with false. `save` is then
-     * not called, or the server has refused it because of that revision.
+     * another user's newer revision, opens the merge dialog and resolves with false. This happens
+     * without a call of `save`, or after the server has refused the save.
      */
     async saveOrMerge(save: () => Promise<unknown>): Promise<boolean> {
       if (isOutdated) {

@@ -158,7 +158,7 @@ export function DateTimeField(
 
 const MIDNIGHT = "00:00";
 
-/** Parses a 24-hour time such as `9:30`, `0930` or `21` to `HH:MM`, or undefined if invalid. */
+/** Returns a 24-hour time such as `9:30`, `0930` or `21` as `HH:MM`, or undefined if invalid. */
 function timeOfDay(text: string): string | undefined {
   const [, hour = "", minute = "00"] = /^\s*(\d{1,2})(?:[:.]?(\d{2}))?\s*$/.exec(text) ?? [];
   if (hour === "" || Number(hour) > 23 || Number(minute) > 59) return undefined;
@@ -178,9 +178,9 @@ export const optionsByValue = (texts: Readonly<Record<string, string>>): SelectO
   Object.entries(texts).map(([value, text]) => ({ value, text }));
 
 /**
- * Returns the options of a select, always with one for the current value. If `options` lack it, for
- * example because it is the id of a deleted item, an option with the label `text` is added. An
- * empty value needs no option.
+ * Returns the options of a select, among them one for the current value. If no option has this
+ * value, for example because it is the id of a deleted item, an option with the label `text` is put
+ * first. Adds none for an empty value.
  */
 export function includeCurrent(options: readonly SelectOption[], value: string, text = value) {
   if (value === "" || options.some((option) => option.value === value)) return options;
@@ -235,7 +235,7 @@ export function Checkbox(props: {
   );
 }
 
-/** Returns the lines of a text without spaces at both ends, and without the blank lines. */
+/** Returns the lines of a text. Removes the spaces at both ends of each line, and blank lines. */
 export function linesOf(text: string): string[] {
   const lines = text.split("\n").map((line) => line.trim());
   return lines.filter((line) => line !== "");
@@ -250,7 +250,7 @@ export function Form(props: {
   /** Label of the submit button. */
   action: string;
   needs?: Permission | undefined;
-  /** Reason why the submit button is disabled. Undefined enables the button. */
+  /** Reason why the submit button is disabled. Absent if it can be clicked. */
   disabledReason?: string | undefined;
   onSubmit: () => Promise<unknown>;
   onCancel?: () => void;
@@ -264,7 +264,7 @@ export function Form(props: {
    * value of each. Undefined if there are none.
    */
   conflict?: Parameters<typeof FieldConflicts>[0] | undefined;
-  /** Type of the edited item. When the type changes, the form removes its error message. */
+  /** Type of the edited item. When it changes, the form hides the error of its last submit. */
   itemType?: string;
   isNarrow?: boolean;
 }) {

@@ -26,8 +26,8 @@ export interface JsonSchema {
 }
 
 /**
- * Returns `values` without the properties that have no effect. The condition `x-applies-when` says
- * when a property has an effect, depending on the values of other properties.
+ * Returns `values` without the properties that have no effect. A property has an effect if it meets
+ * the condition `x-applies-when` of its schema, which depends on other properties' values.
  */
 export function appliedValues(
   schema: JsonSchema | undefined,

@@ -47,8 +47,8 @@ export function storedValues(values: Values, secretsSet: readonly string[]): Val
 }
 
 /**
- * Returns a deep copy of an API answer. `structuredClone` refuses the objects that stand for large
- * integers in the result of `parseToShow`.
+ * Returns a deep copy of an API answer, made through JSON. `structuredClone` cannot copy the
+ * objects by which `parseToShow` represents large integers.
  */
 export const copyOf = <T>(values: T) => parseToShow(JSON.stringify(values)) as T;
 
@@ -64,9 +64,9 @@ export function holderOf(values: Values, pointer: string) {
 }
 
 /**
- * Returns, for each item of an edited list, the stored item whose secrets the item keeps. This is
- * the first item of `stored` that is equal apart from secrets, and that does not yet belong to an
- * earlier item of the list. Undefined if there is none.
+ * Returns, for each item of an edited list, the stored item whose secrets it keeps, or undefined.
+ * This is the first item of `stored` with equal fields apart from secrets. No stored item is
+ * returned for two items of the list.
  */
 export function storedItemsOf(
   items: readonly Values[],
@@ -80,7 +80,7 @@ export function storedItemsOf(
   });
 }
 
-/** Returns all fields of an item except secrets, sorted and as JSON, to compare items. */
+/** Returns a sorted JSON text of an item's fields except secrets. Equal items have equal texts. */
 function identity(item: Values, { properties = {} }: JsonSchema): string {
   const others = Object.entries(item).filter(([key]) => !properties[key]?.writeOnly);
   return JSON.stringify(others.sort());

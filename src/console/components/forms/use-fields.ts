@@ -10,10 +10,10 @@ export function useFields<Values>(initial: Values) {
 }
 
 /**
- * Returns functions that connect form fields to `values`. A function gets the `name` of a value,
- * and returns the properties of the value's field: the value, the callback for changes and, except
- * for a checkbox, `path`. `path` is the JSON pointer to the value in the request's body, and by
- * default `/` followed by the name.
+ * Returns functions that connect form fields to `values`. Such a function takes the `name` of a
+ * value, and returns the properties of its field: the value, the callback for changes and, except
+ * for a checkbox, `path`. This is the JSON pointer to the value in the request's body, by default
+ * `/` and the name.
  */
 export function fieldsOf<Values>(values: Values, set: (change: Partial<Values>) => void) {
   type Name = keyof Values & string;

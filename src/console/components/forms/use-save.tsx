@@ -91,8 +91,8 @@ export function useItemForm(
     set,
     conflict,
     /**
-     * Number of times that the user has discarded changes. Invalid text in a field is not among the
-     * form's values, so a field drops such text itself when this number grows.
+     * Number of times that the user has discarded changes. When it grows, the fields also drop
+     * invalid text, which is not among the form's values.
      */
     discards,
     discard() {
@@ -118,7 +118,7 @@ export function useSave(
   item: Omit<Parameters<typeof saveValues>[0], "yours" | "isSecret"> & {
     /** Returns the label of the field with this key. */
     labelOf: (key: string) => string;
-    /** Returns the schema of the field with this key, which says what parts of it are secret. */
+    /** Returns the schema of the field with this key. The schema says which parts are secret. */
     schemaOf?: (key: string) => JsonSchema | undefined;
   },
 ) {
@@ -127,7 +127,7 @@ export function useSave(
   /** Keys of the fields for which this user chose the values that another user saved. */
   const [takenFromOthers, setTaken] = useState<ReadonlySet<string>>(new Set());
 
-  /** Saves the values. Resolves with false if the user must first resolve conflicts. */
+  /** Saves the values. Resolves with true, or with false if a conflict must be resolved. */
   async function save(yours: Values): Promise<boolean> {
     // Once the user has seen the values of others, these are what the next save starts from.
     const seen = conflict && {

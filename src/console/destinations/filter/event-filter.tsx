@@ -134,7 +134,7 @@ function valuesOf({ filter }: Pick<Destination, "filter">): Values {
   return { filter: filter ?? null };
 }
 
-/** Returns the form's filter as it is sent: with trimmed paths and values, without blank values. */
+/** Returns the filter to send: with trimmed paths and values, and without empty values. */
 function sent(filter: EventFilter | null): EventFilter | null {
   if (filter === null) return null;
   const conditions = filter.conditions.map(({ path, values }) => ({

@@ -24,9 +24,9 @@ export class AccessTokenError extends Error {
   override readonly name = "AccessTokenError";
 
   /**
-   * `isFinal`: whether every request for a token will fail until the config is changed. `afterMs`:
-   * delay in milliseconds that the token server asks for. `status`: HTTP status of the token
-   * server's response.
+   * Creates the error. With `isFinal`, every request for a token will fail until the config is
+   * changed. `afterMs` is the delay in milliseconds that the token server asks for, and `status`
+   * the HTTP status of its response.
    */
   constructor(
     readonly isFinal: boolean,
@@ -44,14 +44,14 @@ export class AccessTokenError extends Error {
  */
 const MARGIN_MS_MAX = 30_000;
 /**
- * Minimum milliseconds between two replacements of refused tokens. For the replacement of a token
- * that the receiver had accepted earlier, the minimum is `REVOKED_MS_MIN`.
+ * Minimum milliseconds since the last replacement before a refused token is replaced, if the
+ * receiver never accepted this token.
  */
 const REFUSED_MS_MIN = 30_000;
 /**
- * Minimum milliseconds between two replacements of refused tokens, if the receiver had accepted the
- * second token earlier. The second token was then revoked, so the receiver is likely to accept a
- * new one.
+ * Minimum milliseconds since the last replacement before a refused token is replaced, if the
+ * receiver accepted this token earlier. The token was then revoked, so the receiver is likely to
+ * accept a new one.
  */
 const REVOKED_MS_MIN = 1_000;
 /** Maximum number of tokens that are stored as accepted by the receiver. */
@@ -62,8 +62,8 @@ const ACCEPTED_TOKENS_MAX = 8;
  */
 const FINAL_MS = 10_000;
 /**
- * Milliseconds until the next token request after a temporary failure. Another delay that the token
- * server asks for replaces this one.
+ * Milliseconds until the next token request after a temporary failure, unless the token server asks
+ * for another delay.
  */
 const TEMPORARY_MS = 1_000;
 
@@ -87,9 +87,9 @@ export class AccessTokens {
   #fetching: Promise<AccessToken> | undefined;
   #failure: { error: AccessTokenError; until: number } | undefined;
   /**
-   * Time of `performance.now()` before which a refused token is not replaced: `REFUSED_MS_MIN`
-   * after the last replacement. A refused token that the receiver had accepted earlier can be
-   * replaced sooner: `REVOKED_MS_MIN` after the last replacement.
+   * Time of `performance.now()` until which a refused token is kept: `REFUSED_MS_MIN` after the
+   * last replacement. If the receiver had accepted this token earlier, it is kept only until
+   * `REVOKED_MS_MIN` after the last replacement.
    */
   #heldUntil = Number.NEGATIVE_INFINITY;
   /** Tokens with which the receiver has accepted events: the last `ACCEPTED_TOKENS_MAX` at most. */

@@ -43,10 +43,9 @@ const allSteps = [
 
 /**
  * Confines this process permanently, so that it can only compute and use its open pipes, and then
- * tries every forbidden action to verify that it fails. A step that the system does not allow
- * throws a `ConfinementError`, and does not stop the others. Returns a text that lists the missing
- * parts of the confinement, or undefined when it is complete. Rejects with any other error of a
- * step.
+ * tries every forbidden action to verify that it fails. Runs all steps, even if the system does not
+ * allow one (`ConfinementError`). Returns a text that lists the missing parts of the confinement,
+ * or undefined when it is complete. Rejects with any other error of a step.
  */
 export async function confine(steps = allSteps): Promise<string | undefined> {
   const table = process.platform === "linux" ? syscallTable(process.arch) : undefined;

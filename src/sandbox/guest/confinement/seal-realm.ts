@@ -8,8 +8,8 @@ import { isNativeError } from "node:util/types";
 // prototype can be changed, and the global object has no access to the system.
 
 /**
- * Built-in objects of JavaScript that are frozen together with their prototypes. `Function` is
- * missing here: it is replaced, since it compiles code.
+ * Names of JavaScript's built-in objects that are frozen together with their prototypes. `Function`
+ * is missing here: it is replaced, since it compiles code.
  */
 const language = `
   Object Array Iterator String Boolean Number BigInt Symbol RegExp Date Promise
@@ -23,9 +23,9 @@ const language = `
 const collections = "JSON Math Reflect";
 
 /**
- * Properties of the global object that are removed. Most of them compile code, start threads, open
- * connections, print, or wait for input. The others are not used in a guest, and freezing the
- * objects that they lead to would take longer than all other steps of the sealing.
+ * Names of the properties that are removed from the global object. Most of them compile code, start
+ * threads, open connections, print, or wait for input. The others are not used in a guest, and
+ * freezing the objects that they lead to would take longer than all other steps of the sealing.
  */
 const powers = `
   Intl Temporal Atomics SharedArrayBuffer
@@ -34,8 +34,8 @@ const powers = `
 `;
 
 /**
- * Properties of `Bun` that are replaced by a function that throws, because they make system calls,
- * start programs, or open files and sockets. `Bun` itself cannot be deleted.
+ * Names of the properties of `Bun` that are replaced by a function that throws, because they make
+ * system calls, start programs, or open files and sockets. `Bun` itself cannot be deleted.
  */
 const powersOfBun = `
   FFI spawn spawnSync Terminal file write mmap build unsafe listen connect serve udpSocket

@@ -23,7 +23,7 @@ const ENOSYS = 38;
 
 const CLONE_THREAD = 0x0001_0000;
 /**
- * Flags that `clone` is allowed to have: all that the C library uses to start a thread (glibc
+ * Flags that a call of `clone` may have: all that the C library uses to start a thread (glibc
  * 0x3d0f00, musl 0x7d0f00).
  */
 const CLONE_THREAD_FLAGS = 0x007d_0f00;

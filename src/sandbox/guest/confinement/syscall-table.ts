@@ -81,7 +81,7 @@ const others = {
   socket: [41, 198],
 } satisfies Record<string, readonly [number, number]>;
 
-/** Numbers of the system calls on one processor architecture, and of the architecture itself. */
+/** Numbers of the system calls on one architecture, and the number of this architecture. */
 export type SyscallTable = Readonly<Record<keyof typeof others, number>> & {
   /** Numbers of the allowed system calls, by name. */
   allowed: Readonly<Record<string, number>>;

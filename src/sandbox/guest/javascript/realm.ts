@@ -8,7 +8,7 @@ import { type RealmRunner, type RunnerStep, runnerSource } from "./runner/runner
  */
 export interface Realm {
   runner: RealmRunner;
-  /** Compiles a module. If the code has a syntax error, throws it with its line and column. */
+  /** Compiles a module. Throws a syntax error of the code with its line and column. */
   module(code: string, file: string): vm.SourceTextModule;
   /**
    * Runs one step of the runner, and then all promises that are ready. Throws `ScriptTimeout` if
@@ -23,8 +23,8 @@ export class ScriptTimeout extends Error {
 }
 
 /**
- * Thrown when user code has replaced built-ins that the runner needs. It replaces the error that
- * the runner threw for this reason.
+ * Error of a program whose user code has replaced built-ins that the runner needs. It replaces the
+ * error that the runner threw because of that.
  */
 export class BrokenBuiltIns extends Error {
   override readonly name = "Broken";
@@ -86,7 +86,7 @@ export function createRealm(): Realm {
 
 /**
  * Whether `thrown` is the error with which the engine stops a script whose time is used up. User
- * code may have thrown the value, so it is examined without running any of its code.
+ * code may have thrown the value, so the check runs no code of the value, such as a getter.
  */
 export function isTimeout(thrown: unknown): boolean {
   if (!isNativeError(thrown)) return false;
@@ -98,7 +98,7 @@ export function isTimeout(thrown: unknown): boolean {
 
 /**
  * Whether `thrown` is the error with which the engine reports that memory ran out. User code may
- * have thrown the value, so it is examined without running any of its code.
+ * have thrown the value, so the check runs no code of the value, such as a getter.
  */
 function isOutOfMemory(thrown: unknown): boolean {
   if (!isNativeError(thrown)) return false;

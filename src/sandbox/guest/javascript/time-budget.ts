@@ -28,8 +28,9 @@ export class TimeBudget {
   }
 
   /**
-   * Calls `run` with the remaining time in whole milliseconds, and subtracts the time that the call
-   * takes. The budget does not interrupt the call: `run` must stop in time by itself.
+   * Calls `run` with the remaining time in whole milliseconds, and subtracts the duration of the
+   * call from the remaining time. The budget does not interrupt the call: `run` must stop in time
+   * by itself.
    */
   spend<T>(run: (leftMs: number) => T): T {
     const start = performance.now();

@@ -50,7 +50,7 @@ function propertyMessage(value: string, expression: string): string | undefined 
 
 /**
  * Maximum number of characters before a parenthesis in which the name of the called function is
- * searched. It bounds the time of the search, which is quadratic in the length of a name.
+ * searched. It bounds the time of this search, which is quadratic in the length of a name.
  */
 const CALLED_CHARS_MAX = 1_000;
 const CALLED = /(?:new\s+[\w$.]+|await\s+import|[\w$#]+)\s*$/;

@@ -31,8 +31,8 @@ export class CpuClock {
   }
 
   /**
-   * Ignores the value. CPython writes 0 here when it has read a signal. The getter nevertheless
-   * returns the signal again while the CPU time is used up.
+   * Ignores the value 0, which CPython writes here when it has read a signal. The getter alone
+   * decides when it returns the signal again.
    */
   set 0(_: number) {}
 

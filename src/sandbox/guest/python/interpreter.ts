@@ -9,8 +9,8 @@ export type Interpreter = ReturnType<typeof openInterpreter>;
 /**
  * Opens an interpreter that calls the runner through CPython's C interface. Requests and replies
  * are passed as bytes in Python's heap. Therefore no JavaScript object enters this heap, no string
- * is converted character by character, and JavaScript's garbage collector, which would otherwise
- * let 200 MB accumulate, has little to collect.
+ * is converted character by character, and little garbage arises in JavaScript, whose collector
+ * would otherwise let 200 MB accumulate.
  */
 export function openInterpreter({ python, setSignalSource, exhausted }: RestoredPython) {
   const clock = new CpuClock();

@@ -104,7 +104,7 @@ export async function restore(compressed: Uint8Array) {
       proxy[name] = call;
       proxy.destroy();
     },
-    /** Whether the heap has ever reached its limit. Since then, its objects may be broken. */
+    /** Whether the heap has ever reached its limit. If so, its objects may be broken. */
     exhausted: () => exhausted,
   };
 }

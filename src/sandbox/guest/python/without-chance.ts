@@ -4,9 +4,9 @@ import nodeCrypto from "node:crypto";
 const NOW_MS = 1_700_000_000_000;
 
 /**
- * Stops the clock, sets the time zone to UTC, and makes random numbers repeatable, so that Pyodide
- * makes the same snapshot at each build. Disposing of the result undoes this. The function replaces
- * globals of this process, so it must be called only in the process that makes the snapshot.
+ * Replaces the clock, the time zone and the sources of random numbers of this process by fixed
+ * ones, so that Pyodide makes the same snapshot at each build. Disposing of the result restores
+ * them. Call this only in the process that makes the snapshot.
  */
 export function withoutChance(): Disposable {
   let state = 1;
@@ -32,7 +32,7 @@ export function withoutChance(): Disposable {
   return stack;
 }
 
-/** Replaces the property `name` of `object`. Returns a function that restores the property. */
+/** Sets property `name` of `object` to `value`. Returns a function that restores the old value. */
 function replace<T, K extends keyof T>(object: T, name: K, value: T[K]): () => void {
   const before = Object.getOwnPropertyDescriptor(object, name);
   Object.defineProperty(object, name, { value, configurable: true, writable: true });

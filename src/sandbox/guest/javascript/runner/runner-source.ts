@@ -88,13 +88,13 @@ export interface RealmRunner {
 
 /**
  * Number of characters that the runner keeps of an error's message, and of its stack. It is larger
- * than the final limit, because the stack is shortened later to the frames of user code.
+ * than `GUEST_ERROR_CHARS_MAX`, because the stack is shortened later to the frames of user code.
  */
 const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
 
 /**
- * Number of characters, from the start of a `log(...)` call's stack, in which the first frame of
- * user code is searched.
+ * Number of characters at the start of a `log(...)` call's stack in which the runner looks for the
+ * first frame of user code.
  */
 const LOG_STACK_CHARS_MAX = 1_024;
 
@@ -131,9 +131,10 @@ function expression(text: string): string {
 }
 
 /**
- * Returns the members of an object literal that creates the metadata of an event. Such a literal is
- * ten times as fast as code that sets the keys one by one. In the literal, `values` is the event's
- * row in the JSON of `metadataTexts`, and `shared` is the object that the row refers to.
+ * Returns code: the members of an object literal that creates the metadata of an event. Such a
+ * literal is ten times as fast as code that sets the keys one by one. In the literal, `values` is
+ * the event's row in the JSON of `metadataTexts`, and `shared` is the object that the row refers
+ * to.
  */
 function metadataMembers(): string {
   const members = [...metadataKeys, ...relayedMetadataKeys].map((key) => {
