@@ -11,7 +11,7 @@ import { type Certificates, openCertificates } from "./backend/reloadable/certif
 import { openControlSocket } from "./backend/reloadable/control-socket.ts";
 import { openGeolocationDatabase } from "./backend/reloadable/open-geolocation.ts";
 import { openIngest } from "./backend/reloadable/open-ingest.ts";
-import { addOwnSettings, startApi } from "./backend/reloadable/start-api.ts";
+import { addServerSettings, startApi } from "./backend/reloadable/start-api.ts";
 import { openStandalone } from "./backend/standalone.ts";
 import { startBackups } from "./backup/scheduled-backups.ts";
 import { catalogFile } from "./catalog/store.ts";
@@ -128,7 +128,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const definitions = readDefinitions(config["rudderstack.definitions"]);
   const listening = { certificates, failedHandshakes: createFailedHandshakes(metrics) };
   const api = openApi(opening, { ...parts, ...listening, definitions, starting: () => starting });
-  addOwnSettings(opening, backend, api);
+  addServerSettings(opening, backend, api);
 
   const first = async () => {
     const make = () =>

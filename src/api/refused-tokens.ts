@@ -80,7 +80,7 @@ export function noteRefusedToken(
   { catalog, refusedTokens }: { catalog: Pick<Catalog, "tokens">; refusedTokens: RefusedTokens },
   { secret, ...request }: { secret: string; client: string; route: string },
 ): void {
-  const expired = catalog.tokens.expired(secret);
+  const expired = catalog.tokens.idsOf(secret);
   const token = expired ?? { workspaceId: "" };
   refusedTokens.note({ ...token, ...request, reason: expired ? "Expired token" : "Unknown token" });
 }

@@ -93,7 +93,7 @@ export async function unpack(
   if (unknown.length > 0) {
     throw new StartError(`Expected a backup of pixelmill, got an archive with ${unknown[0]}`);
   }
-  const missing = missingIn(directory);
+  const missing = faultIn(directory);
   if (missing !== undefined) throw new StartError(`The backup ${name} is incomplete: ${missing}`);
   for (const file of readdirSync(directory, { recursive: true }) as string[]) {
     syncPath(join(directory, file));
@@ -106,7 +106,7 @@ export async function unpack(
  * as part of a sentence: the manifest is missing, or a file is missing or has the wrong size.
  * Returns undefined if nothing is wrong.
  */
-function missingIn(directory: string): string | undefined {
+function faultIn(directory: string): string | undefined {
   const manifest = join(directory, MANIFEST);
   if (!existsSync(manifest)) return "it ends too early";
   const entries: { target: string; size: number }[] = JSON.parse(readFileSync(manifest, "utf8"));

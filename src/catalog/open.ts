@@ -25,7 +25,7 @@ import { openWorkspaces } from "./management/workspaces.ts";
 import { openStore } from "./store.ts";
 import { openCodeTables } from "./tables/code-tables.ts";
 import { openTables } from "./tables/tables.ts";
-import { upgrade } from "./upgrade.ts";
+import { recordUpgradeSteps } from "./upgrade.ts";
 
 interface CatalogOptions {
   directory: string;
@@ -69,7 +69,9 @@ export async function openCatalog(options: CatalogOptions) {
   const alertTables = openAlertTables(store);
   try {
     await store.recover();
-    await (order === undefined ? upgrade(store) : whileUnavailable(() => upgrade(store)));
+    await (order === undefined
+      ? recordUpgradeSteps(store)
+      : whileUnavailable(() => recordUpgradeSteps(store)));
   } catch (error) {
     await store.close();
     throw error;

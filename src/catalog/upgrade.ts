@@ -18,7 +18,7 @@ const steps: readonly string[] = [
 ];
 
 /** Stores the names of all upgrade steps; runs none. Several processes may call this at once. */
-export async function upgrade(store: CatalogStore): Promise<void> {
+export async function recordUpgradeSteps(store: CatalogStore): Promise<void> {
   const done = store.table<true, string>("upgrades");
   if (steps.every((name) => done.get(name))) return;
   await store.change(() => {

@@ -20,7 +20,7 @@ let latest: ReturnType<typeof parseHead> | undefined;
 
 /**
  * Parses the head of a response. `text` is the status line and the headers, up to the line break of
- * the last header. In the result, `isNew` is true for HTTP/1.1 and false for HTTP/1.0.
+ * the last header. In the result, `isHttp11` is true for HTTP/1.1 and false for HTTP/1.0.
  */
 function parseHead(text: string) {
   statusLine.lastIndex = 0;
@@ -36,7 +36,7 @@ function parseHead(text: string) {
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
   }
-  return { text, status: Number(line[2]), headers, isNew: line[1] === "1" };
+  return { text, status: Number(line[2]), headers, isHttp11: line[1] === "1" };
 }
 
 /**
@@ -144,23 +144,23 @@ export class ResponseReader {
   /** Stores the status and the headers. `text` ends with the line break of the last header. */
   #takeHead(text: string): void {
     if (text !== latest?.text) latest = parseHead(text);
-    const { status, headers, isNew } = latest;
+    const { status, headers, isHttp11 } = latest;
     this.status = status;
     this.headers = headers;
     if (status === 101) throw new Error("The receiver switched protocols");
-    if (status >= 200) this.#chooseFraming(isNew);
+    if (status >= 200) this.#chooseFraming(isHttp11);
   }
 
-  /** Determines how the body ends (RFC 9112 §6.3). `isNew` means HTTP/1.1, not HTTP/1.0. */
-  #chooseFraming(isNew: boolean): void {
+  /** Determines how the body ends (RFC 9112 §6.3). `isHttp11` means HTTP/1.1, not HTTP/1.0. */
+  #chooseFraming(isHttp11: boolean): void {
     const { connection, "content-length": length, "transfer-encoding": coding } = this.headers;
-    this.isReusable = isNew && !/(^|,)[\t ]*close[\t ]*(,|$)/i.test(connection ?? "");
+    this.isReusable = isHttp11 && !/(^|,)[\t ]*close[\t ]*(,|$)/i.test(connection ?? "");
     if (length !== undefined && !/^\d{1,15}$/.test(length)) {
       throw new Error("Expected one Content-Length in digits");
     }
     if (coding !== undefined) {
       if (length !== undefined) throw new Error("Expected Content-Length or Transfer-Encoding");
-      if (!isNew || coding.toLowerCase() !== "chunked") {
+      if (!isHttp11 || coding.toLowerCase() !== "chunked") {
         throw new Error("Expected no Transfer-Encoding but chunked");
       }
     }

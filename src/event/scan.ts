@@ -16,11 +16,11 @@ import {
   NAME_END,
   NONE,
   NUMBER,
+  NUMERIC,
   nodes,
   PROPERTIES,
   STRING,
   vacant,
-  ZONE,
 } from "./json/tree.ts";
 import { decode, ends, loadQuery, pair, type QueryText, readPair, starts, text } from "./pair.ts";
 import { isNumber } from "./text/number.ts";
@@ -107,5 +107,5 @@ function setValue(node: number): void {
   }
   nodes[node + FIRST] = start;
   nodes[node + LAST] = end;
-  nodes[node + KIND] = nodes[node + ZONE] === 1 && isNumber(bytes, start, end) ? NUMBER : STRING;
+  nodes[node + KIND] = nodes[node + NUMERIC] === 1 && isNumber(bytes, start, end) ? NUMBER : STRING;
 }

@@ -131,11 +131,11 @@ export function unprintedToken(config: Config) {
   return {
     get: () => existsSync(path),
     /**
-     * Creates the marker file if `is` is true, and removes it otherwise. The change is durable when
-     * `set` returns.
+     * Creates the marker file if `isUnprinted` is true, and removes it otherwise. The change is
+     * durable when `set` returns.
      */
-    set(is: boolean): void {
-      if (is) writeFileSync(path, "", { flush: true });
+    set(isUnprinted: boolean): void {
+      if (isUnprinted) writeFileSync(path, "", { flush: true });
       else rmSync(path, { force: true });
       syncPath(resolve(config.data));
     },

@@ -13,7 +13,7 @@ interface FirstWorkspaceOptions {
    * Reads and writes a marker on disk, which is set from the creation of an admin token until the
    * token is printed.
    */
-  unprintedToken: { get(): boolean; set(is: boolean): void };
+  unprintedToken: { get(): boolean; set(isUnprinted: boolean): void };
   print(line: string): void;
 }
 

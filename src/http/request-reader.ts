@@ -70,12 +70,12 @@ export class RequestReader {
    * refused.
    */
   next(): number {
-    if (this.#body !== undefined) return this.#readBody(this.#body);
+    if (this.#body !== undefined) return this.#findBodyEnd(this.#body);
     this.#skipEmptyLines();
     const { input } = this;
     const found = input.bytes.indexOf(HEAD_END, Math.max(input.at, input.searched));
     const end = found + HEAD_END.length;
-    if (found < 0 || end > input.end) return this.#keepPartialHead();
+    if (found < 0 || end > input.end) return this.#checkPartialHead();
     if (end - input.at > HTTP_HEAD_BYTES_MAX) return 431;
     const status = readHead(input.bytes, input.at, end);
     if (status !== 0) return status;
@@ -83,7 +83,7 @@ export class RequestReader {
     const length = head.isChunked ? undefined : head.bodyBytes;
     this.#body = new Body(end - input.at, length, this.bodyBytesMax(pathIn(input.bytes)));
     this.onBody(head.expectsContinue && end === input.end && this.#body.status === 0);
-    return this.#readBody(this.#body);
+    return this.#findBodyEnd(this.#body);
   }
 
   /**
@@ -114,7 +114,7 @@ export class RequestReader {
    * otherwise `INCOMPLETE` or the HTTP status with which the request must be refused. The bytes of
    * an incomplete request stay in the input.
    */
-  #readBody(body: Body): number {
+  #findBodyEnd(body: Body): number {
     const { bytes, at, end } = this.input;
     const length = body.find(bytes, at, end);
     if (body.status !== 0) return body.status;
@@ -146,7 +146,7 @@ export class RequestReader {
    * Checks an incomplete head (request line and headers), which stays in the input. Returns 400 or
    * 431 when the bytes cannot become a valid head, otherwise `INCOMPLETE`.
    */
-  #keepPartialHead(): number {
+  #checkPartialHead(): number {
     const { bytes, at, end, searched, length } = this.input;
     if (length === 0) return INCOMPLETE;
     if (length > HTTP_HEAD_BYTES_MAX) return 431;

@@ -90,7 +90,7 @@ for (const letter of '"\\/bfnrt') isEscape[letter.charCodeAt(0)] = 1;
  * Stack of `skipValue` with an entry for each open object or array: 1 if it is the value of a
  * member of an object, 0 if it is an element of an array or the outermost value.
  */
-let isObject = new Uint8Array(64);
+let inObjectAt = new Uint8Array(64);
 
 /** Returns the offset of the first byte at or after `start` that is not white space. */
 export function tokenAt(bytes: Buffer, start: number): number {
@@ -112,8 +112,8 @@ export function skipValue(bytes: Buffer, start: number): number {
     if (byte === QUOTE) {
       at = stringEnd(bytes, at);
     } else if (byte === BRACE_OPEN || byte === BRACKET_OPEN) {
-      if (level === isObject.length) grow();
-      isObject[level] = inObject;
+      if (level === inObjectAt.length) grow();
+      inObjectAt[level] = inObject;
       level++;
       if (level > deepest) deepest = level;
       inObject = byte === BRACE_OPEN ? 1 : 0;
@@ -124,7 +124,7 @@ export function skipValue(bytes: Buffer, start: number): number {
         continue;
       }
       level--;
-      inObject = isObject[level]!;
+      inObject = inObjectAt[level]!;
       at++;
     } else {
       at = wordEnd(bytes, at);
@@ -150,16 +150,16 @@ export function skipValue(bytes: Buffer, start: number): number {
       }
       if (next !== (inObject === 1 ? BRACE_CLOSE : BRACKET_CLOSE)) return NOT_JSON;
       level--;
-      inObject = isObject[level]!;
+      inObject = inObjectAt[level]!;
       at++;
     }
   }
 }
 
 function grow(): void {
-  const larger = new Uint8Array(2 * isObject.length);
-  larger.set(isObject);
-  isObject = larger;
+  const larger = new Uint8Array(2 * inObjectAt.length);
+  larger.set(inObjectAt);
+  inObjectAt = larger;
 }
 
 /** Returns the offset of the first byte after `at` that is not white space. */

@@ -12,21 +12,21 @@ type Algorithms = Record<number, { decompressSync: (data: Buffer) => Buffer }>;
  * records stay below the maximum: a batch has at most 2 MiB, and events compress to about a
  * hundredth of their size.
  */
-const OUTPUT_BYTES_MIN = 16 << 20;
+const OUTPUT_BYTES_BASE = 16 << 20;
 const OUTPUT_RATIO_MAX = 200;
 
 /**
  * Number of bytes that the decompression of the current response may still produce. One variable
  * suffices, because a response is decoded synchronously.
  */
-let bytesLeft = OUTPUT_BYTES_MIN;
+let bytesLeft = OUTPUT_BYTES_BASE;
 
 /**
  * Sets the decompression bound for a response of `answerBytes` bytes. Called before the response is
  * decoded.
  */
 export function allowDecompression(answerBytes: number): void {
-  bytesLeft = OUTPUT_BYTES_MIN + OUTPUT_RATIO_MAX * answerBytes;
+  bytesLeft = OUTPUT_BYTES_BASE + OUTPUT_RATIO_MAX * answerBytes;
 }
 
 /**

@@ -131,7 +131,7 @@ export class BrokerHealth {
    * undefined if the broker answered. `isProbed` is false if no probe of the broker is completed
    * yet.
    */
-  failures(): { address: string; error: unknown; isProbed: boolean }[] {
+  lastProbes(): { address: string; error: unknown; isProbed: boolean }[] {
     return [...this.#asked.values()].map(({ address, error, answered }) => {
       return { address, error, isProbed: answered || error !== undefined };
     });
@@ -166,7 +166,7 @@ export class BrokerHealth {
 
   #ask(broker: Broker | string): void {
     const address = addressOf(broker);
-    if (this.#asked.has(address) || !this.#hasRoom()) return;
+    if (this.#asked.has(address) || !this.#makeRoom()) return;
     const bootstrapBrokers = [broker] as string[];
     const asker = new this.kafka.Base({ ...this.options, bootstrapBrokers, retries: 0 });
     const { connections } = asker;
@@ -184,7 +184,7 @@ export class BrokerHealth {
    * Whether one more broker may be probed. Brokers that have left the cluster and do not answer are
    * not counted towards `PROBED_MAX`. Stops probing them, except for those in the settings.
    */
-  #hasRoom(): boolean {
+  #makeRoom(): boolean {
     const named = new Set((this.options.bootstrapBrokers as string[]).map(addressOf));
     let count = 0;
     for (const { address, answered, asker } of this.#asked.values()) {

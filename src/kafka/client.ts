@@ -117,8 +117,8 @@ export async function connectClients(settings: BrokerSettings) {
      */
     clockErrorMs: () => clock.errorMs(),
     view: health.view as SharedView,
-    /** Returns the result of each broker's last completed probe; see `BrokerHealth.failures`. */
-    failures: () => health.failures(),
+    /** Returns the result of each broker's last completed probe; see `BrokerHealth.lastProbes`. */
+    lastProbes: () => health.lastProbes(),
     /** Whether the clients can be used: true until `close` is called. */
     isOpen: () => isOpen,
     /** Closes all clients that this object has created. */

@@ -56,9 +56,9 @@ export class LaneRegistry {
   readonly #announcer: Announcer;
   readonly #updates: UpdateQueue;
   /**
-   * Destination id → destination and connections, as `#updateAll` read them from the catalog. The
-   * next update of the destination's lane uses the entry and removes it. If the destination changes
-   * before, the entry is removed, and the update reads the catalog instead.
+   * Destination id → destination and connections, as `#queueUpdates` read them from the catalog.
+   * The next update of the destination's lane uses the entry and removes it. If the destination
+   * changes before, the entry is removed, and the update reads the catalog instead.
    */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
   readonly #removals: LaneRemovals;
@@ -109,7 +109,7 @@ export class LaneRegistry {
       if (topology === this.#topology) return;
       const changed = this.#topology === undefined ? undefined : live.changedSince(this.#topology);
       this.#topology = topology;
-      if (changed === undefined) this.#updateAll();
+      if (changed === undefined) this.#queueUpdates();
       else this.#updateSome(changed);
     } catch (error) {
       this.#topology = undefined;
@@ -209,7 +209,7 @@ export class LaneRegistry {
   }
 
   /** Queues an update of every lane. The cost grows with the number of destinations. */
-  #updateAll(): void {
+  #queueUpdates(): void {
     const { live, ledger } = this.parts;
     this.#listed.clear();
     for (const lane of live.lanes()) this.#listed.set(lane.destination.id, lane);

@@ -124,10 +124,10 @@ export function createSandbox(options: SandboxOptions) {
     endTimer();
     for (const cause of culprits) metrics.culprits.inc({ cause });
     costly.record(program, culprits.length, cpuMs);
-    const isBroken = culprits.some(isBreach);
+    const hasBreached = culprits.some(isBreach);
     // Events that were not run say nothing about the program.
-    if (batch.isAwaited?.() === false && !isBroken) return outcomes;
-    suspensions.record(program, outcomes, { isBroken, isDoubtful });
+    if (batch.isAwaited?.() === false && !hasBreached) return outcomes;
+    suspensions.record(program, outcomes, { hasBreached, isDoubtful });
     return counted(outcomes);
   }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { auditBoundsOf, checkOf, itemsMaxOf, retentionBounds } from "../../src/backend/backend.ts";
 import { brokerSettings } from "../../src/backend/broker-settings.ts";
 import { mailServerOf } from "../../src/backend/mail-server.ts";
-import { addOwnSettings } from "../../src/backend/reloadable/start-api.ts";
+import { addServerSettings } from "../../src/backend/reloadable/start-api.ts";
 import { limitedItems } from "../../src/catalog/management/item-limits.ts";
 import { LiveSettings } from "../../src/settings/live-settings.ts";
 import { readSettings } from "../../src/settings/reader.ts";
@@ -138,7 +138,7 @@ test("a reload changes the log level, the limits of workspaces and the rate of r
       taken.rate = rate;
     },
   };
-  addOwnSettings({ settings, logger } as never, { catalog } as never, api as never);
+  addServerSettings({ settings, logger } as never, { catalog } as never, api as never);
   Object.assign(flags, { "log-level": "debug", "admin-rate": "7", "workspace-sources": "3" });
   expect(settings.reload().needRestart).toEqual([]);
   expect(logger.level).toBe("debug");

@@ -225,10 +225,10 @@ test("an expired token is known by its secret, and a revoked one is not", async 
     expiresAt,
   });
   expect(tokens.authenticate(secret)).toBeUndefined();
-  expect(tokens.expired(secret)).toEqual({ workspaceId, tokenId: token.id });
-  expect(tokens.expired("no secret")).toBeUndefined();
+  expect(tokens.idsOf(secret)).toEqual({ workspaceId, tokenId: token.id });
+  expect(tokens.idsOf("no secret")).toBeUndefined();
   await tokens.revoke(workspaceId, token.id);
-  expect(tokens.expired(secret)).toBeUndefined();
+  expect(tokens.idsOf(secret)).toBeUndefined();
 });
 
 test("a time stands before the ids made from then on, and after earlier ones", () => {

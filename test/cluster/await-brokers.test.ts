@@ -32,7 +32,7 @@ test("a start continues while a broker is silent or one answers", async () => {
   const clients = (isEmpty: boolean, failures: (typeof refused | typeof silent)[]) => {
     return {
       view: { isEmpty, clusterId: "A" },
-      failures: () => failures,
+      lastProbes: () => failures,
       foreignBrokers: () => [],
     };
   };
@@ -45,7 +45,7 @@ test("a start ends when the brokers belong to two Kafka clusters, also when the 
   let isProbed = false;
   const starting = awaitBrokers({
     view: { isEmpty: false, clusterId: "A" },
-    failures: () => [{ address: "b:2", error: undefined, isProbed }],
+    lastProbes: () => [{ address: "b:2", error: undefined, isProbed }],
     foreignBrokers: () => foreign,
   });
   await Bun.sleep(1);

@@ -60,16 +60,16 @@ test("partitions whose leaders do not answer are named by cause, and logged once
   const { logger, lines } = listeningLogger();
   const health = new AnswerHealth({ topic: "p.events", logger });
   const isLogged = () => lines.splice(0).map(({ level, msg, topic }) => [level, topic, msg]);
-  health.asked(new Map());
+  health.noteAnswers(new Map());
   expect([health.trouble(), isLogged()]).toEqual([undefined, []]);
   const silent = new LeaderFailed("b:9092", "", failure);
-  health.asked(new Map([[2, silent]]));
+  health.noteAnswers(new Map([[2, silent]]));
   const one = "Partition 2 of the event log does not answer";
   const why = "broker b:9092, which leads, does not answer this node";
   expect(health.trouble()).toBe(`${one}: ${why}`);
   expect(isLogged()).toEqual([[50, "p.events", one]]);
   const without = new Error("no leader");
-  health.asked(
+  health.noteAnswers(
     new Map([
       [5, silent],
       [4, without],
@@ -84,9 +84,9 @@ test("partitions whose leaders do not answer are named by cause, and logged once
     "No partition of the event log answers: the brokers do not answer this node",
   );
   expect(isLogged()).toEqual([]);
-  health.asked(new Map());
+  health.noteAnswers(new Map());
   expect(health.trouble()).toBeUndefined();
-  health.asked(
+  health.noteAnswers(
     new Map([
       [0, silent],
       [1, silent],

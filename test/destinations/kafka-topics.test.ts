@@ -51,7 +51,7 @@ type Api = { async(over: unknown, names: string[], ...rest: unknown[]): Promise<
 type Ask = (api: Api) => Promise<unknown>;
 
 /** Metadata whose requests are kept, and answered by `answer`, or by each of `several`. */
-function setup(isMade = false) {
+function setup(createsTopics = false) {
   const requests: unknown[][] = [];
   const known = {
     answer: (names: string[]): unknown =>
@@ -79,7 +79,7 @@ function setup(isMade = false) {
       return Promise.all(known.several.map((answer) => ask(connection(answer))));
     },
   };
-  const topics = new TopicMetadata(brokers as unknown as BrokerConnections, isMade);
+  const topics = new TopicMetadata(brokers as unknown as BrokerConnections, createsTopics);
   const refresh = (...names: string[]) => topics.refresh(names, signal);
   return { topics, refresh, requests, known, preferred };
 }

@@ -6,8 +6,8 @@ import { newKeys } from "../http/new-keys.ts";
 const SCRIPT = `
   import { connectClients } from "${import.meta.dir}/../../src/kafka/client.ts";
   const clients = await connectClients({ brokers: [process.env.BROKER], tls: {} });
-  while (!clients.failures()[0]?.isProbed) await Bun.sleep(5);
-  console.log(Bun.inspect(clients.failures()[0].error));
+  while (!clients.lastProbes()[0]?.isProbed) await Bun.sleep(5);
+  console.log(Bun.inspect(clients.lastProbes()[0].error));
   process.exit(0);
 `;
 

@@ -63,8 +63,8 @@ test("clients without brokers say so, and are closed together", async () => {
   expect(clients.unresponsiveBrokers()).toEqual(brokers);
   expect(clients.unresponsiveBrokers(3_600_000)).toEqual([]);
   expect([clients.outdatedBrokers(), clients.foreignBrokers()]).toEqual([[], []]);
-  expect(clients.failures().map(({ address }) => address)).toEqual(brokers);
-  expect(clients.failures().every(({ error, isProbed }) => error && isProbed)).toBe(true);
+  expect(clients.lastProbes().map(({ address }) => address)).toEqual(brokers);
+  expect(clients.lastProbes().every(({ error, isProbed }) => error && isProbed)).toBe(true);
   await clients.close();
   expect([clients.isOpen(), admin.closed]).toEqual([false, true]);
 });

@@ -209,7 +209,7 @@ test("what a broker said counts until it fails", async () => {
 test("the last failure of each broker is told, and whether a probe has ended", async () => {
   probe({ 1: "refused", 2: { ids: [2] }, 3: "silent" });
   await health.refresh([]);
-  expect(health.failures()).toMatchObject([
+  expect(health.lastProbes()).toMatchObject([
     { address: "b:1", error: { message: "1 refused" }, isProbed: true },
     { address: "b:2", error: undefined, isProbed: true },
     { address: "b:3", error: undefined, isProbed: false },
@@ -230,7 +230,7 @@ test("the brokers that others list are probed too, up to five in all", async () 
   probe({ 1: { ids: [1, 2, 3, 4, 5, 6, 7] } }, ["1"]);
   for (const id of [2, 3, 4, 5, 6, 7]) answers.set(id, "refused");
   await health.refresh([]);
-  expect(health.failures().map(({ address }) => address)).toEqual([
+  expect(health.lastProbes().map(({ address }) => address)).toEqual([
     "b:1",
     "b:2",
     "b:3",

@@ -48,7 +48,7 @@ test("a client that names all brokers it may probe follows the cluster when each
   for (const id of ids) running.add(id);
   const options = { bootstrapBrokers: ids.map((id) => `b:${id}`) };
   const health = new BrokerHealth(kafka, options as BaseOptions);
-  const probed = () => health.failures().map(({ address }) => Number(address.slice(2)));
+  const probed = () => health.lastProbes().map(({ address }) => Number(address.slice(2)));
   const knows = (id: number) => health.view.brokers.has(id);
   const comesTo = (isSo: () => boolean) =>
     until(async () => {

@@ -4,7 +4,7 @@ import { sdkPaths } from "./sdk.ts";
 export { transformerPaths } from "./transformer.ts";
 
 /** OpenAPI tags of the operations that listeners other than the control plane's serve. */
-export const listenerTags = ["pixel", "sdk", "rudder-server"];
+export const dataPlaneTags = ["pixel", "sdk", "rudder-server"];
 
 /**
  * Returns the paths of the Pixel API and of the SDKs' requests, for the OpenAPI document. The data

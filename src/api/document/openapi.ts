@@ -5,7 +5,7 @@ import type { ApiDeps } from "../deps.ts";
 import { FORM_TYPE } from "../request/body.ts";
 import { isForPrograms, type Route } from "../route.ts";
 import { schemaWithSecrets } from "../routes/resources/destination-config.ts";
-import { dataPlanePaths, listenerTags, transformerPaths } from "./data-plane.ts";
+import { dataPlanePaths, dataPlaneTags, transformerPaths } from "./data-plane.ts";
 import { jsonAnswer } from "./json-bodies.ts";
 import {
   isAnsweredWithTag,
@@ -44,7 +44,7 @@ export function openApiDocument(
     },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }, { basic: [] }],
-    tags: [...new Set([...listenerTags, ...routes.map(tagOf)])].map((name) => ({ name })),
+    tags: [...new Set([...dataPlaneTags, ...routes.map(tagOf)])].map((name) => ({ name })),
     paths,
     components: {
       schemas,

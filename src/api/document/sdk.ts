@@ -130,7 +130,7 @@ const description =
  * path. Descriptions of the other operations end with a sentence that names the short path, such as
  * `/v1/t` for `/v1/track`.
  */
-const aliases: Record<string, string> = {
+const lastSentences: Record<string, string> = {
   "/v1/batch": "The paths /v1/b and /v1/import do the same.",
   "/beacon/v1/batch": "The write key may be in the query.",
 };
@@ -142,7 +142,7 @@ function sending(path: string, summary: string, example: object) {
     operationId: `post_${path.slice(1).replaceAll("/", "_")}`,
     summary,
     tags: ["sdk"],
-    description: description + (aliases[path] ?? `The path /v1/${first} does the same.`),
+    description: description + (lastSentences[path] ?? `The path /v1/${first} does the same.`),
     security: [{ writeKey: [] }],
     parameters: [],
     requestBody: jsonRequest(schema, example),

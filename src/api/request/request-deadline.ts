@@ -4,7 +4,7 @@ import { API_ANSWER_MS_MAX } from "../limits.ts";
 /** If a request's timer is late by more milliseconds than this, the process counts as paused. */
 const PAUSE_MS_MIN = 1_000;
 /** Milliseconds between two checks of how late this process runs its timers. */
-const LOOK_MS = 500;
+const TIMER_MS_MAX = 500;
 /**
  * Milliseconds by which a request's time limit is extended, once, after a pause of this process. In
  * this time, the process reads the responses of other servers that arrived during the pause.
@@ -52,7 +52,7 @@ export class RequestDeadline {
         // responses that arrived during the pause. It is extended once, because a process that
         // lacks processor time pauses again and again.
         const isPaused = performance.now() - until > PAUSE_MS_MIN;
-        if (left > 0) wait(Math.min(left, LOOK_MS));
+        if (left > 0) wait(Math.min(left, TIMER_MS_MAX));
         else if (isPaused && !this.#isExtended) {
           this.#isExtended = true;
           wait(READ_MS);
@@ -62,7 +62,7 @@ export class RequestDeadline {
     const leftMs = () => {
       return this.ms - this.#reservedMs() - this.#usedMs - (performance.now() - startedAt);
     };
-    wait(Math.min(Math.max(0, leftMs()), LOOK_MS));
+    wait(Math.min(Math.max(0, leftMs()), TIMER_MS_MAX));
     try {
       return await Promise.race([part(), late.promise]);
     } finally {

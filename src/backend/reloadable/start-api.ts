@@ -33,7 +33,7 @@ export async function startApi(
  * Makes a reload of the settings apply the log level, the limits on the number of items per
  * workspace, and the rate limit of the API.
  */
-export function addOwnSettings(
+export function addServerSettings(
   { settings, logger }: StartContext,
   { catalog }: Pick<Backend, "catalog">,
   api: Api,

@@ -28,7 +28,7 @@ export type AuditBounds = typeof AUDIT_BOUNDS;
  * workspace has two groups: entries about refused requests that used its tokens, and all its other
  * entries. Entries about unknown tokens are one more group.
  */
-type Division = string;
+type EntryGroup = string;
 interface DivisionSize {
   bytes: number;
   /**
@@ -38,7 +38,7 @@ interface DivisionSize {
   since: number;
 }
 
-type EntryKey = [division: Division, id: string];
+type EntryKey = [group: EntryGroup, id: string];
 /**
  * Key of the index by item: the id of an item, token or member that an audit entry names, then the
  * id of the audit entry.
@@ -80,7 +80,7 @@ export class AuditTables {
 
   constructor(store: Store, bounds: AuditBounds) {
     this.#entries = store.table<AuditEntry, EntryKey>("audit-entries");
-    this.#byItem = store.table<Division, IndexKey>("audit-entries-by-item");
+    this.#byItem = store.table<EntryGroup, IndexKey>("audit-entries-by-item");
     this.#sizes = store.table<DivisionSize, string>("audit-sizes");
     this.#bounds = bounds;
   }
@@ -90,10 +90,10 @@ export class AuditTables {
    * `DELETED_PER_ADDED_MAX` old entries.
    */
   add(entry: AuditEntry): void {
-    const division = divisionOf(entry);
-    this.#put(division, entry);
+    const group = groupOf(entry);
+    this.#put(group, entry);
     for (let left = DELETED_PER_ADDED_MAX; left > 0; left--) {
-      if (!this.#deleteOldest(division, earliestNow())) break;
+      if (!this.#deleteOldest(group, earliestNow())) break;
     }
   }
 
@@ -101,16 +101,16 @@ export class AuditTables {
    * Replaces the stored entry with the same id. Does nothing if that entry was deleted meanwhile.
    */
   replace(entry: AuditEntry): void {
-    const division = divisionOf(entry);
-    const before = this.#entries.get([division, entry.id]);
+    const group = groupOf(entry);
+    const before = this.#entries.get([group, entry.id]);
     if (before === undefined) return;
-    this.#remove(division, before);
-    this.#put(division, entry);
+    this.#remove(group, before);
+    this.#put(group, entry);
   }
 
   /** Whether the audit log exceeds one of its bounds on age and size. */
   isOverBounds(now: number): boolean {
-    return this.#divisions().some((division) => this.#overfull(division, now) !== undefined);
+    return this.#groups().some((group) => this.#overfull(group, now) !== undefined);
   }
 
   /**
@@ -119,8 +119,8 @@ export class AuditTables {
    */
   trim(now: number, count: number): number {
     let deleted = 0;
-    for (const division of this.#divisions()) {
-      while (deleted < count && this.#deleteOldest(division, now)) deleted++;
+    for (const group of this.#groups()) {
+      while (deleted < count && this.#deleteOldest(group, now)) deleted++;
     }
     return deleted;
   }
@@ -135,9 +135,9 @@ export class AuditTables {
     filter: AuditFilter,
     { after, count, others }: { after?: string; count: number; others: boolean },
   ): FoundEntries {
-    const divisions = [workspaceId, workspaceId + REFUSED, ...(others ? [REFUSED] : [])];
+    const groups = [workspaceId, workspaceId + REFUSED, ...(others ? [REFUSED] : [])];
     const oldestKept = this.#bounds.ageMs > 0 ? earliestNow() - this.#bounds.ageMs : 0;
-    const sinces = divisions.flatMap((division) => this.#sizes.get(division)?.since ?? []);
+    const sinces = groups.flatMap((group) => this.#sizes.get(group)?.since ?? []);
     const keptSince = Math.max(oldestKept, ...sinces);
     const kept = sinces.length === 0 ? {} : { keptSince };
     const entries: AuditEntry[] = [];
@@ -146,7 +146,7 @@ export class AuditTables {
     const item = filter.resource ?? filter.actor;
     const end = filter.to === undefined ? LAST : firstIdAt(filter.to);
     const start = after !== undefined && after < end ? after : end;
-    for (const entry of this.#newestFirst(divisions, item, start)) {
+    for (const entry of this.#newestFirst(groups, item, start)) {
       if (entry.at < Math.max(oldestKept, filter.from ?? 0)) break;
       if (scanned === AUDIT_ENTRIES_SCANNED_MAX || entries.length === count) {
         return { entries, reached: reached!, ...kept };
@@ -159,14 +159,14 @@ export class AuditTables {
   }
 
   *#newestFirst(
-    divisions: readonly Division[],
+    groups: readonly EntryGroup[],
     item: string | undefined,
     before: string,
   ): Generator<AuditEntry> {
     const ranges: Iterator<AuditEntry, undefined>[] =
       item === undefined
-        ? divisions.map((division) => rowsBefore(this.#entries, division, before).map(valueOfRow))
-        : [this.#entriesOf(item, new Set(divisions), before)];
+        ? groups.map((group) => rowsBefore(this.#entries, group, before).map(valueOfRow))
+        : [this.#entriesOf(item, new Set(groups), before)];
     const heads = ranges.map((range) => ({ range, next: range.next() }));
     for (;;) {
       const left = heads.filter(({ next }) => !next.done);
@@ -177,24 +177,24 @@ export class AuditTables {
     }
   }
 
-  #entriesOf(item: string, divisions: ReadonlySet<Division>, before: string) {
+  #entriesOf(item: string, groups: ReadonlySet<EntryGroup>, before: string) {
     return rowsBefore(this.#byItem, item, before).flatMap(({ key, value }) => {
-      const entry = divisions.has(value) ? this.#entries.get([value, key[1]]) : undefined;
+      const entry = groups.has(value) ? this.#entries.get([value, key[1]]) : undefined;
       return entry === undefined ? [] : [entry];
     });
   }
 
   /**
    * Deletes the oldest entry of the group that `#overfull` returns. Returns false if there is
-   * nothing to delete, because neither `division` nor the whole log exceeds its bounds.
+   * nothing to delete, because neither `group` nor the whole log exceeds its bounds.
    */
-  #deleteOldest(division: Division, now: number): boolean {
-    const overfull = this.#overfull(division, now);
+  #deleteOldest(group: EntryGroup, now: number): boolean {
+    const overfull = this.#overfull(group, now);
     if (overfull === undefined) return false;
     const entry = this.#oldest(overfull);
     if (entry === undefined) return false;
     this.#remove(overfull, entry);
-    // A division has a size as soon as it has an entry.
+    // A group has a size as soon as it has an entry.
     const { bytes, since } = this.#sizes.get(overfull)!;
     // The clock may have been set back between two entries.
     this.#sizes.put(overfull, { bytes, since: Math.max(since, entry.at + 1) });
@@ -202,47 +202,47 @@ export class AuditTables {
   }
 
   /**
-   * Returns the group whose oldest entry must be deleted. It is `division` if that exceeds a bound
+   * Returns the group whose oldest entry must be deleted. It is `group` if that exceeds a bound
    * on a group's age or size. Otherwise, if all groups together exceed the bound on the total size,
    * it is the group with the most bytes.
    */
-  #overfull(division: Division, now: number): Division | undefined {
+  #overfull(group: EntryGroup, now: number): EntryGroup | undefined {
     const { ageMs, bytes, workspaceBytes, refusalsBytes } = this.#bounds;
-    const max = division.endsWith(REFUSED) ? refusalsBytes : workspaceBytes;
-    if (this.#bytesOf(division) > max) return division;
-    const oldest = ageMs > 0 ? this.#oldest(division) : undefined;
-    if (oldest !== undefined && oldest.at < now - ageMs) return division;
+    const max = group.endsWith(REFUSED) ? refusalsBytes : workspaceBytes;
+    if (this.#bytesOf(group) > max) return group;
+    const oldest = ageMs > 0 ? this.#oldest(group) : undefined;
+    if (oldest !== undefined && oldest.at < now - ageMs) return group;
     if (this.#bytesOf(ALL) <= bytes) return undefined;
-    return this.#divisions().reduce((a, b) => (this.#bytesOf(b) > this.#bytesOf(a) ? b : a));
+    return this.#groups().reduce((a, b) => (this.#bytesOf(b) > this.#bytesOf(a) ? b : a));
   }
 
-  #bytesOf(division: Division | typeof ALL): number {
-    return this.#sizes.get(division)?.bytes ?? 0;
+  #bytesOf(group: EntryGroup | typeof ALL): number {
+    return this.#sizes.get(group)?.bytes ?? 0;
   }
 
-  #oldest(division: Division): AuditEntry | undefined {
-    const [first] = [...this.#entries.getRange({ ...keysBelow(division), limit: 1 })];
+  #oldest(group: EntryGroup): AuditEntry | undefined {
+    const [first] = [...this.#entries.getRange({ ...keysBelow(group), limit: 1 })];
     return first?.value;
   }
 
-  #divisions(): Division[] {
-    return [...this.#sizes.getKeys()].filter((division) => division !== ALL);
+  #groups(): EntryGroup[] {
+    return [...this.#sizes.getKeys()].filter((group) => group !== ALL);
   }
 
-  #put(division: Division, entry: AuditEntry): void {
-    this.#entries.put([division, entry.id], entry);
-    for (const id of itemsOf(entry)) this.#byItem.put([id, entry.id], division);
-    this.#resize(division, bytesOf(entry), entry.at);
+  #put(group: EntryGroup, entry: AuditEntry): void {
+    this.#entries.put([group, entry.id], entry);
+    for (const id of itemsOf(entry)) this.#byItem.put([id, entry.id], group);
+    this.#resize(group, bytesOf(entry), entry.at);
   }
 
-  #remove(division: Division, entry: AuditEntry): void {
-    this.#entries.remove([division, entry.id]);
+  #remove(group: EntryGroup, entry: AuditEntry): void {
+    this.#entries.remove([group, entry.id]);
     for (const id of itemsOf(entry)) this.#byItem.remove([id, entry.id]);
-    this.#resize(division, -bytesOf(entry), entry.at);
+    this.#resize(group, -bytesOf(entry), entry.at);
   }
 
-  #resize(division: Division, bytes: number, at: number): void {
-    for (const key of [division, ALL]) {
+  #resize(group: EntryGroup, bytes: number, at: number): void {
+    for (const key of [group, ALL]) {
       const { bytes: before, since } = this.#sizes.get(key) ?? { bytes: 0, since: at };
       this.#sizes.put(key, { bytes: before + bytes, since });
     }
@@ -271,7 +271,7 @@ const valueOfRow = <V>({ value }: { value: V }) => value;
  * Returns the group to which an entry belongs. A workspace's entries about refused tokens have a
  * group of their own, so they do not count towards the bound on its other entries.
  */
-function divisionOf({ workspaceId, requests }: AuditEntry): Division {
+function groupOf({ workspaceId, requests }: AuditEntry): EntryGroup {
   return requests === undefined ? workspaceId : workspaceId + REFUSED;
 }
 

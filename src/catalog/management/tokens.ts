@@ -162,7 +162,7 @@ export function openTokens(
      * has expired. Callers use this after `authenticate` has refused the secret. Undefined when the
      * token is unknown or was revoked.
      */
-    expired(secret: string) {
+    idsOf(secret: string) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;
       return token && { workspaceId: token.workspaceId, tokenId: token.id };
     },

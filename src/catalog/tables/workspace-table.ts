@@ -14,7 +14,7 @@ export function readsOf<T extends Managed>(table: ReturnType<typeof managedTable
   return { get, list, each, withIds, count };
 }
 
-type MarkKey = [workspaceId: string, mark: "marked" | "unmarked", id: string];
+type PresenceKey = [workspaceId: string, mark: "marked" | "unmarked", id: string];
 type OwnerKey = [table: string, workspaceId: string, externalId: string];
 
 /**
@@ -23,12 +23,12 @@ type OwnerKey = [table: string, workspaceId: string, externalId: string];
  */
 export function managedTable<T extends Managed>(store: CatalogStore, name: string, noun: string) {
   const items = workspaceTable<T>(store, name, noun);
-  const marks = store.table<true, MarkKey>(`${name}-by-mark`);
+  const byPresence = store.table<true, PresenceKey>(`${name}-by-mark`);
   const owners = store.table<string, OwnerKey>("external-ids");
-  const markOf = (isMarked: boolean) => (isMarked ? "marked" : "unmarked");
+  const presenceOf = (hasExternalId: boolean) => (hasExternalId ? "marked" : "unmarked");
 
-  function markKey({ workspaceId, id }: T, isMarked: boolean): MarkKey {
-    return [workspaceId, markOf(isMarked), id];
+  function presenceKey({ workspaceId, id }: T, hasExternalId: boolean): PresenceKey {
+    return [workspaceId, presenceOf(hasExternalId), id];
   }
 
   function ownerKey({ workspaceId, externalId = "" }: T): OwnerKey {
@@ -48,31 +48,32 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
      */
     owner: (workspaceId: string, externalId: string) => owners.get([name, workspaceId, externalId]),
     /**
-     * Returns one page of a workspace's items, and the number of items on all pages. `marked`
-     * selects the items that have an external id if it is true, those without one if it is false,
-     * and all items if it is undefined.
+     * Returns one page of a workspace's items, and the number of items on all pages.
+     * `hasExternalId` selects the items that have an external id if it is true, those without one
+     * if it is false, and all items if it is undefined.
      */
-    list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T> {
-      if (marked === undefined) return items.list(workspaceId, page);
-      const range = keysBelow(workspaceId, markOf(marked));
-      const keys = [...marks.getKeys({ ...range, ...boundsOf(page) })];
+    list(workspaceId: string, page: number, hasExternalId?: boolean): CatalogPage<T> {
+      if (hasExternalId === undefined) return items.list(workspaceId, page);
+      const range = keysBelow(workspaceId, presenceOf(hasExternalId));
+      const keys = [...byPresence.getKeys({ ...range, ...boundsOf(page) })];
       const found = keys.map(([, , id]) => items.find(id)).filter((item) => item !== undefined);
-      return { items: found, total: marks.getKeysCount(range) };
+      return { items: found, total: byPresence.getKeysCount(range) };
     },
     put(item: T): void {
       const before = items.find(item.id);
       if (before?.externalId !== item.externalId) releaseExternalId(before);
       items.put(item);
-      const isMarked = item.externalId !== undefined;
-      marks.put(markKey(item, isMarked), true);
-      marks.remove(markKey(item, !isMarked));
+      const hasExternalId = item.externalId !== undefined;
+      byPresence.put(presenceKey(item, hasExternalId), true);
+      byPresence.remove(presenceKey(item, !hasExternalId));
       // An older release let several items have one external id. The first one keeps it.
-      if (isMarked && owners.get(ownerKey(item)) === undefined) owners.put(ownerKey(item), item.id);
+      if (hasExternalId && owners.get(ownerKey(item)) === undefined)
+        owners.put(ownerKey(item), item.id);
     },
     remove(item: T): void {
       items.remove(item);
-      marks.remove(markKey(item, true));
-      marks.remove(markKey(item, false));
+      byPresence.remove(presenceKey(item, true));
+      byPresence.remove(presenceKey(item, false));
       releaseExternalId(item);
     },
   };

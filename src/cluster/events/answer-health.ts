@@ -28,7 +28,7 @@ export class AnswerHealth {
    * Records the result of one request to the leaders of all partitions. `failures` has, by
    * partition number, the errors of the leaders that did not answer.
    */
-  asked(failures: Failures): void {
+  noteAnswers(failures: Failures): void {
     if (failures.size > 0) {
       const causes = Map.groupBy(failures, ([, error]) => describeReadFailure(error));
       const sentences = [...causes].map(

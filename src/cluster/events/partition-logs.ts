@@ -257,7 +257,7 @@ export class PartitionLogs implements EventLogs {
   async #look(): Promise<void> {
     try {
       const { failures } = await this.learnEnds();
-      this.#health.asked(failures);
+      this.#health.noteAnswers(failures);
     } catch (error) {
       this.#health.failed(error);
     }

@@ -23,7 +23,7 @@ const ANSWER_MS_MAX = 10_000;
  * timer of the first part expires. After a suspension of the process, it thus leaves time to read
  * the acknowledgements that arrived meanwhile, before records are rejected.
  */
-const READ_MS = 250;
+const LATE_READ_MS = 250;
 /** Milliseconds without an acknowledgement after which `probe` sends a test block. */
 const ACKNOWLEDGED_MS_MAX = 10_000;
 
@@ -169,8 +169,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
     };
     // An answer that arrived while this process stood still is read before the second timer.
     let late = setTimeout(() => {
-      late = setTimeout(refuse, READ_MS);
-    }, ANSWER_MS_MAX - READ_MS);
+      late = setTimeout(refuse, LATE_READ_MS);
+    }, ANSWER_MS_MAX - LATE_READ_MS);
     try {
       await this.#send(() => {
         batch = this.#batcher.take();

@@ -22,7 +22,7 @@ export async function awaitBrokers(
 ): Promise<void> {
   await awaitAnyBroker(clients, refusedMsMax);
   const until = performance.now() + EACH_MS_MAX;
-  const isProbed = () => clients.failures().every((it) => it.isProbed);
+  const isProbed = () => clients.lastProbes().every((it) => it.isProbed);
   while (!isProbed() && performance.now() < until) await Bun.sleep(LOOK_MS);
   const foreign = clients.foreignBrokers();
   if (foreign.length === 0) return;
@@ -32,15 +32,15 @@ export async function awaitBrokers(
   );
 }
 
-type AwaitedBrokers = Pick<KafkaClients, "failures" | "foreignBrokers"> & {
+type AwaitedBrokers = Pick<KafkaClients, "lastProbes" | "foreignBrokers"> & {
   view: Pick<KafkaClients["view"], "isEmpty" | "clusterId">;
 };
 
 async function awaitAnyBroker(clients: AwaitedBrokers, refusedMsMax: number): Promise<void> {
   const until = performance.now() + refusedMsMax;
   while (clients.view.isEmpty) {
-    const failures = clients.failures();
-    const reasons = failures.map(({ address, error }) => reasonOf(address, error));
+    const lastProbes = clients.lastProbes();
+    const reasons = lastProbes.map(({ address, error }) => reasonOf(address, error));
     const isFinal = reasons.length > 0 && reasons.every((it) => it?.isFinal);
     const isRefused = reasons.length > 0 && reasons.every((it) => it !== undefined);
     const isLate = performance.now() > until;

@@ -21,7 +21,7 @@ const stored = signal<StoredEvents>(readStored());
 export const sampleEvents = computed(() => stored.value.events);
 
 /** Deletes the sample events if they were picked in another workspace. Called at sign-in. */
-export function openSampleEvents(workspaceId: string): void {
+export function claimSampleEvents(workspaceId: string): void {
   if (stored.value.workspaceId !== workspaceId) clearSampleEvents();
   stored.value = { ...stored.value, workspaceId };
 }

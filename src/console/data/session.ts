@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { createClient, RequestRefused } from "../../api/client.ts";
 import type { ConsoleSession, Permission } from "./model.ts";
 import { OutcomeUnknown, SessionEnded } from "./retry.ts";
-import { clearSampleEvents, openSampleEvents } from "./sample-events.ts";
+import { claimSampleEvents, clearSampleEvents } from "./sample-events.ts";
 
 /**
  * Session of the signed-in user: undefined while it loads, null if no user is signed in. An expired
@@ -126,7 +126,7 @@ function begin(begun: ConsoleSession): void {
     location.reload();
     return;
   }
-  openSampleEvents(begun.workspace.id);
+  claimSampleEvents(begun.workspace.id);
   session.value = begun;
   isExpired.value = false;
   otherTabs.postMessage({ owner: ownerOf(begun), tokenId: begun.token.id });

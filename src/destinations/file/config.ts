@@ -66,7 +66,7 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
   const { path, ...others } = config;
   const isGood = Value.Check(FileConfig.properties.path, path) && isRelative(path);
   const faults = [
-    ...(isGood ? [] : [{ path: "/path", message: `${expectedPath}, got ${cameOfPath(path)}` }]),
+    ...(isGood ? [] : [{ path: "/path", message: `${expectedPath}, got ${describePath(path)}` }]),
     ...configFaults(Type.Omit(FileConfig, ["path"]), others),
   ];
   return faults.length > 0 ? faults : contradictions(config as FileConfig);
@@ -76,7 +76,7 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
  * Describes an invalid path for an error message: `an absolute path`, or `another path`. Uses
  * `describeValue` only for an empty path and for a value that is not a string.
  */
-function cameOfPath(path: unknown): string {
+function describePath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);
   return path.startsWith("/") ? "an absolute path" : "another path";
 }

@@ -18,7 +18,7 @@ const sectorBytes = 512;
  * It may have more only if its events were collected for a Parquet file, before the format was
  * changed.
  */
-const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
+const checkedBytes = 2 * DELIVERY_BYTES_MAX;
 /** Number of bytes that `lastLine` reads at a time, from the end of the file backwards. */
 const stepBytes = 64 << 10;
 
@@ -179,7 +179,7 @@ async function repairTail(handle: FileHandle): Promise<number> {
  * no power loss caused them.
  */
 async function truncateUnwritten(handle: FileHandle, size: number): Promise<number> {
-  const from = Math.max(0, size - unwrittenBytesMax);
+  const from = Math.max(0, size - checkedBytes);
   const tail = Buffer.alloc(size - from);
   await handle.read(tail, 0, tail.length, from);
   const zero = tail.indexOf(0);

@@ -43,10 +43,10 @@ export class TopicMetadata {
    */
   #isInDoubt = false;
 
-  /** With `isMade`, each metadata request asks the brokers to create missing topics. */
+  /** With `createsTopics`, each metadata request asks the brokers to create missing topics. */
   constructor(
     private readonly brokers: BrokerConnections,
-    private readonly isMade: boolean,
+    private readonly createsTopics: boolean,
   ) {}
 
   get(name: string): TopicLeaders | undefined {
@@ -65,7 +65,7 @@ export class TopicMetadata {
       if (isFresh && room <= 0) continue;
       admitted.add(name);
       // A missing topic counts only when the brokers create it.
-      if (isFresh && this.isMade) room -= 1;
+      if (isFresh && this.createsTopics) room -= 1;
     }
     return admitted;
   }
@@ -73,7 +73,7 @@ export class TopicMetadata {
   /** Whether a topic's error `code` is permanent, so that events for the topic must be refused. */
   isLost(name: string, code: number): boolean {
     const isMissing = code === UNKNOWN_TOPIC || code === LEADER_NOT_AVAILABLE;
-    if (isMissing && this.isMade) {
+    if (isMissing && this.createsTopics) {
       const askedAt = this.#asked.get(name);
       return askedAt !== undefined && performance.now() - askedAt > APPEAR_MS_MAX;
     }
@@ -122,7 +122,8 @@ export class TopicMetadata {
       if (valid.length === 0) {
         faults.set(name, stated[0]?.errorCode ?? UNKNOWN_TOPIC);
         // The topic was deleted, and this request has asked the brokers to create it again.
-        if (this.#known.delete(name) && this.isMade) this.#asked.set(name, performance.now());
+        if (this.#known.delete(name) && this.createsTopics)
+          this.#asked.set(name, performance.now());
         continue;
       }
       const topic = latestLeaders(valid, before);
@@ -142,12 +143,12 @@ export class TopicMetadata {
   }
 
   async #metadata(connection: BrokerConnection, names: string[]): Promise<MetadataAnswer> {
-    for (const name of this.isMade ? names : []) {
+    for (const name of this.createsTopics ? names : []) {
       if (!this.#known.has(name)) this.#asked.getOrInsert(name, performance.now());
     }
     try {
       return await connection.exchange("metadata", (api, over) =>
-        api.async(over, names, this.isMade, false),
+        api.async(over, names, this.createsTopics, false),
       );
     } catch (error) {
       // The answer with an error of one topic also has the metadata of the others.

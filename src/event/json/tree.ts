@@ -23,7 +23,7 @@ export const KIND = 0;
  * Offset, within a node, of a flag that the node's children inherit. The flag is 1 if values that
  * look like numbers are written as numbers, as in `properties` and `context.screen`.
  */
-export const ZONE = 1;
+export const NUMERIC = 1;
 export const NEXT = 2;
 export const NAME = 3;
 export const NAME_END = 4;
@@ -100,7 +100,7 @@ export const PAGE_NAME = fix("name", VACANT);
 export const EVENT_NAME = fix("event", VACANT);
 export const PROPERTIES = fix("properties", OBJECT);
 export const CONTEXT = fix("context", OBJECT);
-nodes[PROPERTIES + ZONE] = 1;
+nodes[PROPERTIES + NUMERIC] = 1;
 const SCREEN = keep("screen");
 const fixedEnd = used;
 
@@ -180,7 +180,7 @@ function addPath(above: number, from: number, firstHash: number): number {
     const end = ends[level + 1]!;
     // The next component decides whether this one becomes an array or an object.
     const child = addChild(node, arrayIndex(bytes, start, end) < 0 ? OBJECT : ARRAY, level, hash);
-    if (node === CONTEXT && isScreen(starts[level]!, ends[level]!)) nodes[child + ZONE] = 1;
+    if (node === CONTEXT && isScreen(starts[level]!, ends[level]!)) nodes[child + NUMERIC] = 1;
     node = child;
     hash = hashOf(start, end);
     childOf(node, hash, start, end);
@@ -193,7 +193,7 @@ function addChild(parent: number, kind: number, level: number, hash: number): nu
   const start = starts[level]!;
   const end = ends[level]!;
   const node = insert(parent, kind, start, end, hash);
-  nodes[node + ZONE] = nodes[parent + ZONE]!;
+  nodes[node + NUMERIC] = nodes[parent + NUMERIC]!;
   if (nodes[parent + FIRST] === NONE) nodes[parent + FIRST] = node;
   else nodes[nodes[parent + LAST]! + NEXT] = node;
   nodes[parent + LAST] = node;

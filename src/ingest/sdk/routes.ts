@@ -7,7 +7,7 @@ import { createSourceConfig, type SourceConfigOptions } from "./source-config.ts
 import { basicUser, queryWriteKey } from "./write-key.ts";
 
 /** Paths to which SDKs send metrics about themselves. The metrics are not stored. */
-const FIGURE_PATHS = ["/v1/m", "/v1/m/", "/rsaMetrics", "/rsaMetrics/"];
+const SDK_METRICS_PATHS = ["/v1/m", "/v1/m/", "/rsaMetrics", "/rsaMetrics/"];
 /** Paths at which RudderStack's SDKs ask for their configuration. */
 const CONFIG_PATHS = ["/sourceConfig", "/sourceConfig/"];
 /** Path at which Segment's SDKs ask for their settings. The path contains the write key. */
@@ -50,7 +50,7 @@ export function createSdkRoutes(options: SdkEndpointOptions & SourceConfigOption
   for (const [path, endpoint] of sdkEndpoints) {
     add([path], SENDING_METHODS, (exchange) => takeEvents(endpoint, exchange));
   }
-  add(FIGURE_PATHS, SENDING_METHODS, (exchange) => successResponse(exchange.header("origin")));
+  add(SDK_METRICS_PATHS, SENDING_METHODS, (exchange) => successResponse(exchange.header("origin")));
   add(CONFIG_PATHS, READING_METHODS, (exchange) => {
     const writeKey = basicUser(exchange) ?? queryWriteKey(exchange);
     return sdkResponse(exchange.header("origin"), config.rudderStack(writeKey));

@@ -44,7 +44,7 @@ export class DeliveryQueue {
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /** Number of events of the running delivery or retry; 0 while none is running. */
-  #trying = 0;
+  #running = 0;
   /** Events that failed alone in a request, each with the later events of the same user. */
   readonly #retries: RetryQueue;
   /** Whether the last attempt was a retry from `#retries`. If so, queued events are next. */
@@ -81,12 +81,12 @@ export class DeliveryQueue {
    * `LANE_IN_FLIGHT_EVENTS_MAX` is added, so that new events go to queues without failures first.
    */
   get load(): number {
-    const waiting = this.#queue.length + this.#trying;
+    const waiting = this.#queue.length + this.#running;
     return this.#failures > 0 ? waiting + LANE_IN_FLIGHT_EVENTS_MAX : waiting;
   }
 
   get isTrying(): boolean {
-    return this.#trying > 0;
+    return this.#running > 0;
   }
 
   /** Whether the next request has events and room for more; false while attempts fail. */
@@ -136,9 +136,9 @@ export class DeliveryQueue {
     this.#hasRetried = false;
     if (this.context.expectsMore() && !this.#isFull()) await this.#waits.fill(FILL_MS_MAX);
     const outputs = this.#take();
-    this.#trying = outputs.length;
+    this.#running = outputs.length;
     await this.#settleAll(outputs);
-    this.#trying = 0;
+    this.#running = 0;
   }
 
   /** Returns the retry to try next; undefined if none is due or queued events come first. */
@@ -251,9 +251,9 @@ export class DeliveryQueue {
     const output = entry.outputs[0]!;
     const due = this.#policy.selectDue([output]);
     if (due.length === 0) return this.#release(entry);
-    this.#trying = 1;
+    this.#running = 1;
     const result = await this.#deliver(due);
-    this.#trying = 0;
+    this.#running = 0;
     if (result.kind === "delivered") this.#policy.settleDelivered(due, result.refused);
     else if (result.kind === "rejected") this.#policy.giveUp(due, result);
     else if (!this.context.isRunning() || result.isOutdated) return;

@@ -55,7 +55,7 @@ export class BatchScheduler {
    * added to the number for the next batch, because `REPLAYS_FRACTION` of a small batch is less
    * than one event.
    */
-  #replaysDue = 0;
+  #replayRemainder = 0;
   /**
    * Events that were taken, but over which user code must run again, for example because their
    * outputs did not fit in memory. They are in the order in which they were taken.
@@ -196,9 +196,9 @@ export class BatchScheduler {
 
   #reservedForReplays(count: number): number {
     if (!this.#hasRequeued && !this.parts.replays.isDue) return 0;
-    this.#replaysDue += count * REPLAYS_FRACTION;
-    const reserved = Math.min(count, Math.floor(this.#replaysDue));
-    this.#replaysDue -= reserved;
+    this.#replayRemainder += count * REPLAYS_FRACTION;
+    const reserved = Math.min(count, Math.floor(this.#replayRemainder));
+    this.#replayRemainder -= reserved;
     return reserved;
   }
 

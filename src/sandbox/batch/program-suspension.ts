@@ -50,7 +50,7 @@ interface RunningProgram extends SlowProgram {
 /** Facts about the run of a batch that decide whether a failed batch counts against its program. */
 export interface BatchFacts {
   /** Whether the code has taken control of the guest process that ran it. */
-  isBroken: boolean;
+  hasBreached: boolean;
   /**
    * Whether an event or a load of the program ran out of wall-clock time before it had used up its
    * CPU time. The machine may have been too busy.
@@ -162,14 +162,14 @@ export class ProgramSuspensions {
   record(
     program: Program,
     outcomes: readonly ProgramOutcome[],
-    { isBroken, isDoubtful }: BatchFacts,
+    { hasBreached, isDoubtful }: BatchFacts,
   ): void {
     const last = outcomes.at(-1);
     if (!last) return;
     if (!("error" in last) || outcomes.some((outcome) => !("error" in outcome))) {
       this.#succeeded(program);
-    } else if (isBroken || !isDoubtful) {
-      this.#failed(program, last.error.message, isBroken);
+    } else if (hasBreached || !isDoubtful) {
+      this.#failed(program, last.error.message, hasBreached);
     }
   }
 
@@ -234,13 +234,13 @@ export class ProgramSuspensions {
     return Math.round(Date.now() + at - this.now());
   }
 
-  #failed(program: Program, reason: string, isBroken: boolean): void {
+  #failed(program: Program, reason: string, hasBreached: boolean): void {
     const record = this.#failing(program);
     // A suspended program keeps the error for which it was suspended.
     if (record.until <= this.now()) record.reason = reason.split("\n")[0]!;
     record.batches += 1;
     // A batch that breaks into its guest is no accident of some events.
-    if (isBroken || this.#onlyFails(record)) this.#suspend(record);
+    if (hasBreached || this.#onlyFails(record)) this.#suspend(record);
   }
 
   #suspend(record: FailureRecord): void {

@@ -41,7 +41,7 @@ function clock() {
 /** Milliseconds until the end of the only suspension, which is shown as a time. */
 const msLeft = (suspensions: ProgramSuspensions) => suspensions.list()[0]!.until - Date.now();
 
-const calm = { isBroken: false, isDoubtful: false };
+const calm = { hasBreached: false, isDoubtful: false };
 
 test("the program that failed longest ago is forgotten when very many fail", () => {
   const { suspensions } = clock();
@@ -97,7 +97,7 @@ test("a program that breaks into its guest is suspended at once, each time for t
   const { suspensions, time } = clock();
   const one = program("");
   for (let period = SUSPENDED_MS_MIN; period < SUSPENDED_MS_MAX; period *= 2) {
-    suspensions.record(one, [failed], { ...calm, isBroken: true });
+    suspensions.record(one, [failed], { ...calm, hasBreached: true });
     time.now += period - 1;
     expect(suspensions.errorFor(one)).toBeDefined();
     time.now += 1;
@@ -109,7 +109,7 @@ test("a program is listed as suspended while a batch is tried, until one of its 
   const { suspensions, time } = clock();
   const one = program("");
   const listed = () => suspensions.list().length;
-  suspensions.record(one, [failed], { ...calm, isBroken: true });
+  suspensions.record(one, [failed], { ...calm, hasBreached: true });
   time.now += SUSPENDED_MS_MIN;
   expect(listed()).toBe(0);
   {
@@ -119,9 +119,9 @@ test("a program is listed as suspended while a batch is tried, until one of its 
     suspensions.record(one, [good], calm);
     expect(listed()).toBe(0);
   }
-  suspensions.record(one, [failed], { ...calm, isBroken: true });
+  suspensions.record(one, [failed], { ...calm, hasBreached: true });
   time.now += SUSPENSION_GOOD_MS + SUSPENDED_MS_MIN;
-  suspensions.record(one, [failed], { ...calm, isBroken: true });
+  suspensions.record(one, [failed], { ...calm, hasBreached: true });
   time.now += SUSPENDED_MS_MAX;
   expect(listed()).toBe(0);
 });
@@ -222,7 +222,7 @@ test("a suspension ends in time after the clock was set back", async () => {
     pino({ enabled: false }),
   );
   const one = program("");
-  suspensions.record(one, [failed], { ...calm, isBroken: true });
+  suspensions.record(one, [failed], { ...calm, hasBreached: true });
   setSystemTime(Date.now() - 3_600_000);
   expect(msLeft(suspensions)).toBeLessThanOrEqual(SUSPENDED_MS_MIN);
   await until(() => suspensions.errorFor(one) === undefined);
@@ -288,7 +288,7 @@ test("a program whose events fail by the clock alone is not suspended", () => {
     suspensions.record(one, events, { ...calm, isDoubtful: true });
   }
   expect(suspensions.list()).toEqual([]);
-  suspensions.record(one, [failed], { ...calm, isBroken: true, isDoubtful: true });
+  suspensions.record(one, [failed], { ...calm, hasBreached: true, isDoubtful: true });
   expect(suspensions.list()).toHaveLength(1);
 });
 

@@ -45,7 +45,7 @@ const workspaceRoute = route("GET /v2/workspace", {
  * Routes for RudderStack products that pixelmill does not have. rudder-cli requests all of them
  * before it applies changes. Therefore, they answer with an empty object instead of an error.
  */
-const catalogues = [
+const absentProducts = [
   "GET /v2/catalog/categories",
   "GET /v2/catalog/events",
   "GET /v2/catalog/properties",
@@ -72,7 +72,7 @@ const accountsRoute = route("GET /v2/accounts", {
 export const workspaceRoutes = [
   workspaceRoute,
   accountsRoute,
-  ...catalogues.map((key) =>
+  ...absentProducts.map((key) =>
     route(key, {
       summary: "Empty: rudder-cli asks for it",
       needs: [],

@@ -11,7 +11,7 @@ import { isNativeError } from "node:util/types";
  * Names of JavaScript's built-in objects that are frozen together with their prototypes. `Function`
  * is missing here: it is replaced, since it compiles code.
  */
-const language = `
+const languageNames = `
   Object Array Iterator String Boolean Number BigInt Symbol RegExp Date Promise
   Error EvalError RangeError ReferenceError SyntaxError TypeError URIError AggregateError
   SuppressedError DisposableStack AsyncDisposableStack
@@ -27,7 +27,7 @@ const collections = "JSON Math Reflect";
  * threads, open connections, print, or wait for input. The others are not used in a guest, and
  * freezing the objects that they lead to would take longer than all other steps of the sealing.
  */
-const powers = `
+const powerNames = `
   Intl Temporal Atomics SharedArrayBuffer
   eval Worker ShadowRealm fetch WebSocket EventSource BroadcastChannel MessageChannel
   HTMLRewriter console reportError alert confirm prompt require
@@ -37,7 +37,7 @@ const powers = `
  * Names of the properties of `Bun` that are replaced by a function that throws, because they make
  * system calls, start programs, or open files and sockets. `Bun` itself cannot be deleted.
  */
-const powersOfBun = `
+const bunPowerNames = `
   FFI spawn spawnSync Terminal file write mmap build unsafe listen connect serve udpSocket
   generateHeapSnapshot inspect
 `;
@@ -56,8 +56,8 @@ export function sealRealm(): void {
   removeFunctionConstructors();
   freezeLanguage();
   define("process", processWithoutPower());
-  for (const name of names(powersOfBun)) Reflect.defineProperty(Bun, name, { value: refuse });
-  for (const name of names(powers)) define(name, undefined);
+  for (const name of names(bunPowerNames)) Reflect.defineProperty(Bun, name, { value: refuse });
+  for (const name of names(powerNames)) define(name, undefined);
 }
 
 /**
@@ -120,7 +120,7 @@ function freezeLanguage(): void {
   for (const iterator of iterators) Object.freeze(prototypeOf(iterator));
   Object.freeze(prototypeOf(Uint8Array));
   Object.freeze(prototypeOf(Uint8Array.prototype));
-  for (const name of names(language)) {
+  for (const name of names(languageNames)) {
     const kind = Reflect.get(globalThis, name);
     Object.freeze(kind);
     Object.freeze(kind.prototype);
