@@ -19,7 +19,7 @@ export async function openServedCatalog(
 }
 
 /** Time in milliseconds between two deletions of old entries from the audit log. */
-const TRIM_INTERVAL_MS = 3_600_000;
+const AUDIT_TRIM_INTERVAL_MS = 3_600_000;
 
 /**
  * Starts an hourly deletion of the entries that exceed the bounds of the audit log. In a cluster,
@@ -31,7 +31,7 @@ export function startAuditRetention({ audit }: Pick<Catalog, "audit">, logger: L
     audit.trim().catch((error: unknown) => {
       logger.warn({ err: error }, "old audit entries not deleted");
     });
-  }, TRIM_INTERVAL_MS);
+  }, AUDIT_TRIM_INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);
 }

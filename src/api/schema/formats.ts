@@ -20,7 +20,8 @@ const formats: Record<string, { expected: string; fits: (text: string) => boolea
       Number.isFinite(Date.parse(text)),
   },
   "source-type": {
-    expected: "http or the name of a type of RudderStack's, of at most 64 letters",
+    expected:
+      "http or the name of a type of RudderStack's, of at most 64 letters, digits, spaces, '.', '_' and '-'",
     fits: (text) => /^[A-Za-z][A-Za-z0-9 ._-]{0,63}$/.test(text),
   },
   origin: {
