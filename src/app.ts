@@ -69,9 +69,9 @@ export interface App {
   broken: Promise<string>;
   /**
    * Stops the server: accepts no further requests, finishes the requests and batches in flight, and
-   * writes out buffered data. With `hand-over`, another server continues with the listening
-   * sockets. To keep the gap before it accepts events short, this server accepts events until its
-   * own deliveries have stopped.
+   * writes out buffered data. With `hand-over`, another server takes over the listening sockets.
+   * This server then accepts events until its deliveries have stopped, so that clients wait only
+   * briefly for the other server.
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
   /**

@@ -30,8 +30,7 @@ export interface Detail {
 
 /**
  * Thrown when a request is refused. HTTP listeners send the caller the sentence `message`, and
- * `details`. Both must not repeat the caller's input (except a misspelt key), and must not contain
- * file paths or stacks.
+ * `details`. Neither may contain the caller's input (except a misspelt key), file paths or stacks.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";

@@ -15,9 +15,8 @@ const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 export class EvaluatorLease {
   readonly id = crypto.randomUUID();
   /**
-   * Lease as the last call of `renewOrTake` read it while another process or none held it.
-   * `#checksWithoutRenewal` counts the consecutive calls, up to the last one, that found it
-   * unchanged.
+   * Lease that `renewOrTake` found at its last call during which this process did not hold it.
+   * `#checksWithoutRenewal` is the number of the latest consecutive calls that found it unchanged.
    */
   #seen: LeaseRow | undefined;
   #checksWithoutRenewal = 0;

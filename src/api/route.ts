@@ -120,9 +120,9 @@ interface RouteOptions<
   isLong?: boolean;
   /**
    * Returns the current state of the resource that the path names, or of all resources that the
-   * body names; an empty list if none exists. For a request to which the handler would answer
-   * `missing` (404), it throws this error, too. Only routes with this function obey If-Match and
-   * If-None-Match. If such a route answers with the resource, its handler returns it as `Tagged`.
+   * body names; an empty list if none exists. Must throw `missing` (404) whenever the handler would
+   * throw it. Only routes with this function obey If-Match and If-None-Match. If such a route
+   * answers with the resource, its handler returns it as `Tagged`.
    */
   current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];
   /**
@@ -165,9 +165,9 @@ interface RouteOptions<
 
 /**
  * One row of the route table. Validation, the OpenAPI document, permissions, types and tests are
- * derived from it. The web framework Elysia only listens and finds the row for a request. It
- * validates nothing: it would read a body before the token is checked, and report errors in another
- * format.
+ * derived from it. The web framework Elysia only listens and finds the row for a request. Its own
+ * validation is not used: it would read a body before the token is checked, and report errors in
+ * another format.
  */
 export interface Route<
   Key extends RouteKey = RouteKey,

@@ -35,9 +35,9 @@ export interface AbilitySources {
  * (processes for user code). A partition that no node can write is in neither list, unless this
  * node has a fault.
  *
- * While this node can start no guest, `canRun` is empty. `troubles` then has the partitions with
- * events that wait for a guest. The others are in neither list: they work until an event needs a
- * guest.
+ * While this node can start no guest, `canRun` is empty, and `troubles` also has the partitions
+ * with events that wait for a guest. Other partitions without a fault are in neither list: they
+ * work until an event needs a guest.
  */
 export function partitionAbility(sources: AbilitySources): PartitionAbility {
   const troubles = new Map<number, string>();

@@ -112,8 +112,8 @@ class ScheduledBackups {
   }
 
   /**
-   * Schedules a backup for the time `until` (milliseconds since the epoch). If the clock has been
-   * set back to before the newest backup, lists the backups again, and schedules the next.
+   * Schedules a backup for the time `until` (milliseconds since the epoch). If the clock is before
+   * the newest backup then, lists the backups again to find when the next is due.
    */
   #wait(until: number): void {
     if (this.#isStopping) return;

@@ -48,9 +48,9 @@ export const catalogOptions = (directory: string, logger: Logger) => ({
 });
 
 /**
- * Appends events, and waits until all are durable. Calls `append` for each record, which returns
- * the name of the record's log and a promise that resolves when the record is durable. Returns the
- * keys of the events, by log, in the order of appending.
+ * Appends events with `append`, and waits until all are durable. `append` returns the name of the
+ * record's log, and a promise that resolves when the record is durable. Returns the keys of the
+ * events, by log, in the order of appending.
  */
 export async function appendAll(
   events: ReturnType<typeof unsettledEvents>,

@@ -3,8 +3,8 @@ import type { CodeKind } from "./model.ts";
 
 /**
  * Error of a publication whose tests are outdated. Between the tests and the commit, a library was
- * published or deleted, or code that imports a library of the publication was published. The client
- * can send the request again.
+ * published or deleted, or code that imports a library of the publication was published. The
+ * publisher tests again, and fails with this error after `PUBLISH_ATTEMPTS_MAX` attempts.
  */
 export class PublicationConflict extends ApiError {
   readonly stale = true;

@@ -28,7 +28,7 @@ const serverCommands = {
 
 /**
  * Returns the command `pixelmill` with its subcommands. If the command line names a command of the
- * server, such as `serve`, leaves out all others and does not load their code.
+ * server, such as `serve`, leaves out the other kinds of commands and does not load their code.
  */
 async function allCommands(argv: string[]): Promise<CommandDef> {
   const isOfServer = Object.hasOwn(serverCommands, argv[0]!);

@@ -10,9 +10,8 @@ export function appliesWhen<T extends TSchema>(condition: EffectCondition, schem
 }
 
 /**
- * Returns the schema of an optional setting that most users of a destination kind need. Forms
- * always show this setting, as they do the required ones. The other optional settings are folded
- * away until the user unfolds them.
+ * Returns the schema of an optional setting that most users of a destination kind need. Forms do
+ * not fold this setting away, unlike other optional settings.
  */
 export function essential<T extends TSchema>(schema: T) {
   return Object.assign(Type.Optional(schema), { "x-essential": true });

@@ -96,8 +96,8 @@ function theirNameOf({ names }: RudderstackKeys, key: string): string {
 
 /**
  * Makes one of the kind's settings optional in configs with RudderStack's keys. Removes its
- * condition (`x-applies-when`) from the schema, because it names keys that are not in such configs.
- * The condition is checked after the config is translated to the kind's keys.
+ * condition (`x-applies-when`) from the schema, because the condition is checked later: after the
+ * config is translated to the kind's keys.
  */
 function optional([key, schema]: [string, TSchema]): [string, TSchema] {
   const { "x-applies-when": _, ...unconditional } = schema;

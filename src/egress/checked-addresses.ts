@@ -31,9 +31,9 @@ export class EgressRefused extends Error {
 }
 
 /**
- * Thrown for a DNS resolution that never began, because the request that started it was aborted
- * while the resolution waited for its turn. Other requests that wait for this resolution then start
- * a new one.
+ * Thrown when a DNS resolution does not begin, because the request that asked for it was aborted
+ * while it waited for its turn. Other requests that wait for this resolution then ask for a new
+ * one.
  */
 class PermitAbandoned extends Error {}
 

@@ -9,7 +9,7 @@ export class ChunkedDecoder {
   /** Number of bytes of the current chunk that were not received yet. */
   #left = 0;
   #digits = 0;
-  /** Received part of a line that is still incomplete: of chunk extensions or of a trailer. */
+  /** Received part of chunk extensions or of a trailer, while their line is incomplete. */
   #text = "";
   /** Number of bytes that the trailers may still have. Further bytes are an error. */
   #trailersLeft: number;

@@ -146,8 +146,8 @@ export function hostOf({ hostname }: Pick<URL, "hostname">): string {
 }
 
 /**
- * Returns the name that the peer's certificate must contain: `host` without a final dot, or, for an
- * IP address, `address`, to which the socket connects.
+ * Returns the name that the peer's certificate must contain: `host` without a final dot. If `host`
+ * is an IP address, returns `address`, to which the socket connects.
  */
 export function tlsHostOf(host: string, address: string): string {
   return isIP(host) === 0 ? host.replace(/\.$/, "") : address;

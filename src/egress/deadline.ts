@@ -1,7 +1,7 @@
 /**
- * Ends a request when its time limit has passed or its caller's signal is aborted. It has only one
- * event listener, and creates an `AbortController` only for calls of `signal` and `bound`: one for
- * each request would cost more than all other work for the request.
+ * Ends a request when its time limit has passed or its caller's signal is aborted. It creates an
+ * `AbortController` only when `signal` or `bound` is called: creating one for each request would
+ * cost more than all other work for the request.
  */
 export class Deadline {
   /**

@@ -54,8 +54,8 @@ export function openSocket(
 
 /**
  * Returns the true cause of `error`, an error of a socket from `openSocket`. If this process has
- * reached its limit of open files, Bun reports instead that the peer refused the connection, and
- * the result is an error that names the limit. Otherwise returns `error`.
+ * reached its limit of open files, Bun wrongly reports that the peer refused the connection. The
+ * result is then an error that names the limit, and otherwise `error`.
  */
 export function trueErrorOf(error: Error): Error {
   if (codeOf(error) !== "ECONNREFUSED") return error;

@@ -48,7 +48,7 @@ export class NewerRecordError extends RangeError {
   }
 }
 
-/** Whether this executable cannot read an encoded record because its format version is newer. */
+/** Whether an encoded record has a newer format version than this executable can read. */
 export const isNewerRecord = (bytes: Uint8Array): boolean => bytes[0]! > JSON_RECORD_VERSION;
 
 /**

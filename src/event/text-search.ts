@@ -1,9 +1,8 @@
 /**
  * Returns a function that checks whether a JSON text contains `text`, ignoring the case of `text`.
  * The function's argument must be in lower case, without spaces between JSON tokens. `text` may be
- * a part of JSON, such as `"plan": "pro"`; spaces around a `:` or `,` that follows a quote do not
- * matter. `text` may also be a part of a string's content, without JSON escapes, such as `say
- * "hi"`.
+ * a part of JSON, such as `"plan": "pro"`; spaces around a `:` or `,` after a quote do not matter.
+ * It may also be a part of a string's content, such as `say "hi"`, without JSON escapes.
  */
 export function textSearch(text: string): (lowerCaseJson: string) => boolean {
   const inString = JSON.stringify(text).slice(1, -1).toLowerCase();

@@ -125,8 +125,8 @@ export class FigureRecorder {
 
   /**
    * Returns this node's rows of the given series that are not stored yet, including those of the
-   * current minute. Also returns the rows of the series `RECORDED`: the seconds of each minute for
-   * which this node recorded figures.
+   * current minute. Also returns the rows of the series `RECORDED`, which say for how long this
+   * node recorded figures.
    */
   unwritten(series: readonly Series[]): NodeRow[] {
     const now = this.parts.now();

@@ -25,7 +25,7 @@ export const LAG_SECONDS = 6;
  */
 const HISTOGRAM = 7;
 
-/** Number of counts at the beginning of a row, and of the counters from which `rowOf` makes it. */
+/** Number of counts with which a row begins, as does the parameter `counters` of `rowOf`. */
 export const COUNTS = 5;
 
 /**

@@ -90,9 +90,9 @@ export const dataIdFile = (config: Config) => inData(config, "backup-id");
 /** File that contains the version of the data format. */
 export const formatFile = (config: Config) => inData(config, "format");
 /**
- * Path of the file that stops all deliveries while it exists. The command `restore` with the option
- * `hold` creates it in the restored data directory. Otherwise, events that the original server
- * delivered after the backup could be delivered again.
+ * Path of the file that puts deliveries on hold. A server that finds it at its start delivers
+ * nothing until the file is removed. The command `restore` with the option `hold` creates it,
+ * because the original server may have delivered the same events after the backup.
  */
 export const holdFile = (config: Config) => inData(config, "held");
 
@@ -257,8 +257,8 @@ function expectNoFile(directory: string): void {
 }
 
 /**
- * Throws when a store or event log in the data directory has a file that this process may not read
- * and write, for example because an earlier start as root created it. Without this check, the
+ * Throws when this process has no right to read and write a file of a store or event log in the
+ * data directory, for example because an earlier start as root created it. Without this check, the
  * server would fail late, or could not read events. Ignores other files in the data directory, such
  * as the `lost+found` of a file system.
  */

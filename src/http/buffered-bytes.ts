@@ -6,8 +6,8 @@ import {
 } from "../settings/limits.ts";
 
 /**
- * Number of bytes that all connections may buffer together before large requests are refused: those
- * of which a connection buffers more than `HTTP_HEAD_BYTES_MAX`. This leaves a quarter of
+ * Number of bytes that all connections may buffer together before large requests are refused (those
+ * with more than `HTTP_HEAD_BYTES_MAX` buffered bytes). This leaves a quarter of
  * `HTTP_WAITING_BYTES_MAX` to small requests, such as pixels.
  */
 const LARGE_REQUESTS_BYTES_MAX = 0.75 * HTTP_WAITING_BYTES_MAX;

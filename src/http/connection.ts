@@ -145,8 +145,8 @@ export class HttpConnection implements HttpExchange {
   }
 
   /**
-   * Closes the connection if it waits for a request. Otherwise does nothing: the connection is
-   * closed after its response, because the server is stopping.
+   * Closes the connection if it waits for a request. Otherwise does nothing: while the server is
+   * stopping, each connection is closed after its next response.
    */
   stop(): void {
     if (this.#state === "reading") this.#close();

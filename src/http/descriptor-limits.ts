@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Maximum number of file descriptors that client connections may not use: they are reserved for
- * files, the catalog (the database of settings) and the event loop. If the process may open fewer
- * than twice as many descriptors, half of them are reserved.
+ * Maximum number of file descriptors that are reserved for files, the catalog (the database of
+ * settings) and the event loop. If the process may open fewer than twice as many descriptors, half
+ * of them are reserved.
  */
 const OTHER_DESCRIPTORS_MAX = 128;
 

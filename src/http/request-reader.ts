@@ -39,7 +39,7 @@ export class RequestReader {
   /**
    * `bodyBytesMax` returns the maximum size in bytes of a request's body for the path of the
    * request. `onBody` is called when the head of a request with a body is complete. Its argument is
-   * true when the client waits for an interim response (`100 Continue`) before it sends the body.
+   * whether the client must get an interim response (`100 Continue`) before it sends the body.
    */
   constructor(
     private readonly bodyBytesMax: (path: string) => number,

@@ -9,8 +9,8 @@ export class HttpResponse {
   readonly #head: string;
   readonly #body: Uint8Array;
   /**
-   * The encoded response whose `Date` header is `#date`; undefined at first. It is sent to all
-   * requests of the same second, except for HEAD requests and before the end of a connection.
+   * The encoded response whose `Date` header is `#date`; undefined at first. Reused for all
+   * requests of the same second, except HEAD requests and the last request of a connection.
    */
   #bytes: Buffer | undefined;
   #date = "";

@@ -18,8 +18,8 @@ import type { ServerState } from "./server-state.ts";
 const SWEEP_MS = 1_000;
 const STOP_POLL_MS = 5;
 /**
- * Milliseconds between two attempts to accept connections again, after the server has stopped
- * because of too many connections or without a free file descriptor.
+ * Milliseconds between two attempts to accept connections again, while the server accepts none
+ * because it has too many of them or no free file descriptor.
  */
 const FULL_MS = 10;
 /**

@@ -32,8 +32,8 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
      * proxy, this is the peer's address. Otherwise reads `X-Forwarded-For` from its last entry
      * backwards, at most `FORWARDED_HOPS_MAX` entries: each proxy appends the address that it sees,
      * so entries that a client forged come earlier. Returns the first address that is not a trusted
-     * proxy's. If there is none before the limit or an invalid entry, returns the address that was
-     * read last, or the peer's.
+     * proxy's. If there is none before the limit or an invalid entry, returns the last address that
+     * was read; the peer's if none was.
      */
     of(request: Pick<HttpExchange, "peer" | "header">) {
       const peer = peerOf(request.peer);

@@ -11,8 +11,8 @@ export const INGEST_PULSE_MS = 1_000;
  */
 export const INGEST_METRICS_MS_MAX = 1_000;
 /**
- * Maximum number of times that the time limit for the start of an ingest process is extended. Each
- * extension requires that the process made progress since the last one.
+ * Maximum number of times that the time limit for one step of an ingest process's start is
+ * extended. Each extension requires that the process made progress since the last one.
  */
 export const INGEST_START_EXTENSIONS_MAX = 5;
 /** Number of pulses that may be missing in a row while the process still counts as ready. */

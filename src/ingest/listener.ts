@@ -239,8 +239,8 @@ const wrongMethod = ({ method }: HttpExchange, response = wrongMethodResponse) =
   method === "OPTIONS" ? preflightResponse : response;
 
 /**
- * For each status with which the HTTP server refuses a request, the message and further headers of
- * the response. A refusal with any other status is sent as status 400.
+ * Message and further headers of the response to a request that the HTTP server refuses; the key is
+ * the status of the refusal. A refusal with a status that is not listed is sent as status 400.
  */
 const refusals: Record<number, [message: string, headers?: Record<string, string>]> = {
   413: [

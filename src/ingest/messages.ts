@@ -129,8 +129,8 @@ export type IngestMessage =
   | { type: "failed"; message: string }
   /**
    * All records with sequence numbers below `sequence` are durable. `sources` has the source ids of
-   * the records since the last such message, and may have those of records that are still being
-   * written. It is absent when there are too many sources for one message.
+   * the records that became durable since the last such message, and may have further ids. It is
+   * absent when there are too many sources for one message.
    */
   | { type: "durable"; sequence: number; sources?: string[] }
   /**

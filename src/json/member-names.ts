@@ -53,7 +53,7 @@ function isAt(name: Buffer, bytes: Buffer, start: number, length: number): boole
 /** Value in the array `starts` of `memberSpans` for a member that the object does not have. */
 export const ABSENT = -1;
 
-/** Creates a function that finds members of a JSON object by `names`, without allocating memory. */
+/** Creates an object whose `find` finds members of a JSON object without allocating memory. */
 export function memberSpans(names: readonly string[]) {
   const indexOf = memberNames(names);
   const starts = new Int32Array(names.length);

@@ -87,9 +87,9 @@ interface Members {
 }
 
 /**
- * Throws if a response about a consumer group contains undecodable data of a group member. If the
- * Kafka library alone decoded this data, later and in a callback, an error there would leave the
- * request without a result.
+ * Throws if a response about a consumer group contains undecodable data of a group member. The
+ * Kafka library decodes this data later, in a callback. An error there would leave the request
+ * without a result.
  */
 function expectMembers(kafka: Decoding, key: number, answer: unknown): void {
   if (key !== JOIN_GROUP && key !== SYNC_GROUP && key !== DESCRIBE_GROUPS) return;

@@ -22,8 +22,8 @@ export interface BrokerSettings {
 /** Timeout in milliseconds of one request to a broker. */
 export const REQUEST_MS_MAX = 5_000;
 /**
- * Maximum number of attempts of a request. All attempts, with the pauses between them, take longer
- * than the cluster needs to replace a failed leader of a partition.
+ * Maximum number of times that a failed request is sent again. All attempts, with the pauses
+ * between them, take longer than the cluster needs to replace a failed leader of a partition.
  */
 const ATTEMPTS = 20;
 /** Pause in milliseconds between two attempts of a request. */

@@ -35,7 +35,7 @@ const EMPTY: MergedView = {
  * Merges the last metadata answer of each broker into one view of the cluster. The leader of a
  * partition is the one with the highest leader epoch. A broker belongs to the cluster when at least
  * half of the counted answers list it. Answers that name a former leader are not counted, because
- * their brokers are cut off from the others; if all answers name one, all are counted. The first
+ * their brokers may be cut off from the others; if all answers name one, all are counted. The first
  * answer determines which Kafka cluster the view shows; answers of other clusters are ignored.
  */
 export class ClusterView {

@@ -10,7 +10,7 @@ interface IdempotentProducerOptions {
    * Called with the number of the topic's partitions when it is first known, and when it has grown.
    */
   onPartitions?(count: number): void;
-  /** Pause after a leader's response before its next request, in milliseconds; by default 1. */
+  /** Milliseconds between a leader's response and the next request to this leader; by default 1. */
   pauseMs?: number;
 }
 
@@ -44,7 +44,7 @@ const RETRY_MS = 250;
  * code and deliveries than it saves.
  */
 const PAUSE_MS = 1;
-/** Size in bytes above which a batch gets no further value. The last one may exceed the size. */
+/** Size in bytes above which a batch gets no further value. Its last value may exceed this size. */
 const BATCH_BYTES = 512 << 10;
 
 /**

@@ -9,8 +9,8 @@ export interface LeaderStatement {
 /**
  * Returns the statement with the highest leader epoch. Statements with a lower epoch come from
  * brokers that are cut off from the others and still name former leaders. If several statements
- * have this epoch, returns one that names a leader: the leader that most of them name, or among
- * equals the one with the lowest id. The result does not depend on the order of the statements.
+ * have this epoch, prefers those that name a leader, then the leader that most of them name, then
+ * the leader with the lowest id. The result does not depend on the order of the statements.
  */
 export function latestStatement<T extends LeaderStatement>(
   statements: readonly T[],
@@ -70,8 +70,8 @@ export interface OutdatedBroker {
   /** Address as `host:port`. */
   address: string;
   /**
-   * Milliseconds since the broker became outdated: since it names former leaders, or since the
-   * other brokers do not list it.
+   * Milliseconds since the broker became outdated. Since then it has named former leaders, or has
+   * been missing in the lists of the other brokers.
    */
   forMs: number;
   /** Whether the other brokers list this broker as a member of the cluster. */

@@ -7,9 +7,9 @@ import { type PartitionMessages, type PartitionResponse, produce } from "./produ
 import type { Compression } from "./record-batch.ts";
 
 /**
- * Reaction of a producer to a failed batch. `retry`: sends the batch again unchanged.
- * `producer-id`: sends the records of the batch with a new producer id, because the broker does not
- * accept the old one. `fatal`: gives up the records and reports the error to their callers.
+ * Reaction of a producer to a failed batch. `retry`: sends the same records again, with the same
+ * producer id. `producer-id`: sends them with a new producer id, because the broker does not accept
+ * the old one. `fatal`: gives up the records and reports the error to their callers.
  */
 type SendErrorClass = "retry" | "producer-id" | "fatal";
 
@@ -82,8 +82,8 @@ export function createProduceClient(
   return {
     /**
      * Returns the broker id of the leader of each of a topic's partitions, in the order of the
-     * partitions; a negative number for a partition without a leader. Returns undefined while the
-     * brokers have reported no leaders of the topic.
+     * partitions; a negative number for a partition without a leader. Returns undefined before the
+     * brokers have reported the topic, and while no broker answers.
      */
     leaders: (topic: string) => view.leaders(topic),
     /** Asks the brokers for the topic's current leaders; `leaders` then returns them. */

@@ -2,8 +2,8 @@ import { assert } from "../assert.ts";
 import type { Block } from "./block.ts";
 
 /**
- * Cache of the blocks of one log that were last read from the disk. All readers of the log share
- * it. A block's key is the sequence number of its first record.
+ * Cache of the blocks of one log that were read last. All consumers of the log share it. A block's
+ * key is the sequence number of its first record.
  */
 export class BlockCache {
   readonly #blocks = new Map<number, Block>();

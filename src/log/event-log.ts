@@ -81,8 +81,8 @@ export interface LogReader {
   /** Makes `end` return `sequence`. Call it only when all records below `sequence` are durable. */
   advance(sequence: number): void;
   /**
-   * Returns an estimate of the number of records with sequence numbers from `from` (inclusive) to
-   * `to` (exclusive). It is too high if some of these numbers have no record.
+   * Returns the number of records with sequence numbers from `from` (inclusive) to `to`
+   * (exclusive). It is an estimate, because some of these numbers may have no record.
    */
   countBetween(from: number, to: number): number;
   /**

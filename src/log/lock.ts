@@ -5,8 +5,8 @@ import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
 
 /**
  * Locks a log directory for this process, so that no other process writes it. Returns the function
- * that unlocks it. If another process holds the lock, waits up to `waitMs` milliseconds for it, and
- * then throws `StartError`. The kernel releases the lock of a process that dies.
+ * that unlocks it. Waits while another process holds the lock, and throws `StartError` if it still
+ * holds it after `waitMs` milliseconds. The kernel releases the lock of a process that dies.
  */
 export async function lockDirectory(
   directory: string,

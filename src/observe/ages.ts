@@ -50,7 +50,7 @@ export function createAges(wall: () => number, elapsed: () => number) {
   /**
    * Returns the earliest possible present time, in milliseconds since the epoch. The wall clock may
    * have been set wrongly, so each remembered difference between it and the monotonic clock gives
-   * one possible time. Ignores times before `SET_CLOCK_MS_MIN` unless all are before it. Otherwise
+   * one possible time. Ignores times before `SET_CLOCK_MS_MIN` unless all are before it. With them,
    * a machine whose clock started in 1970 would never delete old data.
    */
   function earliestNow(): number {

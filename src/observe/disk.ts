@@ -27,8 +27,9 @@ export function readDiskSpace(directory: string): { freeBytes: number; sizeBytes
 export type DiskUsage = ReturnType<typeof measureDisk>;
 
 /**
- * Measures how much disk space the parts of the data directory `data` use, and registers metrics
- * for it. `parts` contains the directory of each part, by the part's name.
+ * Registers metrics for the disk space that the parts of the data directory `data` use, and for its
+ * disk's free space. Returns functions that measure both. `parts` maps a part's name to its
+ * directory.
  */
 export function measureDisk(metrics: Metrics, data: string, parts: Record<string, string>) {
   let scannedAt = Number.NEGATIVE_INFINITY;

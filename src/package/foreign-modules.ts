@@ -37,8 +37,8 @@ export function foreignModules(architecture: Architecture) {
 
 /**
  * Returns the directory of a package in `place`. Fetches the package first if the directory is
- * missing. An interrupted fetch leaves no directory with this name, because a fetch names the
- * directory only when it is complete.
+ * missing. The directory gets its name only once it is complete, so an interrupted fetch leaves no
+ * incomplete package under this name.
  */
 export function fetchModule(name: string, lock: Lock, place: string): string {
   const locked = lock.packages[`node_modules/${name}`];

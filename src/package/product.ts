@@ -24,7 +24,7 @@ export interface PackedFile {
   content: Uint8Array<ArrayBuffer> | string;
 }
 
-/** Returns a text file for a package. Every user may read the file (mode 644). */
+/** Returns a file for a package. Every user may read the file (mode 644). */
 export const textFile = (path: string, content: PackedFile["content"]): PackedFile => ({
   path,
   mode: 0o644,

@@ -141,8 +141,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Returns the lowest sequence number of a log at which a lane starts after a restart. The log may
-   * be trimmed below it. 0 while the position of a lane is unknown; undefined without lanes.
+   * Returns the lowest sequence number of a log at which a lane resumes reading after a restart.
+   * The log may be trimmed below it. 0 while a lane's position is unknown; undefined without lanes.
    */
   durableLow(log: string): number | undefined {
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
@@ -208,7 +208,7 @@ export class LaneRegistry {
     await this.#removals.stop();
   }
 
-  /** Queues an update of every lane. The cost grows with the number of destinations. */
+  /** Queues updates for the lanes of all destinations. The cost grows with their number. */
   #queueUpdates(): void {
     const { live, ledger } = this.parts;
     this.#listed.clear();

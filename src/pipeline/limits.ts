@@ -5,8 +5,8 @@
  */
 export const LANE_HELD_BYTES_MIN = 256 << 10;
 /**
- * Largest number of replayed events that one lane processes at a time. The same number applies
- * separately to requeued dead letters.
+ * Largest number of events of one replay that a lane processes at a time, unless it gathers large
+ * deliveries. The same number applies separately to requeued dead letters of any lane.
  */
 export const LANE_REPLAYS_EVENTS_MAX = 256;
 /**

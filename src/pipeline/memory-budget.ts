@@ -17,7 +17,7 @@ const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 
 /**
  * Largest number of events that a lane (the delivery to one destination) may have read before their
- * outcomes are on disk. After a crash, at most this number of events is repeated.
+ * outcomes are on disk, unless it gathers large deliveries. A crash repeats no more than these.
  */
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
@@ -257,7 +257,7 @@ export class LaneBudget {
     this.budget.onPressure(this, flush);
   }
 
-  /** Frees all memory of this lane. Later calls of its methods change no total of all lanes. */
+  /** Frees all memory of this lane. Later calls do not change the totals of all lanes. */
   close(): void {
     if (this.#isClosed) return;
     this.workspace.dispatched -= this.#dispatched;

@@ -45,7 +45,7 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   held: HeldRecords;
 }
 
-/** Opens a partition: starts a lane for each destination that has connections or replay jobs. */
+/** Opens a partition and a lane per destination with connections, replays or requeued letters. */
 export function openPartition(parts: PartitionPipelineParts) {
   const { readers, repetitions, held } = parts;
   const lanes = new LaneRegistry(parts);

@@ -65,9 +65,9 @@ export interface ProgramBatch {
    */
   costlyUntil?: number;
   /**
-   * Returns whether the caller still waits for the outcomes. After false, it must never return true
-   * again, and events that have not yet been sent to a guest process fail without a run. If absent,
-   * the caller waits to the end.
+   * Returns whether the caller still waits for the outcomes. Once false, it must stay false: events
+   * that have not yet been sent to a guest process then fail without a run. If absent, the caller
+   * waits to the end.
    */
   isAwaited?: () => boolean;
 }

@@ -103,9 +103,9 @@ export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
  * Maximum total size of the incomplete requests on all connections of one ingest process. A request
- * whose bytes make the total exceed it is answered with 503; a request larger than
- * `HTTP_HEAD_BYTES_MAX`, already when the total exceeds three quarters of it. If the response to an
- * earlier request is being sent on the same connection, the connection is closed instead.
+ * that makes the total exceed it is answered with 503. For a request larger than
+ * `HTTP_HEAD_BYTES_MAX`, the limit is three quarters of this size. If the response to an earlier
+ * request is being sent on the same connection, the connection is closed instead.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /**
@@ -278,8 +278,8 @@ export const SESSION_SECONDS_MAX = 43_200;
  */
 export const SESSIONS_OF_TOKEN_MAX = 32;
 /**
- * Maximum number of entries in each list of a workspace's overview: its sources, its destinations,
- * and its problems. If there are more, the overview shows the most urgent ones.
+ * Maximum number of sources in a workspace's overview; the same maximum applies to destinations,
+ * and to problems. The overview shows the busiest sources, and the most urgent of the others.
  */
 export const OVERVIEW_ITEMS_MAX = 30;
 /**
@@ -295,8 +295,8 @@ export const OVERVIEW_CONNECTIONS_MAX = 60;
 /**
  * Maximum number of items of one kind (sources, destinations or connections of a workspace) whose
  * state is measured at once. Their state is needed for the overview, for alerts, and for lists
- * sorted by state or figures. A list sorted by name measures only the rows of its page, so it can
- * have more items.
+ * sorted by state or figures. The limit does not apply to a list sorted by name, which measures
+ * only the rows of one page.
  */
 export const STATUS_ITEMS_MAX = 20_000;
 /**
@@ -321,8 +321,8 @@ export const METRIC_POINTS_MAX = 400;
  */
 export const SUSPENSIONS_SHOWN_MAX = 500;
 /**
- * Maximum number of concurrent requests of one workspace that make a node ask all nodes of the
- * cluster. A further request is answered with 429.
+ * Maximum number of concurrent requests of one workspace to one node that make it ask all nodes of
+ * the cluster. A further request is answered with 429.
  */
 export const STATUS_QUESTIONS_OF_WORKSPACE_MAX = 16;
 /**
@@ -347,8 +347,8 @@ export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 export const RECENT_EVENTS_MAX = 100;
 /**
  * Maximum rate, in events per second, at which a node adds events with the same destination and
- * outcome to its recent events. Up to `RECENT_EVENTS_MAX` events may exceed it at once. Further
- * events beyond the rate are left out.
+ * outcome to its recent events. After a pause, it adds up to `RECENT_EVENTS_MAX` events at once.
+ * Events beyond this rate are left out.
  */
 export const RECENT_EVENTS_PER_SECOND_MAX = 10;
 /**
@@ -367,8 +367,8 @@ export const RECENT_EVENTS_OF_WORKSPACE_BYTES_MAX = 8 << 20;
  */
 export const RECENT_EVENTS_BYTES_MAX = 64 << 20;
 /**
- * Maximum total size of the events that one response takes from the event logs, if it lists recent
- * events. Events from the memory of a node have a separate limit of the same size for each node.
+ * Maximum total size of the events from the event logs in one response that lists recent events.
+ * The events that each node returns from its memory have a separate limit of the same size.
  */
 export const RECENT_ANSWER_BYTES_MAX = 1 << 20;
 /**
@@ -491,7 +491,7 @@ export const ALERT_ADDRESSES_MAX = 20;
 export const ALERT_SECRET_CHARS_MAX = 2_048;
 /** Maximum number of items, such as destinations, to which one alert rule can be restricted. */
 export const ALERT_SUBJECTS_MAX = 100;
-/** Maximum time that an alert rule can wait before an alert begins or ends. */
+/** Maximum time that a condition must hold (or not hold) before an alert begins (or ends). */
 export const ALERT_HOLD_SECONDS_MAX = 604_800;
 /** Maximum number of open alerts of a workspace. A further one begins after another has ended. */
 export const ALERTS_OPEN_OF_WORKSPACE_MAX = 200;
@@ -739,7 +739,7 @@ export const RETRY_DELAY_MS_MAX = 60_000;
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
  * Minimum number of failed attempts to send an event alone in a request, before the event can be
- * given up as the cause of its failures. An attempt counts only if, since the attempt before, the
+ * given up as the cause of its failures. An attempt counts only if, since the previous one, the
  * destination has accepted another event or no other event was tried.
  */
 export const POISON_ATTEMPTS_MIN = 8;

@@ -58,7 +58,7 @@ export function flag(description: string, fallback = false) {
   return Type.Boolean({ default: fallback, description });
 }
 
-/** Returns the schema of a setting: a list of strings, each with the schema options `item`. */
+/** Returns the schema of a setting: a list of strings with options `item`; default `fallback`. */
 export function list(description: string, item: StringOptions, fallback: string[] = []) {
   return Type.Array(Type.String(item), { default: fallback, description });
 }

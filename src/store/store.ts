@@ -4,9 +4,9 @@ import type { Table } from "./table.ts";
 
 export interface ChangeOptions {
   /**
-   * Whether `apply` may first run without checking that this node has the newest writes of other
-   * nodes, which saves a request to the brokers. If a write turns out to be missing, the
-   * transaction is not committed, and `apply` runs again.
+   * Whether `apply` may run without checking that this node has the newest writes of other nodes,
+   * which saves a request to the brokers. If `apply` writes a row, a missing write makes it run
+   * again. If it writes nothing, its result may be out of date.
    */
   allowStale?: boolean;
 }

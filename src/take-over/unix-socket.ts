@@ -14,9 +14,9 @@ const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 const MSG_CMSG_CLOEXEC = 0x40000000;
 /**
- * Size in bytes of `struct msghdr` on 64-bit Linux. At its offset `CONTROL_BYTES_AT` is the length
- * of the control data. The next three constants are the sizes of `struct iovec`, `struct cmsghdr`
- * and a file descriptor.
+ * Size in bytes of `struct msghdr` on 64-bit Linux. `CONTROL_BYTES_AT` is the offset in it of the
+ * length of the control data. The next three constants are the sizes of `struct iovec`, `struct
+ * cmsghdr` and a file descriptor.
  */
 const MSGHDR_BYTES = 56;
 const CONTROL_BYTES_AT = 40;
@@ -113,9 +113,9 @@ export function peerUser(fd: number): number | undefined {
 }
 
 /**
- * Makes a `struct msghdr` of the C library for `bytes`, with `controlBytes` bytes of control data
- * in the same buffer. In a separate buffer, the control data could be freed, because the structure
- * has only its address.
+ * Makes a `struct msghdr` of the C library for `bytes`. Its control data (`controlBytes` bytes) is
+ * in the same buffer as the structure. In a separate buffer it could be freed, because the
+ * structure has only its address.
  */
 function messageHeader(bytes: Buffer, controlBytes: number) {
   const memory = Buffer.alloc(MSGHDR_BYTES + IOVEC_BYTES + controlBytes);

@@ -5,7 +5,7 @@ import { ALERT_SEND_MS_MAX } from "../../settings/limits.ts";
 import { ruleKinds } from "../rule-kinds.ts";
 import type { AlertMessage } from "./message.ts";
 
-/** Maximum length, in bytes, of a receiver's response that is read. Only its status is used. */
+/** Number of bytes after which a receiver's response is cut off. Only its status is used. */
 const ANSWER_BYTES_MAX = 64 << 10;
 /**
  * URL of PagerDuty's Events API. Used for a PagerDuty receiver whose settings contain no other URL.

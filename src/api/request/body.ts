@@ -5,8 +5,8 @@ import { BODY_BYTES_PER_REQUEST } from "../limits.ts";
 import { expectJsonShape } from "./json-shape.ts";
 
 /**
- * Maximum number of bytes that the server reads, only to discard them, when a body is too large.
- * Many clients read the response 413 only after they have sent the body.
+ * Maximum size, in bytes, of a body that the server reads to its end although it is too large. Many
+ * clients read the response 413 only after they have sent the body.
  */
 const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 

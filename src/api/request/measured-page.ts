@@ -44,7 +44,7 @@ interface StateList<Item, State> extends Slicing {
   items: Iterable<Item>;
   /**
    * Resolves with the states of all items of the workspace, if they are kept for several requests.
-   * Resolves with undefined if they are not: the caller then gets single states from `measure`.
+   * Resolves with undefined if they are not: the caller then asks for states with `measure`.
    */
   all(): Promise<Measured<State> | undefined>;
   /** Asks the nodes for the states of `items`. Returns the states in the order of the items. */

@@ -1,7 +1,7 @@
 import { ApiError } from "../../errors.ts";
 import { API_ANSWER_MS_MAX } from "../limits.ts";
 
-/** If a request's timer is late by more milliseconds than this, the process counts as paused. */
+/** Lateness of a request's timer, in milliseconds, above which the process counts as paused. */
 const PAUSE_MS_MIN = 1_000;
 /** Milliseconds between two checks of how late this process runs its timers. */
 const TIMER_MS_MAX = 500;

@@ -96,10 +96,10 @@ function nameFor(headers: Headers, name: string): string {
 
 /**
  * Whether the browser uses TLS, to this server or to a proxy in front of it. True if
- * `X-Forwarded-Proto` says so, even if any client sent it: a false value only makes the rules for
- * cookies stricter. Otherwise decided by the scheme of the Origin. Without an Origin, true for a
- * request with Sec-Fetch-Site to another machine than the browser's, since browsers send this
- * header there only over TLS.
+ * `X-Forwarded-Proto` is `https`: any client may claim this, but it only makes the rules for
+ * cookies stricter. Otherwise, the scheme of the Origin decides. Without an Origin, true if the
+ * request has Sec-Fetch-Site and its host is not `localhost` or the like: browsers send this header
+ * to other hosts only over TLS.
  */
 function usesTls(headers: Headers): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();

@@ -42,10 +42,10 @@ export function isJudgedInChange(
 }
 
 /**
- * State of this node's copy of the catalog during one request: whether it certainly has all changes
- * confirmed before, those of other nodes included. Fetching missing changes from the brokers takes
- * time. A request that makes a change need not wait for them, because the token is checked again,
- * against the newest state, in the transaction of the change.
+ * Knows, for one request, whether this node's copy of the catalog certainly has all changes that
+ * were confirmed before the request, also those of other nodes. Fetching missing changes from the
+ * brokers takes time. A request that makes a change need not wait for them: the transaction of its
+ * change checks the token again, against the newest state.
  */
 export class UnprovenView {
   #isProven = false;

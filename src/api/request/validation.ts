@@ -159,8 +159,8 @@ function convertParam(schema: TSchema, text: string): unknown {
 
 /**
  * Converts an error of the validation library into a path and a message for the caller. `at` is `?`
- * for a query, so that the path begins with `?`, and empty for a body. The path contains only keys
- * of schemas, never a key that the caller made up.
+ * for a query, so that the path begins with `?`, and empty for a body. The path contains keys of
+ * the schema and indexes of items, but never a key that the caller made up.
  */
 function toDetail(error: ValueError, at: string): Detail {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {

@@ -24,9 +24,9 @@ export class PreconditionFailed extends ApiError {
   constructor(
     message: string,
     /**
-     * Fields of the error response besides the message. `current` is the resource's current state;
-     * if the request named a number of dead letters, `{ count }` with their current number. `base`
-     * is the earlier state whose tag the request sent in If-Match.
+     * Fields of the error response besides the message. `current` is the resource's current state.
+     * If there are more dead letters than the request expected, it is `{ count }`, a minimum of
+     * their number. `base` is the earlier state whose tag the request sent in If-Match.
      */
     readonly states: { current?: unknown; base?: unknown },
     /** The resource's current state and its entity tag. Undefined if no tagged resource exists. */

@@ -4,8 +4,8 @@ import { isOriginPattern } from "../../catalog/source-settings.ts";
 import { CODE_BYTES_MAX } from "../../settings/limits.ts";
 
 /**
- * String formats that JSON Schema has no keyword for, such as a maximum length in bytes. `fits`
- * tests a string; an error message names the format as `Expected`, followed by `expected`.
+ * String formats for rules that JSON Schema has no keyword for, such as a maximum length in bytes.
+ * `fits` tests a string. `expected` follows the word `Expected` in error messages.
  */
 const formats: Record<string, { expected: string; fits: (text: string) => boolean }> = {
   name: { expected: nameExpected, fits: isName },

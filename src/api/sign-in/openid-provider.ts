@@ -154,7 +154,7 @@ export class OpenIdProvider {
     return new URL(CALLBACK_PATH, this.settings.consoleUrl);
   }
 
-  /** Returns the provider's metadata, which it reads at most once an hour. */
+  /** Returns the provider's metadata. Reads them again if they are older than an hour. */
   #discover(): Promise<Discovered> {
     const now = performance.now();
     if (this.#discovered && now - this.#discovered.at < METADATA_MS_MAX) {

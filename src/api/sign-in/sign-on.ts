@@ -55,7 +55,7 @@ export function openSignOn(config: Config) {
   };
 }
 
-/** Parses `GROUP=ROLE` at its last equals sign: the name of a group may contain others. */
+/** Splits `GROUP=ROLE` at its last equals sign: the name of a group may contain others. */
 function groupRole(text: string): { group: string; role: WorkspaceRole } {
   const equals = text.lastIndexOf("=");
   return { group: text.slice(0, equals), role: text.slice(equals + 1) as WorkspaceRole };

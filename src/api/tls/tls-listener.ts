@@ -88,7 +88,7 @@ export function listenOn(
 /**
  * Makes the app accept connections without TLS, on the socket `given` or on one that it opens at
  * `host` and `port`. Bun can listen only on sockets that it has opened. For a given socket, the app
- * therefore opens another one first, whose file descriptor then becomes that of the given socket.
+ * therefore first opens another one, at a free port, and then puts the given one in its place.
  */
 function listenPlain(
   app: Elysia,

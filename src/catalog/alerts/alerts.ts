@@ -247,8 +247,8 @@ function openLease(store: CatalogStore, tables: AlertTables) {
 type Input<T extends ChangeableItem> = Omit<T, keyof ChangeableItem>;
 
 /**
- * Returns a function that replaces an item of `table` with what its parameter `change` makes of the
- * stored item. If given, `check` throws for a new item that must not be stored.
+ * Returns a function that replaces an item of `table`. Its parameter `change` makes the new item
+ * from the stored one. `check`, if given, throws if the new item must not be stored.
  */
 function updater<T extends ChangeableItem>(table: WorkspaceTable<T>, check?: (after: T) => void) {
   return (workspaceId: string, id: string, change: (before: Input<T>) => Input<T>): T => {

@@ -66,7 +66,7 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
     /**
      * Finds at most `count` of a workspace's entries, newest first. To continue a search, the
      * caller passes `reached` of the previous result as `after`. One search reads a limited number
-     * of entries. It may thus find fewer than `count`, or none, before its end.
+     * of entries. The result may thus have fewer than `count`, or none, although older ones exist.
      */
     find: (workspaceId: string, filter: AuditFilter, page: { after?: string; count: number }) =>
       tables.find(workspaceId, filter, { ...page, others: isFirst(workspaceId) }),

@@ -134,7 +134,7 @@ export function createReads(tables: CodeTables) {
       const id = libraryNames.library(workspaceId, familyOf(language), importName);
       return id === undefined ? undefined : live(id)[0]?.revision;
     },
-    /** Returns published code that imports `importName` and whose language has the same family. */
+    /** Returns the published code in the family of `language` that imports `importName`. */
     importers: (workspaceId: string, language: Language, importName: string) =>
       libraryNames.importers(workspaceId, familyOf(language), importName).flatMap(live),
   };

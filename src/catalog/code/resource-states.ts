@@ -17,8 +17,8 @@ export function newDraft({ kind, id, workspaceId, language, createdAt, versionId
 }
 
 /**
- * Returns `resource` with `revision` as its newest revision. If its newest revision is newer than
- * `revision`, returns it unchanged. The published version stays published.
+ * Returns `resource` with `revision` as its newest revision. Returns `resource` unchanged if it
+ * already has a newer revision than `revision`. The published version stays published.
  */
 export function withRevision(resource: Resource, revision: Revision): Resource {
   if (resource.deleted) throw notFound(resource.kind);

@@ -66,9 +66,9 @@ export function openIdentities(
       return changed;
     },
     /**
-     * Removes the workspace role of the account's member, because the OpenID provider now denies
-     * the account the sign-in. Also ends the sessions that sign-ins at the provider began for the
-     * member. Does nothing when no member is linked to the account.
+     * Removes the workspace role of the member of an account that may not sign in now, because none
+     * of its groups has a role. Also ends the member's sessions that began at the OpenID provider.
+     * Does nothing when no member is linked to the account.
      */
     refuse(workspaceId: string, identity: Identity) {
       const member = members.byIdentity(workspaceId, identity);

@@ -1,6 +1,6 @@
 import { newId } from "../ids.ts";
 
-/** Creates an item of a workspace: `fields` with a new id and the current time as its times. */
+/** Creates an item of a workspace: `fields` with a new id, created and updated now. */
 export function newItem<T extends object>(workspaceId: string, fields: T) {
   const now = Date.now();
   return { id: newId(now), workspaceId, ...fields, createdAt: now, updatedAt: now };

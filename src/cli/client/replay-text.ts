@@ -7,8 +7,8 @@ import { fit, jsonText, plain } from "../terminal/text.ts";
 type ShownReplay = AnswerOf<"GET /v2/replays/{id}">["replay"];
 
 /**
- * Pause in milliseconds between the first and the second request for a replay's state. Each further
- * pause is twice as long as the one before it, up to `LOOK_MS_MAX`.
+ * Pause in milliseconds before `finishReplay` first requests a replay's state. Each further pause
+ * is twice as long as the one before it, up to `LOOK_MS_MAX`.
  */
 const LOOK_MS_MIN = 100;
 const LOOK_MS_MAX = 1_000;

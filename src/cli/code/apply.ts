@@ -5,8 +5,8 @@ import { readServerItem, type ServerCode } from "./server-code.ts";
 /**
  * Makes a transformation or library on the server, with its test cases, equal to `content`. Creates
  * it if `server`, the state in which the caller read it, is undefined. Returns its new state.
- * Changed code becomes a new revision that is not published. Rejects if others have changed the
- * code, or one of the test cases to replace, since the caller read them.
+ * Changed code becomes a new revision that is not published. Rejects rather than overwrite code or
+ * a test case that others have changed since the caller read it.
  */
 export async function applyContent(
   client: Client,

@@ -4,7 +4,7 @@ import type { CodeContent } from "./code-item.ts";
 type RunReport = AnswerOf<"POST /v2/run">;
 type CaseResult = NonNullable<RunReport["testSuites"]>[number];
 
-/** Outcome of a test case. For code that does not load or has none, the outcome of loading it. */
+/** Outcome of a test case or, for code that does not load or has no test cases, of loading it. */
 export interface TestOutcome {
   /** Path of the code, such as `transformations/shout-titles`. */
   path: string;

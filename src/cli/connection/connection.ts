@@ -29,9 +29,9 @@ export interface ServerAccess {
 
 /**
  * Determines the server and the token. Each comes from a flag, else from the environment, else from
- * a profile. If a flag names the profile, the environment's server and token are not used. Without
- * any server, it is `SERVER_DEFAULT`. A profile's token is sent only to the profile's own server.
- * Throws `StartError` if there is no token or a value is invalid.
+ * a profile. The default server is `SERVER_DEFAULT`. If a flag names the profile, the environment's
+ * server and token are not used. A profile's token is sent only to the profile's own server. Throws
+ * `StartError` if there is no token or a value is invalid.
  */
 export function connect(flags: Record<string, unknown>): ServerAccess {
   const environment = clientEnvironment();

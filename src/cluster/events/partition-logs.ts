@@ -179,9 +179,9 @@ export class PartitionLogs implements EventLogs {
 
   /**
    * Reads the topic's id and a log's end offset from the brokers. `known` is the highest delivery
-   * position that is stored for the log. The result has the offset after this position's block as
-   * `known`. If this offset is above the sum of the result's `end` and the log's offset base, the
-   * topic has lost blocks.
+   * position that is stored for the log. `known` of the result is the offset after the last block
+   * that must have existed for this position. If it is above the result's `end` plus the log's
+   * offset base, the topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offset } = await this.#asker.endOffsetOfOneTopic(this.#indexOf(log));

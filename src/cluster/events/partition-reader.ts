@@ -33,8 +33,8 @@ const READ_MS_MAX = 5_000;
 const READ_RETRY_MS = 50;
 
 /**
- * Limit on the number of parts into which the method `parts` divides a partition. It doubles the
- * length of the parts until fewer than this number of whole parts fit into the partition.
+ * Limit on the number of parts into which the method `parts` divides a partition. The method
+ * doubles the parts' length until fewer than this number of whole parts fit into the partition.
  */
 const PARTS_MAX = 64n;
 

@@ -49,10 +49,10 @@ export interface PartitionWriterOptions<T> {
 }
 
 /**
- * Appends records to a partition in blocks, as writers on other nodes do. While one block is in
- * flight, the next one fills. If the brokers do not acknowledge a block, its records are rejected
- * and never sent again. `append` then rejects new records until the brokers acknowledge a test
- * block (an empty block), which the writer sends every `PROBE_MS`.
+ * Appends records to a partition in blocks. Writers on other nodes append to the same partition.
+ * While one block is in flight, the next one fills. If the brokers do not acknowledge a block, its
+ * records are rejected and never sent again. `append` then rejects new records until the brokers
+ * acknowledge a test block (an empty block), which the writer sends every `PROBE_MS`.
  */
 export class PartitionWriter<T> implements LogWriter<T> {
   readonly #batcher: Batcher<T>;

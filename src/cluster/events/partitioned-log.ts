@@ -98,9 +98,9 @@ export async function openPartitionedLog<T>(
       return Promise.reject(new LogUnavailable(appended.refusal));
     },
     /**
-     * Returns how many partitions accepted the last records that this process wrote to them. Also
-     * returns how many did not, with the reasons. A partition to which this process has not written
-     * is in neither number.
+     * Returns how many partitions stored the last block that this process sent to them. Also
+     * returns how many did not, with the reasons. A partition to which this process has sent no
+     * block is in neither number.
      */
     health,
     /** Sends the waiting records, then closes the connections to the brokers. */

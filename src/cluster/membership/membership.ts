@@ -183,9 +183,9 @@ export class Membership {
   }
 
   /**
-   * Returns the metadata that this node sends when it joins the group, before each attempt to join.
-   * First stops the partitions that the group took from this node, because the join makes them free
-   * for other nodes. Does not wait longer than half a session timeout until they are stopped.
+   * Returns the metadata that this node sends when it joins the group. First stops the partitions
+   * that the group took from this node, because the join makes them free for other nodes. Waits at
+   * most half a session timeout for that. The Kafka library calls this before each attempt to join.
    */
   async #introduce(): Promise<Buffer> {
     const { self, sessionMs } = this.options;
@@ -261,8 +261,8 @@ export class Membership {
 
   /**
    * Checks regularly which partitions this node can run, and decides which it refuses. Makes this
-   * node join the group again if the other members must learn about changes. Each join starts a
-   * rebalance, in which every member reports and the leader assigns the partitions again.
+   * node join the group again when the other members must learn which it refuses. Each join starts
+   * a rebalance, in which every member reports and the leader assigns the partitions again.
    */
   async #watchAbility(): Promise<void> {
     const { ability, runner, logger } = this.options;

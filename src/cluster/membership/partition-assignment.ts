@@ -87,9 +87,9 @@ export function assignPartitions(
 
   /**
    * Computes the quota of each member (the number of partitions that it runs), by member id. If
-   * some members refuse partitions, the quota of each of these is at most its number of partitions
-   * in `kept`. The other members, or all if all refuse some, share the rest equally. If it does not
-   * divide evenly, those with the most partitions in `kept` run one more.
+   * some members refuse partitions and others do not, each refusing one gets at most its number in
+   * `kept`. The others share the rest equally. If all refuse some, all share equally. If the shared
+   * number does not divide evenly, those with the most partitions in `kept` run one more.
    */
   function quotasOf(kept: Holdings): Map<string, number> {
     const refusing = new Set(holders.filter(isRestricted).map(({ id }) => id));

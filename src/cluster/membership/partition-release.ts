@@ -18,7 +18,7 @@ export interface RefusedPartitions {
 
 /**
  * Maximum milliseconds that one call of `observe` adds to the times that it counts. If more time
- * has passed since the last call, the process was suspended and observed nothing in it.
+ * has passed since the last call, the process was suspended and observed nothing meanwhile.
  */
 const OBSERVED_MS_MAX = 1_000;
 /**
@@ -32,9 +32,8 @@ type ObservedPartition = ReturnType<typeof newlyObserved>;
 /**
  * Decides which partitions this node refuses because it cannot process them. A partition is refused
  * after it has had trouble for one session timeout. It is accepted again when this node has been
- * able to run it for a back-off time, which doubles with each refusal. A partition that is assigned
- * to this node is accepted as soon as its trouble ends. The group has then found no other node for
- * it.
+ * able to run it for a back-off time, which doubles with each refusal. A partition that is still
+ * assigned to this node is accepted as soon as its trouble ends.
  */
 export class PartitionRelease {
   readonly #observed = new Map<number, ObservedPartition>();
@@ -108,8 +107,8 @@ export class PartitionRelease {
    * report is due (a session is the session timeout of the consumer group):
    * - at once, if an assigned partition is refused and was not refused in the last report;
    * - a session after the last report, if an assigned partition is still refused;
-   * - a session after the last report, if a partition that was refused or had trouble in it is not
-   *   refused now, and this node has been able to run it for a session.
+   * - a session after the last report, if this node has been able, for a session, to run a
+   *   partition that it refused or had trouble with at that report, and does not refuse it now.
    *
    * Reports are rare because each makes all nodes join the group again. A node whose processor is
    * overloaded may then miss the rebalance.

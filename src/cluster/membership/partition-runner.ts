@@ -48,7 +48,7 @@ interface PartitionState {
   failure?: string | undefined;
   /** Reason why the last attempt to start the partition failed; undefined if it succeeded. */
   startFailure?: string | undefined;
-  /** Time (`performance.now()`) since which the partition has not run; absent while it runs. */
+  /** Time (`performance.now()`) of the assignment or last stop; absent while the partition runs. */
   idleSince?: number | undefined;
   /** Promise of the start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;

@@ -12,9 +12,9 @@ const LOOK_MS = 50;
 
 /**
  * Waits until a broker answers. Throws `StartError` when all brokers refuse this node: at once if
- * the reason is its credentials or TLS, otherwise after `refusedMsMax`. If none answers and some
- * have not refused it after `refusedMsMax`, returns, and the caller's first request waits for
- * these. Also throws `StartError` when the brokers belong to different Kafka clusters.
+ * the reason is its credentials or TLS, otherwise after `refusedMsMax`. If no broker has answered
+ * by then, but not all refuse this node, returns; the caller's first request then waits. Also
+ * throws `StartError` when the brokers belong to different Kafka clusters.
  */
 export async function awaitBrokers(
   clients: AwaitedBrokers,

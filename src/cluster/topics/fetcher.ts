@@ -69,8 +69,8 @@ const OFFSET_OUT_OF_RANGE = 1;
 
 /**
  * Reads values from the partitions of a topic. Has at most one request in flight to each broker,
- * because a Kafka fetch session allows one request at a time. A request reads all partitions of the
- * broker for which calls of `fetch` wait.
+ * because a Kafka fetch session allows one request at a time. A request reads all partitions that
+ * the broker leads and for which calls of `fetch` wait.
  */
 export class Fetcher {
   readonly #placement: OffsetBases;

@@ -38,8 +38,8 @@ export class OffsetBases {
 }
 
 /**
- * The offset base of a recreated topic is a multiple of this number. It is the lowest multiple
- * above the stored offset base and above every offset in the stored delivery positions.
+ * Number whose multiples are the offset bases of recreated topics. Each gets the lowest multiple
+ * above its stored offset base and above every offset in its stored delivery positions.
  */
 const JUMP = 2 ** 30;
 

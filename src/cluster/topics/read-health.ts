@@ -5,8 +5,8 @@ import { TopicRecreated } from "./topic-identity.ts";
 import { apiIdOf } from "./write-refusal.ts";
 
 /**
- * Number of consecutive failed reads after which a partition counts as unreadable. One or two
- * failures do not count yet, because a broken connection causes as many.
+ * Number of consecutive failed reads after which a partition counts as unreadable. It is above 2,
+ * because a broken connection makes one or two reads fail.
  */
 const FAILURES_MIN = 4;
 

@@ -12,9 +12,8 @@ export type Revision = Omit<
   "codeVersion"
 > & { importName?: string };
 /**
- * A transformation or library with the fields of one of its revisions. This is the published
- * revision. It is the newest one if no revision was ever published, or if the request asks for the
- * newest.
+ * A transformation or library with the fields of its published revision. They are the fields of the
+ * newest revision instead if the request asks for it, or if no revision was ever published.
  */
 export type CodeItem = Revision &
   Pick<Transformation, "destinations" | "warnings" | "publishedVersionId">;
@@ -189,6 +188,6 @@ export interface CodeContext {
   reload: () => Promise<void>;
   /** Line, counted from 1, to which the editor moves the cursor when the page opens. */
   line?: number | undefined;
-  /** Whether the page opens with a new test case for the newest of the `sampleEvents`. */
+  /** Whether the page opens with a new test case, whose input is the newest of `sampleEvents`. */
   isNewTestCase?: boolean;
 }

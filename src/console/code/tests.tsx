@@ -176,8 +176,8 @@ type AddEvent = (event: unknown) => void;
 /**
  * For each origin of real events, such as the live tail, the function that loads them for the
  * dialog. It calls `add` with each event. `isNew` is false if it loads them again after a failure,
- * and the user has already selected some. The dialog then still shows the earlier events, and the
- * function adds only newer ones.
+ * and the user has already selected some. The dialog then still shows the earlier events, and only
+ * the live tail adds further ones.
  */
 const loadEvents: Record<
   EventOrigin,

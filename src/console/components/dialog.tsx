@@ -12,7 +12,7 @@ import { Icon } from "./icon.tsx";
 import { dismissToast, openDialogs, showToast, toasts } from "./toasts.ts";
 
 /**
- * Hook that opens a dialog as modal while its component is rendered. Afterwards, gives the focus
+ * Hook that shows a dialog as modal while its component is rendered. Afterwards, gives the focus
  * back to the element that had it before or, if this element is gone, to the main content.
  */
 export function useModal() {

@@ -30,9 +30,9 @@ setInterval(() => {
 
 /**
  * Shows a time as its age, such as `5 min ago`. A time in the future or more than a week ago is
- * shown as a date. With `exact`, shows the time of day with milliseconds instead, after the date if
- * the date is not today's. Hovering or focusing the element shows date and time, both local and in
- * UTC.
+ * shown as a date. With `exact`, shows the time of day with milliseconds instead or, if the time is
+ * not today, the date and the time of day. Hovering or focusing the element shows date and time,
+ * both local and in UTC.
  */
 export function Time({ at, exact = false }: { at: string | number; exact?: boolean }) {
   const time = new Date(at);

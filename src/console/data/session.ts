@@ -63,8 +63,8 @@ async function endOf(ended: ConsoleSession): Promise<void> {
 
 /**
  * Sends a request, and reads its whole answer within `limitMs`. If the request has a signal, its
- * answer is a stream. The limit then ends when the stream begins, and only the signal ends the
- * stream.
+ * answer is a stream. The limit then applies only until the stream begins. The signal can abort the
+ * request and end the stream at any time.
  */
 async function fetchWithin(limitMs: number, url: string, init: RequestInit): Promise<Response> {
   const limit = new AbortController();

@@ -9,8 +9,8 @@ type Values = Record<string, unknown>;
 const MASK = "***";
 
 /**
- * Returns the settings for a copy of a destination (`config`). The copy lacks the values that the
- * API hides in whole or in part; `secrets` has the JSON pointers to them.
+ * Returns the settings (`config`) for a copy of a destination. They lack the values that the API
+ * hides in whole or in part; `secrets` has the JSON pointers to these values.
  */
 export function copiedSettings({ config, secretsSet }: Pick<Destination, "config" | "secretsSet">) {
   const copy = copyOf(config);

@@ -140,8 +140,8 @@ function ReplayScope({ replay }: { replay: Replay }) {
 }
 
 /**
- * Lists the most frequent failure reasons of a replay, at most `REASONS_MAX`. Each links to its
- * dead letters. An entry that stands for several reasons has no link.
+ * Lists the most frequent failure reasons of a replay, at most `REASONS_MAX`, and says how many
+ * more there are. Each entry for a single reason links to its dead letters.
  */
 function FailureReasons({ replay: { failures = [] } }: { replay: Replay }) {
   if (failures.length === 0) return null;

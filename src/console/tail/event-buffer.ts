@@ -24,8 +24,8 @@ export interface TailEvent {
   refused?: string;
   outcomes: readonly DestinationOutcome[];
   /**
-   * Whether `outcomes` has all outcomes that the event has had so far, as those of a recent event
-   * do. If false, it has only the outcomes that messages of the live tail have reported.
+   * Whether `outcomes` has all outcomes that the event has had so far. If false, it has only the
+   * outcomes that messages of the live tail have reported.
    */
   hasAllOutcomes: boolean;
 }
@@ -168,9 +168,9 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 
 /**
  * Merges two lists of outcomes of one event, without duplicates, and sorts the result by
- * destination. An outcome with a time (`at`) comes from the server's memory; one without comes from
- * stored data, and usually has less detail. The latter is left out if there is one with a time at
- * the same destination. A dead letter is left out only if that one is a dead letter too.
+ * destination. An outcome with a time (`at`) comes from the server's memory. One without a time
+ * comes from stored data, usually with less detail. It is left out if the same destination has one
+ * with a time. But a dead letter is left out only for a dead letter with a time.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

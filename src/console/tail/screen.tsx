@@ -156,7 +156,7 @@ function hasOutcome({ outcomes, hasAllOutcomes }: TailEvent, wanted: string): bo
 function TailStateBadge(props: {
   tail: TailState;
   frozen: FrozenEvents | undefined;
-  /** Whether the user has clicked the pause button. Pointer and focus in the table do not count. */
+  /** Whether the pause button is on. Pointer and focus in the table do not count. */
   isPaused: boolean;
 }) {
   const { tail, frozen, isPaused } = props;

@@ -47,8 +47,8 @@ export function useTail(filter: TailFilter) {
     /** Events per second or, if the filter has a destination, outcomes at this destination. */
     perSecond: 0,
     /**
-     * Number of messages that the server skipped. The browser or the network was too slow, or the
-     * workspace's live tails exceeded the bytes per second that they may have together.
+     * Number of messages that the server skipped. It skips some if the browser or the network is
+     * too slow, or if the workspace's live tails together exceed their bytes per second.
      */
     missed: 0,
   });

@@ -140,8 +140,8 @@ function boundedBody(body: Uint8Array | string, mask: Mask): Pick<ShownAnswer, "
 }
 
 /**
- * Replaces characters that could garble the display of the text by U+FFFD: control characters, and
- * characters that have no width or change the direction of a line.
+ * Puts U+FFFD in place of characters that could garble the display of a text: control characters
+ * except newline and tab, and characters that have no width or change the direction of a line.
  */
 function harmless(text: string): string {
   return text

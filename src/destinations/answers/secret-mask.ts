@@ -11,9 +11,9 @@ const RUN_CHARS = 8;
  */
 const WORD_CHARS_MAX = 3;
 /**
- * Maximum number of runs (substrings of `RUN_CHARS` characters) that are stored for each encoding,
- * for all secrets of a workspace together. Each secret has an equal share of this number. If a long
- * secret exceeds its share, only some of its runs are stored, to limit memory and time.
+ * Maximum number of runs (substrings of `RUN_CHARS` characters) that a `SecretMask` stores for each
+ * encoding. Each secret has an equal share of this number. If a long secret exceeds its share, only
+ * some of its runs are stored, to limit memory and time.
  */
 const STORED_RUNS_MAX = 65_536;
 /**

@@ -58,8 +58,8 @@ const ofDatabase = new Set([
   ...[209, 210, 225, 236, 285, 319, 394, 439, 745, 999],
 ]);
 /**
- * Error codes after which pixelmill discards its cached list of a table's columns and reads the
- * columns again. The list may be wrong because another program has changed the table.
+ * Error codes after which pixelmill discards its cached lists of all tables' columns, and reads the
+ * columns again. The lists may be wrong because another program has changed a table.
  */
 const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
 

@@ -14,9 +14,8 @@ const newline = 10;
 const sectorBytes = 512;
 /**
  * Number of bytes at the end of a file that are checked for zeros left by a power loss. Only the
- * last append can be incomplete on the disk, and an append of JSON lines has fewer bytes than this.
- * It may have more only if its events were collected for a Parquet file, before the format was
- * changed.
+ * last append can be incomplete on the disk. It has fewer bytes than this, unless its events were
+ * collected for a Parquet file before the destination's format was changed.
  */
 const checkedBytes = 2 * DELIVERY_BYTES_MAX;
 /** Number of bytes that `lastLine` reads at a time, from the end of the file backwards. */

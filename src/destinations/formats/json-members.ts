@@ -32,8 +32,8 @@ const { includes } = Buffer.prototype;
 
 /**
  * Returns a fast function that checks whether a JSON text may contain a member, at any depth, whose
- * name is in `names`. If the function returns false, no parser need look for such members. Names
- * that are written with escapes are overlooked.
+ * name is in `names`. If it returns false, the text has no such member, except possibly one whose
+ * name is written with escapes.
  */
 export function mayContainMembers(names: readonly string[]): (json: Uint8Array) => boolean {
   // One search finds all names with the same ending. Fewer searches matter, because each event is

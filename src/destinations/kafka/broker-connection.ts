@@ -43,7 +43,7 @@ export class BrokerConnection {
    * broker ends the authenticated session soon afterwards.
    */
   expiresAt = Number.POSITIVE_INFINITY;
-  /** Callback for the end of the connection, which is called once. */
+  /** Callback that is called once, when the connection ends. */
   onEnd: () => void = () => {};
   readonly #waiting = new Map<number, Request & { timer: Timer }>();
   readonly #versions = new Map<string, { min: number; max: number }>();

@@ -76,7 +76,7 @@ export class BrokerConnections {
 
   /**
    * Sends the same request at the same time to up to `SEVERAL` of the brokers in `preferred` and in
-   * the config. Each call begins one place later in this list. After the first answer, waits up to
+   * the config. Each call begins at a later place in this list. After the first answer, waits up to
    * `FURTHER_MS_MAX` for more, and resolves with all answers. Rejects with a `KafkaFailure` when no
    * broker answers.
    */

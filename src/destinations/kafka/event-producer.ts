@@ -90,8 +90,8 @@ export class EventProducer {
   }
 
   /**
-   * Removes the records that were never sent from the queues of the partitions. Returns the records
-   * that were sent and have no outcome yet, each by its event. They must be sent again.
+   * Removes all records from the queues of the partitions, except the records of batches in flight.
+   * Returns these, each by its event. Their outcome is not known, so they must be sent again.
    */
   #unsettled(): Map<OutgoingEvent, KafkaEventRecord> {
     const unsettled = new Map<OutgoingEvent, KafkaEventRecord>();
@@ -288,7 +288,7 @@ export class EventProducer {
 }
 
 interface Round {
-  /** Last failure in the round, such as that of a request; undefined if nothing failed. */
+  /** A failure in the round, such as that of a request; undefined if nothing failed. */
   failure: KafkaFailure | undefined;
   isProgress: boolean;
 }

@@ -7,8 +7,8 @@ const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA
 
 /**
  * Keys of RudderStack's configs that pixelmill ignores, because they belong to features that it
- * does not have: Avro, SSH tunnels, and topics per event type. A config that turns on such a
- * feature is refused (see `unsupported`).
+ * does not have: Avro, SSH tunnels, and tables that map events to topics. A config that turns on
+ * such a feature is refused (see `unsupported`).
  */
 const ignored = [
   ...["avroSchema", "avroSchemas", "embedAvroSchemaID", "eventTypeToTopicMap", "eventToTopicMap"],

@@ -59,8 +59,8 @@ const definitions =
  */
 const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
 /**
- * SQLSTATE codes after which pixelmill discards its cached list of a table's columns and reads the
- * columns again. The list may be wrong because another program has changed the table.
+ * SQLSTATE codes after which pixelmill discards its cached lists of all tables' columns, and reads
+ * the columns again. The lists may be wrong because another program has changed a table.
  */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 

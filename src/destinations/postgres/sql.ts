@@ -29,7 +29,7 @@ const sqlTypes: Record<ColumnType, string> = {
  * in comments of pixelmill's tables. Each row of the result has five values: a column's name, its
  * type, whether it cannot be written to (generated, identity or system column), whether the table's
  * comment begins with the mark, and whether `id` is the table's primary key. If the name belongs to
- * another relation, such as an index, the result is one row whose column is null.
+ * another relation, such as an index, the result is one row with null as the column's name.
  */
 export const tableQuery = `select a.attname, format_type(a.atttypid, a.atttypmod),
   a.attgenerated <> '' or a.attidentity = 'a' or a.attnum < 0,
@@ -65,7 +65,7 @@ export function transactionSettings(statementMs: number, lockMs: number): string
   return `select ${calls.join(", ")}`;
 }
 
-/** Maps each SQL type without parameters, such as a length, to the description of its columns. */
+/** Maps the name of an SQL type, without parameters such as a length, to a column's description. */
 const columnTypes = new Map<string, Omit<TableColumn, "sqlType">>([
   ["text", { type: "string" }],
   ["bigint", { type: "int" }],

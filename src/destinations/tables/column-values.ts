@@ -204,7 +204,7 @@ export function cleanJson(json: string): string {
  */
 export type RestValues = Record<string, unknown>;
 
-/** Maps each event's rest values to a map of paths to the last number that `putRest` appended. */
+/** Maps an event's rest values to the last number that `putRest` has appended to each path. */
 const lastNumbers = new WeakMap<RestValues, Map<string, number>>();
 
 /**

@@ -216,9 +216,9 @@ function put(
 }
 
 /**
- * Calls `onValue` with the path and the value of each member of `input` that is not blank. Handles
- * the members of a nested object in the same way, instead of the object itself. An object below
- * level `TABLE_LEVELS_MAX` is one value.
+ * Calls `onValue` with the path and the value of each member of `input` that is not blank. Instead
+ * of a nested object, handles its members in the same way, but an object at level
+ * `TABLE_LEVELS_MAX` is one value. `level` is the level of the members of `input`.
  */
 function flatten(
   input: JsonObject,

@@ -17,8 +17,8 @@ export interface TableLoad {
   /**
    * Whether a record updates the existing row with the same key: in PostgreSQL, each column gets
    * the value with the later `received_at`, in ClickHouse the value that was inserted last. If
-   * false, PostgreSQL drops the record. ClickHouse then replaces the row if `received_at` is the
-   * same too, and adds a row if not.
+   * false, PostgreSQL drops the record; ClickHouse replaces the row if it has the same
+   * `received_at`, and otherwise adds a row.
    */
   isMerged?: boolean;
 }

@@ -34,8 +34,8 @@ export function replaceUrl(webhookUrl: string, requested: string): string {
 
 /**
  * Parses a URL, and returns its normal form. Throws `RequestBuildError` unless the URL has the
- * origin of `base`, and the path of `base`, which further segments may follow. For `appendPath`,
- * characters may also be added to the last segment of `base`.
+ * origin and the path of `base`. Further segments may follow this path. For `appendPath`,
+ * characters may also be added to its last segment.
  */
 function below(base: URL, text: string, field: "appendPath" | "fullPath"): string {
   const url = new URL(text);

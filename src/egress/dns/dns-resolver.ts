@@ -62,9 +62,8 @@ const reasons: Record<string, string> = {
 
 /**
  * Creates a resolver of host names that follows the rules of getaddrinfo(3) with `hosts: files
- * dns`. It uses c-ares instead of getaddrinfo, which blocks Bun's few worker threads. If a name
- * server does not respond, 16 names would then block all other names and all file access for a
- * minute.
+ * dns`. It uses c-ares, because getaddrinfo blocks Bun's few worker threads: 16 names on a name
+ * server that does not respond would block all other names and all file access for a minute.
  */
 export function createResolver(options: ResolverOptions = {}): ResolveHost {
   // RFC 8305 §3 recommends 50 ms for IPv6.

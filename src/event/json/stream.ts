@@ -129,9 +129,9 @@ export function endStream(): void {
 }
 
 /**
- * Closes the open containers of a section to which the parameter that `readPair` has read last does
- * not belong. Returns the first level of the parameter's name for which no container is open.
- * Levels below `base` and above `leaf` are not considered.
+ * Closes a section's open containers to which the parameter that `readPair` has read last does not
+ * belong. Returns the first level of the parameter's name for which no container is open. `base`
+ * and `leaf` are the first and the last level of this name that are written to the section.
  */
 function leaveContainers(section: number, base: number, leaf: number): number {
   const depth = depths[section]!;

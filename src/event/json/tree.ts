@@ -168,8 +168,8 @@ export function claim(): number {
 }
 
 /**
- * Adds nodes for the components of the parameter name read last by `readPair` from level `from` on,
- * below the node `above`. `firstHash` is the hash of the first of them. Returns the last node.
+ * Adds nodes below `above`: one for each component, from level `from` on, of the parameter name
+ * that `readPair` read last. `firstHash` is the hash of the first one. Returns the last node.
  */
 function addPath(above: number, from: number, firstHash: number): number {
   const last = pair.levels - 1;

@@ -53,7 +53,7 @@ function writeEncoded(start: number, end: number, out: number): number {
   return to + 1;
 }
 
-/** Writes the escaped text between `start` and `end` to offset `out`, in double quotes. */
+/** Writes the JSON-escaped text between `start` and `end` to `out`, in double quotes. */
 export function writeString(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;
   const to = copySpan(start, end, out + 1);

@@ -33,8 +33,8 @@ const HAS_SENT_AT = 64;
 const HAS_MORE = 128;
 
 /**
- * Flag in the further flags: the source id is stored as text, not packed. A source id or address
- * stored as text begins with its length (u8).
+ * Flag in the byte of further flags (present if `HAS_MORE` is set): the source id is stored as
+ * text, not packed. A source id or an address that is stored as text begins with its length (u8).
  */
 const SOURCE_IS_TEXT = 1;
 const MESSAGE_ID_IS_WHOLE = 2;

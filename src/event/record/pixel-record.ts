@@ -25,9 +25,9 @@ export interface PixelRecord {
   query: string;
   /**
    * Ends of the other event logs at the time when the pixel arrived; undefined when there are no
-   * other logs. They order events of different logs: suppose that a client got the response to one
-   * pixel before it sent another. Then the record of the first pixel is in the same log as the
-   * second, or before one of the second's ends.
+   * other logs. They order events of different logs: if a client got the response to one pixel
+   * before it sent another, the record of the first is in the same log as that of the second, or
+   * before one of the second's ends.
    */
   after?: readonly LogEnd[] | undefined;
 }

@@ -13,9 +13,8 @@ export const USER_ID = 0;
 export const ANONYMOUS_ID = 1;
 export const EVENT_NAME = 2;
 /**
- * Index in `NAMES` of the first member that is not copied from the SDK's event. The server writes
- * this member and the following ones itself, or omits them. Members that are not in `NAMES` are
- * copied.
+ * Index in `NAMES` of the first member that the server writes separately or omits. The same holds
+ * for the members after it. All others, also those not in `NAMES`, are copied from the SDK's event.
  */
 export const FIRST_OWNED = 3;
 export const MESSAGE_ID = 4;

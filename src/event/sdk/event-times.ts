@@ -22,7 +22,7 @@ export interface EventTimes {
 const times: EventTimes = { originalTimestamp: 0, sentAt: 0, receivedAt: 0, timestamp: 0 };
 
 /**
- * Returns the times of the event whose values are at the offsets in `members`; see `EventTimes`.
+ * Returns the times of the event whose member offsets are in `members`; see `EventTimes`.
  * `batchSentAt` is the `sentAt` of the batch, used for an event without a `sentAt` of its own. The
  * next call overwrites the returned object.
  */

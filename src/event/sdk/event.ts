@@ -27,7 +27,7 @@ import { parsedEvent } from "./parsed-event.ts";
  * Builds the event from the JSON that an SDK sent. Sets the event's times, `rudderId`,
  * `request_ip`, and `type` (as the record has it). If the SDK sent none, adds `messageId`,
  * `integrations` and the client's address `context.ip`. Removes `writeKey`. Other members are
- * unchanged. Returns a refused event as it was sent.
+ * unchanged. A refused event is returned as it was sent, but without line breaks.
  */
 export function eventOfJson(record: JsonRecord): BuiltEvent {
   const json = withoutLineBreaks(asBuffer(record.json));
@@ -197,7 +197,7 @@ function plainOf(buffer: Buffer): Uint8Array {
 
 /**
  * Copies members of the event from `json` to `scratch` at offset `start`, each followed by a comma.
- * Omits the members from `FIRST_OWNED` on in `NAMES`. Returns the end offset in `scratch`.
+ * Omits the members that are written separately. Returns the end offset in `scratch`.
  */
 function putOthers(json: Buffer, start: number): number {
   let out = start;

@@ -49,8 +49,8 @@ export const outline = {
   valueStarts: new Int32Array(MEMBERS_MAX),
   valueEnds: new Int32Array(MEMBERS_MAX),
   /**
-   * Whether `context` has a member `ip`. The next member, `consentStart`, is the offset of the
-   * value of `context.consentManagement`; -1 if there is none.
+   * Whether `context` has a member `ip`. Below, `consentStart` is the offset of the value of
+   * `context.consentManagement`; -1 if there is none.
    */
   hasIp: false,
   consentStart: -1,

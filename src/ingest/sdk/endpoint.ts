@@ -47,8 +47,8 @@ export interface TakenEvents {
  */
 const DISABLED_RETRY_SECONDS = 300;
 /**
- * Number of bytes that are stored of the JSON of a refused event, from its beginning, if the event
- * is too large or too deeply nested to be stored as a whole.
+ * Maximum number of bytes that are stored of a refused event's JSON, from its beginning, if the
+ * event is too large or too deeply nested to be stored as a whole.
  */
 const REFUSED_BYTES_KEPT = 4_096;
 

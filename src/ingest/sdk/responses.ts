@@ -6,7 +6,7 @@ import type { SdkAnswer } from "./source-config.ts";
 
 /** Largest number of origins with cached responses. */
 const ORIGINS_REMEMBERED_MAX = 1_000;
-/** Pattern of origins that browsers send. A response repeats the client's origin if it matches. */
+/** Pattern of origins that browsers send. A response repeats only an origin that matches. */
 const ORIGIN = /^[\x21-\x7e]{1,512}$/;
 /** Pattern of the list of header names that a browser sends in a preflight request. */
 const HEADER_NAMES = /^[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,4096}$/;

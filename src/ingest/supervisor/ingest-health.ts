@@ -23,7 +23,8 @@ export interface ProcessState {
 /**
  * Judges whether the server accepts events. It counts as not accepting them in three cases:
  * - An ingest process is not running or does not respond.
- * - The share of partitions to which the last write failed is more than `INGEST_REFUSED_SHARE_MAX`.
+ * - The last write failed in more than the share `INGEST_REFUSED_SHARE_MAX` of the partitions that
+ *   were written to.
  * - The share of the last minute's events that were refused is more than
  *   `INGEST_REFUSED_SHARE_MAX`. This case requires at least `INGEST_JUDGED_EVENTS_MIN` events, and
  *   a recent refusal.

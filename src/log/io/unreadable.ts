@@ -50,7 +50,7 @@ function expectDisk(directory: string): void {
 }
 
 /**
- * Tests whether the disk can read the page of a file that contains `offset`. If it cannot, rejects
+ * Tests whether the disk can read the page of a file in which `offset` lies. If it cannot, rejects
  * with the error of the read. Bypasses the page cache where the file system allows it, because the
  * cache may still have a page that the disk has lost.
  */

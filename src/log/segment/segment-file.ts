@@ -73,11 +73,11 @@ export async function createSegment(directory: string, first: number): Promise<S
  * Writes blocks at the end of the segment. When a write fails, some of its bytes may be on disk;
  * the caller must truncate them.
  *
- * If the last write took less than a millisecond, the write is synchronous and blocks the event
- * loop. Handing it to a thread would cost as much CPU time as the write itself (256 connections:
- * 90,000 instead of 78,000 pixels per CPU-second at the same p99). After a slower write, threads of
- * the thread pool do the writes until one is fast again. A stalling disk therefore stalls the event
- * loop only once.
+ * The write is synchronous and blocks the event loop if it is small (see `mayBlock`) and the last
+ * one took less than a millisecond. Handing it to a thread would cost as much CPU time as the write
+ * itself (256 connections: 78,000 instead of 90,000 pixels per CPU-second at the same p99). After a
+ * slower write, threads of the thread pool do the writes until one is fast again. A stalling disk
+ * therefore stalls the event loop only once.
  */
 export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promise<void> {
   let bytes = 0;

@@ -115,8 +115,8 @@ export class DeadLetters {
 
   /**
    * Returns the ids of dead letters that match a filter, oldest first: at most `part.count`. Scans
-   * letters with ids above `part.after` and below `part.before`, and those created while the clock
-   * was ahead.
+   * letters with ids above `part.after` and below `part.before`. Also scans letters whose ids
+   * contain a future time, because the clock was ahead.
    */
   ids(workspaceId: string, filter: LetterFilter, part: Omit<LetterScan, "now">): LetterScanResult {
     const scan = { ...part, now: this.now() };

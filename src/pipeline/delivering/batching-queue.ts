@@ -48,9 +48,9 @@ export class BatchingQueue {
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /**
-   * Time, by `clock.elapsed()`, at which the queue began to wait for more events, which it does for
-   * at most `ageMs`. The wait begins when an event comes into the empty queue, or when the events
-   * of the previous delivery are taken from the queue.
+   * Time, by `clock.elapsed()`, at which the queue began to wait for more events. It waits at most
+   * `ageMs`. The wait begins when an event comes into the empty queue, or when the events of the
+   * previous delivery are taken from the queue.
    */
   #waitingSince = 0;
   /** Number of events at the front of the queue that are delivered without waiting for more. */

@@ -53,7 +53,7 @@ export class DeliveryQueue {
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of attempts that failed since the receiver last accepted or rejected a request, without
+   * Number of failed attempts since the receiver last accepted or rejected a request, not counting
    * retries of set-aside events. The pauses become longer with this number, so it is not reset when
    * the queue continues with other events.
    */

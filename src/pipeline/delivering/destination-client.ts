@@ -45,8 +45,8 @@ export interface DestinationClientParts {
   labels: LaneLabels;
   /**
    * The destination's failure as an earlier process stored it: for how long all attempts had
-   * failed, or for how long the receiver had refused all events. Has no fields if the destination
-   * worked.
+   * failed, or for how long the receiver had refused all events. Its fields are undefined if the
+   * destination worked.
    */
   earlierFailure: FailureRecord;
   past?: DestinationPast | undefined;
@@ -168,8 +168,8 @@ export class DestinationClient {
   }
 
   /**
-   * Sends events to the destination, and records whether the destination works. If the config was
-   * replaced during the attempt, the result is not recorded, because it says nothing about the new
+   * Sends events to the destination, and records whether the destination works. Does not record it
+   * if the config was replaced during the attempt, because the result says nothing about the new
    * config. A failure or a refusal then becomes a retry, so that the events are sent again with the
    * new config.
    */

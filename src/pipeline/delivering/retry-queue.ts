@@ -114,7 +114,7 @@ export class RetryQueue {
   }
 
   /**
-   * Makes entries due at once: every entry with `all`, otherwise those whose `mayRetryEarlier` is
+   * Makes entries due at once: with `all`, every entry; otherwise those whose `mayRetryEarlier` is
    * true. Returns whether there is such an entry.
    */
   makeDue(now: number, all = false): boolean {

@@ -16,7 +16,7 @@ export function retryDelayMs(attempts: number, random: number, afterMs = 0): num
   return Math.max(ceiling * random, afterMs);
 }
 
-/** Maximum probability that an event's failures are chance, for it to count as their cause. */
+/** Maximum probability of chance failures for an event to count as the cause of its failures. */
 const CHANCE_MAX = 1e-6;
 
 /** Failures of one event, and the results of other events since its first failure. */

@@ -32,8 +32,8 @@ export interface ActiveLaneParts {
   past: DestinationPast | undefined;
   /**
    * The destination's failure as an earlier process stored it: for how long all attempts had
-   * failed, or for how long the receiver had refused all events. Has no fields if the destination
-   * worked.
+   * failed, or for how long the receiver had refused all events. Its fields are undefined if the
+   * destination worked.
    */
   earlierFailure: FailureRecord;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */

@@ -1,20 +1,20 @@
 import { RateMeter } from "../../concurrency/rate-meter.ts";
 
 /**
- * Maximum result of `intervalMs`: the longest time in milliseconds by which a lane delays a batch
- * after the start of the previous one, to gather more events.
+ * Maximum result of `intervalMs`: the longest time in milliseconds after the start of a batch for
+ * which a lane delays the next one, to gather more events.
  */
 const INTERVAL_MS_MAX = 10;
 /**
- * Minimum number of events per second at which a lane (the delivery to one destination) starts its
- * batches at least `INTERVAL_MS_MAX` apart. With fewer events, its batches may follow each other
- * sooner. A batch for user code costs half a millisecond besides its events. At this rate, batches
- * of one event would therefore use the whole processor.
+ * Minimum number of events per second at which `intervalMs` returns `INTERVAL_MS_MAX` for a lane
+ * (the delivery to one destination). With fewer events, the interval may be shorter. A batch for
+ * user code costs half a millisecond besides its events. At this rate, batches of one event would
+ * therefore use the whole processor.
  */
 const LANE_EVENTS_PER_SECOND = 2_000;
 /**
- * Minimum number of batches per second, in all lanes together, at which each lane starts its
- * batches at least `INTERVAL_MS_MAX` apart.
+ * Minimum number of batches per second, in all lanes together, at which `intervalMs` returns
+ * `INTERVAL_MS_MAX` for each lane.
  */
 const BATCHES_PER_SECOND = 1_000;
 

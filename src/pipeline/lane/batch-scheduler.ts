@@ -45,8 +45,8 @@ interface BatchSchedulerParts extends Pick<LaneParts, "memory" | "work" | "pace"
 
 /**
  * Chooses the events of the next batch of a lane: new events, and a share of replayed events (which
- * a user has asked to send again). If user code must run again over events, because its outputs did
- * not fit in memory, the next batches have only these events.
+ * a user has asked to send again). If user code must run again over events, such as when its
+ * outputs did not fit in memory, the next batches have only these events.
  */
 export class BatchScheduler {
   #hasRequeued: boolean;

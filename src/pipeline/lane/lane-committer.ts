@@ -165,7 +165,7 @@ export class LaneCommitter implements LaneCommitSource {
 
   /**
    * Makes the ledger write this lane's changes as soon as possible. Even without new outcomes, this
-   * writes the read position, and the log can be trimmed only up to the position on disk.
+   * writes the read position. The log can be trimmed only up to the position on disk.
    */
   schedule(): void {
     clearTimeout(this.#timer);

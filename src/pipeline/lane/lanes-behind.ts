@@ -15,9 +15,9 @@ const LANES_PER_TURN = 256;
 
 /**
  * Reads the logs for resting lanes that may have unread records, such as after a start of the
- * server. One read serves all lanes with the same read position. It wakes each lane to which one of
- * the records may have to be delivered, and moves the read positions of the other lanes past the
- * records. Thousands of idle destinations therefore cost one read of a log.
+ * server. Wakes each lane to which one of the records may have to be delivered, and moves the read
+ * positions of the other lanes past the records. One read serves all lanes with the same read
+ * position, so that thousands of idle destinations cost one read of a log.
  */
 export class LanesBehind<L extends Resting> {
   /** The resting lanes that may have unread records, in the order of their turns. */

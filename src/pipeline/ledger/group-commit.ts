@@ -31,9 +31,9 @@ export interface CommitSource<Change> {
 export interface GroupCommitParts<Change> {
   /**
    * Writes all changes in one transaction. Rejects with `ClaimLostError` when another node has
-   * claimed the store, and this node can therefore never write the changes. Any other error leaves
-   * open whether they were written. The caller then repeats the call with the same `number`.
-   * Commits are numbered from 1.
+   * claimed the store, and this node can therefore never write the changes. After other errors
+   * (except an `InvariantError`, a bug), it is unknown whether they were written. The caller then
+   * repeats the call with the same `number`. Commits are numbered from 1.
    */
   write(changes: readonly Change[], number: number): Promise<void>;
   /**

@@ -79,9 +79,10 @@ export class Ledger {
   }
 
   /**
-   * Claims a shared ledger for this node. Once this resolves, no other node can write the progress
-   * of deliveries, and this node sees everything that others wrote before. Call it once, before any
-   * delivery starts. The ledger of a standalone server is never claimed.
+   * Claims a shared ledger for this node. Once this resolves, this node sees everything that others
+   * wrote before. Only this node can then write the progress of deliveries, until another one
+   * claims the ledger. Call it once, before any delivery starts. A standalone server never claims
+   * its ledger.
    */
   async claim(node: string, listener: ClaimListener): Promise<void> {
     assert(this.#claim === undefined, "A ledger is claimed once by a node");

@@ -96,10 +96,10 @@ export class LetterGroups {
 
   /**
    * Returns the id of a dead letter's group and the receiver's response to the letter's event. If
-   * this response is not stored, returns the group's latest stored one with the same status and
-   * error code, marked `isSample`. If there is none either, the response has only the letter's
-   * status and code, and is absent if the letter has neither. Returns an empty object if no group
-   * holds the letter.
+   * this response is not stored, but the letter has a status or an error code, returns the group's
+   * latest stored response with the same ones, marked `isSample`. If there is none either, the
+   * response has only the letter's status and code. Returns an empty object if no group holds the
+   * letter.
    */
   detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
     const { destinationId, status, code, responseId } = letter;

@@ -14,10 +14,10 @@ export interface KeptResponse {
 /** Maximum number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Minimum age in milliseconds of the latest response in a group with `RESPONSES_OF_GROUP_MAX`
- * responses, for a new response to replace the oldest. Without this minimum, a receiver that
- * answers each event differently would cause a write of one response for each dead letter, and all
- * nodes of a cluster read each write.
+ * Minimum time in milliseconds from the latest response of a full group (with
+ * `RESPONSES_OF_GROUP_MAX` responses) to a new one that replaces the oldest. Without this minimum,
+ * a receiver that answers each event differently would cause a write of one response for each dead
+ * letter, and all nodes of a cluster read each write.
  */
 const REPLACED_AFTER_MS = 60_000;
 /** Largest total size in bytes of a destination's stored responses, in one ledger. */
@@ -32,7 +32,7 @@ const SUM = "";
 
 /**
  * Stores responses of receivers to events that became dead letters. It stores only a few for each
- * group of letters, so that thousands of letters with one cause do not take thousands of responses.
+ * group of letters, because thousands of letters may have the same cause.
  */
 export class LetterResponses {
   /**

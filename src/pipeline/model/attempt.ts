@@ -1,7 +1,7 @@
 import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
 import type { DeliveryResult } from "../../destinations/destination.ts";
 
-/** Cause of a failed delivery. It has no secrets, so that it may be stored, logged and shown. */
+/** Reason why events were not delivered. It has no secrets: it may be stored, logged and shown. */
 export interface FailureCause {
   reason: string;
   /** The answer of the receiver; absent when it did not answer. */

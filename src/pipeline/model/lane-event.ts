@@ -6,8 +6,8 @@ import type { Routes } from "./routes.ts";
 
 /**
  * Origin of an event in delivery: a log record that was read for a connection, a log record that
- * was read for a replay job, or a requeued dead letter. The event's final outcome is stored in the
- * read position of the lane, in that of the job, or in the state of the dead letter, respectively.
+ * was read for a replay job, or a requeued dead letter. It decides what the event's final outcome
+ * changes: the lane's read position, the job's read position, or the dead letter.
  */
 export type Origin =
   | { log: string; sequence: number; connectionId: string }
@@ -212,8 +212,9 @@ export type EventOutcome =
   | { kind: "delivered" }
   | { kind: "dropped" }
   /**
-   * The event is not sent. Either its connection, destination or replay is gone, or it is a
-   * requeued dead letter and user code runs over the same received event for another dead letter.
+   * The event is not sent: its connection, destination or replay is gone, its replay waits for a
+   * disabled destination, or it is a requeued dead letter and user code runs over the same received
+   * event for another one.
    */
   | { kind: "discarded" }
   | ({

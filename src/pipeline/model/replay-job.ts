@@ -115,8 +115,8 @@ export interface EventJob extends JobBase {
 }
 
 /**
- * A job that requeues or deletes dead letters: all that matched a filter when the job was created,
- * or those with the ids that a user selected.
+ * A job that requeues or deletes dead letters: those that matched a filter when the job was
+ * created, or those whose ids a user selected.
  */
 export interface LetterJob extends JobBase {
   kind: "dead-letters" | "purge";

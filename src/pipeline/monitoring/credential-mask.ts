@@ -24,7 +24,7 @@ const HASH_FACTOR = 0x01000193;
 
 const masks = new WeakMap<Credentials, CredentialMask>();
 
-/** Returns the object that masks, in texts of user code, the credentials it had when it ran. */
+/** Returns the object that masks `credentials` in the log lines and errors of user code. */
 export function credentialMask(credentials: Credentials): CredentialMask {
   return masks.getOrInsertComputed(credentials, (it) => new CredentialMask(it));
 }

@@ -36,9 +36,9 @@ interface GaugeSources {
 }
 
 /**
- * Combined state of the lanes (deliveries to destinations) with equal metric labels: several lanes
- * have equal labels if those that identify tenants are left out. `lagEvents` is the sum of the
- * lanes' values, `lagSeconds` is their maximum.
+ * Combined state of the lanes (deliveries to destinations) with equal metric labels: those of one
+ * destination or, without labels that identify tenants, those of one kind of destination.
+ * `lagEvents` is the sum of the lanes' values, `lagSeconds` is their maximum.
  */
 interface LaneTotal {
   /**

@@ -50,7 +50,7 @@ export class SearchStart {
   /**
    * Returns the position from which the messageIds of a log must be read before the log's search
    * continues at `unsearched`. The records from `unsearched` on are compared with these ids. The
-   * unsearched records of other logs are compared with them too, because they may be older.
+   * unsearched records of other logs, which may be older, are compared with them too.
    */
   async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
     const { clock, timeOf } = this.parts;

@@ -34,7 +34,7 @@ export interface EventReplayParts {
   recovered: Positions | undefined;
   /** Notifies the delivery that `take` may return events that it could not return before. */
   onReady(): void;
-  /** Makes the lane store the progress soon, once the range or its recovered part was read. */
+  /** Schedules a write of the progress, after the range or its recovered part was read. */
   onRead(): void;
   /** Stops the delivery to the destination after an error that only a bug can cause. */
   fail(error: unknown): void;
@@ -67,7 +67,7 @@ export class EventReplay {
   #counts: JobCounts;
   #failures: JobFailure[];
   #reachedAt: number | undefined;
-  /** JSON of what `progress` returned last. `progress` returns undefined until this changes. */
+  /** JSON by which `progress` recognizes that nothing has changed since its last result. */
   #lastProgress = "";
 
   constructor(private readonly parts: EventReplayParts) {

@@ -81,9 +81,9 @@ export class LetterJobRunner {
 
   /**
    * Requeues or deletes the next dead letters of a job. Returns the destinations of the requeued
-   * letters and the pause until the next step, or "over" if it was the last. `last` has the
-   * destinations that the previous step returned. If too many requeued letters wait for one of
-   * them, changes nothing. Never rejects.
+   * letters and the pause until the next step, or "over" if there is no next step. `last` has the
+   * destinations of the letters that the job requeued last. If too many requeued letters wait for
+   * one of them, changes nothing. Never rejects.
    */
   async #step(workspaceId: string, id: string, last: readonly string[]) {
     const { ledger, wake, clock, logger } = this.parts;

@@ -108,8 +108,8 @@ export function createTrimmer(parts: TrimParts) {
 
   return {
     /**
-     * Deletes the log records that no delivery needs and retention does not keep. Resolves when
-     * done. If the logs cannot be listed, such as while the process has too many open files,
+     * Deletes the log records that no delivery needs and that retention does not keep. Resolves
+     * when done. If the logs cannot be listed, such as while the process has too many open files,
      * deletes nothing.
      */
     async run(): Promise<void> {

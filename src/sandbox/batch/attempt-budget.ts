@@ -27,8 +27,8 @@ const GROWTH_MIN = 2;
 /**
  * Fraction of the CPU limit `cpuMs` that one event gets at least in a new guest (process that runs
  * user code), because a fresh interpreter compiles itself during the first events. An event of a
- * suspect program (see `isSuspect` of `begin`) gets just this CPU time. The server kills a guest
- * that runs events only above it.
+ * suspect program (see `isSuspect` of `begin`) gets just this CPU time. While a guest runs events,
+ * the server kills it for its CPU time only above this.
  */
 const COLD_SHARE = 0.25;
 /**
@@ -114,9 +114,9 @@ export class AttemptBudget {
   /**
    * Returns whether an event whose code was stopped has used up its time. `usedMs` is the CPU time
    * of this event alone. `hadWholeAttempt` is true if no other event ran before it in the attempt.
-   * In this case, the result is true, whatever `usedMs` is, if the attempt had the maximum
-   * wall-clock time. If it is false in this case, the machine was too busy, and the next attempts
-   * get more wall-clock time.
+   * Such an event has used up its time, whatever `usedMs` is, if the attempt had the maximum
+   * wall-clock time. If the result for such an event is false, the machine was too busy, and the
+   * next attempts get more wall-clock time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isOver = this.isProof(usedMs) || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);

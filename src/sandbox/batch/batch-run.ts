@@ -41,7 +41,7 @@ type RunAnswer = RunReport | LoadFailure;
 
 /** Runs one batch of events through a program in several attempts, and records their outcomes. */
 export class BatchRun {
-  /** Whether a guest process died (not retired by the server) or ran out of time in this batch. */
+  /** Whether in this batch a guest process ran out of time or died (unless `retired`). */
   hasCostGuest = false;
   readonly #logs: BatchLogs;
   readonly #budget: AttemptBudget;

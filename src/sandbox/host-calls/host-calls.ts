@@ -92,11 +92,11 @@ export class HostCalls {
   ) {}
 
   /**
-   * Starts the host calls in `calls`, a JSON array, and waits for at least one result. While the
-   * unfinished calls exceed `FETCH_REQUESTS_CHARS_MAX`, it waits for further results. Resolves with
-   * as many results as fit in one frame. Rejects with `GuestFrameError` when `calls` is no valid
-   * list of calls, when the attempt has made too many calls, or when there is neither a result nor
-   * a call in progress.
+   * Starts the host calls in `calls`, a JSON array, and waits for at least one result. Also waits
+   * while the unfinished calls exceed `FETCH_REQUESTS_CHARS_MAX` and one is in progress. Resolves
+   * with as many results as fit in one frame. Rejects with `GuestFrameError` when `calls` is no
+   * valid list of calls, when the attempt has made too many calls, or when there is neither a
+   * result nor a call in progress.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
     for (const call of parseCalls(calls, this.workspaceId)) {

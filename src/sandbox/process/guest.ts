@@ -188,8 +188,9 @@ export class Guest {
   }
 
   /**
-   * Kills the guest process with SIGKILL, and rejects its requests in progress at once: with
-   * `fault`, if given, the one that the guest is working on; with `GuestEndedError` all others.
+   * Kills the guest process with SIGKILL, and rejects its requests in progress with
+   * `GuestEndedError` at once. If `fault` is given, the one that the guest is working on is
+   * rejected with `fault`.
    */
   kill(cause: GuestEndCause, fault?: InvariantError): void {
     if (this.dying) return;

@@ -65,9 +65,8 @@ export function launchGuest(
 }
 
 /**
- * Lowers the CPU priority of the process `pid`. The script of `launchGuest` has already lowered the
- * priority of the process's session, but some kernels ignore this: those that do not schedule
- * sessions as groups.
+ * Lowers the CPU priority of the process `pid`. The script of `launchGuest` lowers the priority of
+ * the process's session, but this has an effect only on kernels that schedule sessions as groups.
  */
 function lowerPriority(pid: number): void {
   try {

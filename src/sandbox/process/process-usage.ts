@@ -11,8 +11,8 @@ export type ProcessUsage = NonNullable<ReturnType<typeof readProcessUsage>>;
  */
 const TICK_MS = 10;
 /**
- * Index of CPU time `utime` in the list of fields of `/proc/…/stat` after the command name. It is
- * field 14 in proc(5). The next field is `stime`.
+ * Index of the field `utime` (CPU time; field 14 in proc(5)) in the list of the fields of
+ * `/proc/…/stat` after the command name. The next field is `stime`.
  */
 const UTIME = 11;
 const STIME = 12;

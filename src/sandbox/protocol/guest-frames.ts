@@ -49,9 +49,9 @@ export function jsonArrayBytes(texts: JsonTexts): number {
 }
 
 /**
- * Writes each frame (message) to a guest process into the same buffer, so the next frame overwrites
- * it. A new buffer of 200 KB for every batch would take a tenth of the CPU time that the server
- * uses.
+ * Writes frames (messages) to a guest process into one reused buffer, so a frame is valid only
+ * until the next one is written. A new buffer of 200 KB for every batch would take a tenth of the
+ * CPU time that the server uses.
  */
 export class GuestFrameWriter {
   #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);

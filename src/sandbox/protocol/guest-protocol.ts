@@ -153,9 +153,9 @@ export const FAILED = -1;
 export const OPEN = -2;
 
 /**
- * Reason why some events have no outcome yet and must run again. `timeout`: the time was used up.
- * `full`: the outputs reached the size limit of one reply. `failed`: `transformBatch` threw `error`
- * for the whole batch, so each event has to run alone.
+ * Reason why some events have no outcome yet. `timeout`: the time was used up. `full`: the outputs
+ * reached the size limit of one reply. `failed`: `transformBatch` failed with `error` for the whole
+ * batch, so each event has to run alone.
  */
 export interface RunStop {
   reason: "timeout" | "full" | "failed";

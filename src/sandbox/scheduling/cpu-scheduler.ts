@@ -16,8 +16,8 @@ export type SchedulableGuest = Pick<
 >;
 
 /**
- * Part of its equal share that a workspace may use without CPU debt. The equal share is the number
- * of processors, divided by the number of workspaces that compute. More CPU time adds to the debt.
+ * Fraction of its equal share that a workspace may use without CPU debt. The equal share is the
+ * number of processors divided by the number of workspaces that compute.
  */
 const FREE_SHARE = 0.5;
 
@@ -40,8 +40,8 @@ const FREE_SHARE = 0.5;
 export class CpuScheduler<T extends SchedulableGuest> {
   /**
    * Workspaces, in the order of their turns, that have guests with a CPU debt above the limit that
-   * `schedule` computes. The first guest of each workspace gets a processor in this order. Then the
-   * second guests get the remaining processors. The other guests with such a debt are paused.
+   * `schedule` computes. Processors go first to one such guest of each workspace, in this order,
+   * and then to the second ones. Such guests without a processor are paused.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;

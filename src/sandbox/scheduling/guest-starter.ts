@@ -36,8 +36,8 @@ export interface SandboxStatus {
    */
   reason?: string;
   /**
-   * Whether incomplete confinement of user code is permitted and possible. It is not possible after
-   * a guest has started with complete confinement, unless the state is `unavailable`.
+   * Whether user code may run with incomplete confinement. False once a guest has started with
+   * complete confinement, unless the state is `unavailable`.
    */
   insecure: boolean;
 }

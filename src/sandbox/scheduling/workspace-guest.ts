@@ -42,9 +42,9 @@ export interface GuestWork {
 }
 
 /**
- * Queue of the work of one workspace (tenant) in one language, and its guest process that does this
- * work. A workspace can have a second such object for the same language, with a second guest. While
- * there is no room for this guest, the second object passes its work to the first one.
+ * Queue of the work of one workspace (tenant) in one language, with the guest process that does the
+ * work (at most one at a time). A workspace can have a second such object for the same language.
+ * While there is no room for its guest, the second object passes its work to the first one.
  */
 export class WorkspaceGuest implements GuestHolder, GuestSource {
   #guest: Guest | undefined;
@@ -99,8 +99,8 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   }
 
   /**
-   * Whether this object can be deleted without effect on later work: it has no guest process and no
-   * work, and its code has not ended a guest recently.
+   * Whether this object can be deleted: it has no guest process and no work, and its code has not
+   * ended a guest recently.
    */
   get isForgettable(): boolean {
     return this.#state === "none" && this.idleSince !== undefined && this.losses.count() === 0;

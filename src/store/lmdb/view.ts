@@ -10,10 +10,10 @@ const BOOT = "/proc/sys/kernel/random/boot_id";
 const bootFileOf = (path: string) => `${dataFileOf(path)}-boot`;
 
 /**
- * Opens the store for a view, this node's local copy of an ordered log. First deletes a file from
- * before the last boot of the machine, and any file that cannot be opened; the view then reads the
- * whole log again. After a boot, the file may be torn (have pages from different points in time),
- * because commits do not wait for the disk. After a crash of only the process, it is not.
+ * Opens the store for a view, this node's local copy of an ordered log. Deletes the file if it is
+ * from before the last boot of the machine, or if it cannot be opened; the view then reads the
+ * whole log again. A file from before a boot may be torn (have pages from different points in
+ * time), because commits do not wait for the disk.
  */
 export function openView(options: StoreOptions): LocalStore {
   const { path, name, logger } = options;

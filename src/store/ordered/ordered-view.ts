@@ -70,7 +70,7 @@ export interface ApplyResult {
   outcomes: SetOutcome[];
   /**
    * Names of the tables that the applied entries changed; the store calls its listeners for these.
-   * Tables of change sets for which `isKnown` returns true are left out.
+   * Tables of this node's change sets for which `isKnown` returns true are left out.
    */
   written: Set<string>;
   /** Whether log entries were deleted before this view had read them. */
@@ -118,7 +118,7 @@ export class OrderedView {
 
   /**
    * Applies log entries in one transaction. If the commit fails, the caller may pass the same
-   * entries again, even if some were stored nevertheless. A stored change set has no effect the
+   * entries again, even if they were stored nevertheless. A stored change set has no effect the
    * second time, because the version of the view is then higher than the one that the set requires.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {

@@ -12,14 +12,14 @@ export const passOf = (author: string): Uint8Array =>
   encodeChangeSet({ author, number: -1, base: NO_BASE, writes: [] })[0]!;
 
 /**
- * Shortest time in milliseconds that a node waits for another one to use its turn. The longest is
- * `TURN_MS_MAX`: the other node may have stopped, or have nothing left to change.
+ * Smallest limit in milliseconds on the time that a node waits for another one to use its turn. The
+ * largest is `TURN_MS_MAX`: the other node may have stopped, or have nothing left to change.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;
 /**
- * Time that a node waits for another one to use its turn, as a multiple of the duration of its own
- * last attempt. On a machine that lacks processor time, an attempt takes seconds.
+ * Maximum time that a node waits for another one to use its turn, as a multiple of the duration of
+ * its own last attempt. On a machine that lacks processor time, an attempt takes seconds.
  */
 const ATTEMPTS_PER_TURN = 2;
 
@@ -45,7 +45,7 @@ export class Turns {
   #isCurrent = false;
   /** Time (`performance.now()`) at which this node's last attempt to change the store began. */
   #startedAt = 0;
-  /** Milliseconds that this node waits for another node to use its turn. */
+  /** Maximum number of milliseconds that this node waits for another node to use its turn. */
   #turnMs = TURN_MS_MIN;
   #changed = Promise.withResolvers<void>();
   #isOpen = true;

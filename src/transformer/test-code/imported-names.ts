@@ -5,9 +5,9 @@ import type { GuestLanguage } from "../../sandbox/program.ts";
 const STATIC = 1;
 
 /**
- * Returns the imported modules of code, each with the names that the code imports from it.
- * `modules` are the modules that the language's own parser has found. The names are empty for
- * Python, and for an import of a whole module.
+ * Returns the modules that code imports, each with the names that the code imports from it.
+ * `modules` are the modules that the language's own parser has found. The list of names is empty
+ * for Python, and for an import of a whole module.
  */
 export function importedNames(
   language: GuestLanguage,

@@ -59,7 +59,7 @@ const editPermissions = (["transformations", "libraries"] as const).map(
   }),
 );
 
-/** Options that the routes whose body is a list of revisions share. */
+/** Options shared by the routes whose body is a list of revisions. */
 const takesRevisions = {
   isLong: true,
   needs: [],

@@ -132,8 +132,8 @@ function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
 
 /**
  * Returns a config for responses, without its secrets and without keys that the schema does not
- * allow. A secret in an item of a list becomes an empty string. Secret parts of URLs are masked.
- * With `headers` as `clear`, these parts and secret webhook headers are shown.
+ * allow. A secret in an item of a list becomes an empty string. Secret parts of URLs are masked. If
+ * `headers` is `clear`, these parts and secret webhook headers are shown.
  */
 export function configAnswer(
   kind: ConfigForms,
@@ -223,8 +223,8 @@ function withText(config: DestinationConfig, path: string, text: string): Destin
 }
 
 /**
- * Returns an error for each string that contains a mask and differs from the stored string. Its
- * masked part is unknown to the server, which restores only strings that a response showed.
+ * Returns an error for each string that contains a mask and differs from the stored string.
+ * `unmasked` has not restored it, so to store it would replace the secret part by the mask.
  */
 function maskErrors(
   { maskedKeys = [] }: ConfigForm,

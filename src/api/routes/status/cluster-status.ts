@@ -8,8 +8,8 @@ type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 interface ClusterFacts {
   name: string;
   /**
-   * Nodes in the cluster's Kafka consumer group. It is undefined if the group's coordinator does
-   * not answer, or while nodes join the group and this node has not read the members before.
+   * Nodes in the cluster's Kafka consumer group. This list is undefined if the group's coordinator
+   * does not answer, or if nodes are joining and this node has not read the members before.
    */
   members: readonly ClusterNode[] | undefined;
   partitions: ClusterFigures["partitions"];

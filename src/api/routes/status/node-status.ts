@@ -27,8 +27,8 @@ interface NodeAnswers<T> {
 
 /**
  * Returns the state of a workspace's destinations, and the troubles and warnings of the nodes,
- * merged from all nodes. Asks each node about only some destinations at a time, because a node can
- * do nothing else while it answers one question.
+ * merged from all nodes. Divides the destinations among several questions, because a node can do
+ * nothing else while it answers one question.
  */
 export async function workspaceStatus(
   deps: StatusDeps,

@@ -231,7 +231,7 @@ export const statusListRoutes = [
 /**
  * Returns the states of all sources or destinations of a workspace, from the state that its
  * requests share. Returns undefined if they share none, or if the shared state lacks items because
- * the workspace has more than `STATUS_ITEMS_MAX`.
+ * the workspace has more than `STATUS_ITEMS_MAX` of one kind.
  */
 async function wholeState<Kind extends "sources" | "destinations">(
   deps: StatusDeps,

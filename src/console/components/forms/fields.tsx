@@ -264,7 +264,7 @@ export function Form(props: {
    * value of each. Undefined if there are none.
    */
   conflict?: Parameters<typeof FieldConflicts>[0] | undefined;
-  /** Type of the edited item. When it changes, the form hides the error of its last submit. */
+  /** Type of the edited item. When it changes, the form hides the error that it shows, if any. */
   itemType?: string;
   isNarrow?: boolean;
 }) {

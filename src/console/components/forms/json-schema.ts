@@ -26,8 +26,8 @@ export interface JsonSchema {
 }
 
 /**
- * Returns `values` without the properties that have no effect. A property has an effect if it meets
- * the condition `x-applies-when` of its schema, which depends on other properties' values.
+ * Returns `values` without the properties that have no effect. A property has no effect if its
+ * schema has a condition `x-applies-when` that the values of other properties do not meet.
  */
 export function appliedValues(
   schema: JsonSchema | undefined,

@@ -44,13 +44,13 @@ export class AccessTokenError extends Error {
  */
 const MARGIN_MS_MAX = 30_000;
 /**
- * Minimum milliseconds since the last replacement before a refused token is replaced, if the
- * receiver never accepted this token.
+ * Minimum milliseconds between the last replacement of a token and the replacement of a refused
+ * token that the receiver never accepted.
  */
 const REFUSED_MS_MIN = 30_000;
 /**
- * Minimum milliseconds since the last replacement before a refused token is replaced, if the
- * receiver accepted this token earlier. The token was then revoked, so the receiver is likely to
+ * Minimum milliseconds between the last replacement of a token and the replacement of a refused
+ * token that the receiver accepted earlier. Such a token was revoked, so the receiver is likely to
  * accept a new one.
  */
 const REVOKED_MS_MIN = 1_000;

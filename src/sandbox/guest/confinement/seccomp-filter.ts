@@ -64,10 +64,10 @@ function ruled(rule: SyscallRule): Instruction[] {
 }
 
 /**
- * Returns instructions that check one condition of a rule's alternative. If the condition holds,
- * execution continues after these instructions. Otherwise it jumps to the rule's next alternative
- * (`NEXT`). An argument is read as two words; on both processor architectures, the low word is the
- * first one.
+ * Returns instructions that check one condition in an alternative of a rule (a list of conditions).
+ * If the condition holds, execution continues after these instructions. Otherwise it jumps to the
+ * rule's next alternative (`NEXT`). An argument is read as two words; on both processor
+ * architectures, the low word is the first one.
  */
 function checked(condition: ArgumentCondition): Instruction[] {
   const low = DATA_ARGUMENTS + ARGUMENT_BYTES * condition.argument;

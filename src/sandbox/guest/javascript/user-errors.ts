@@ -123,8 +123,8 @@ export function cut(message: string): string {
 }
 
 /**
- * Length in UTF-16 units to which error messages are cut once the errors of a reply together have
- * more than `GUEST_ERRORS_CHARS_MAX`.
+ * Length in UTF-16 units to which error messages are cut once the errors of a reply together exceed
+ * `GUEST_ERRORS_CHARS_MAX`.
  */
 const SHORT_CHARS = 100;
 
