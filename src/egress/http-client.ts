@@ -71,7 +71,10 @@ const withBody = new Set(["POST", "PUT", "PATCH"]);
  */
 const copiedBytesMax = 64 << 10;
 
-/** Unused bytes before a body with `hasHeadRoom`. The request head is written there if it fits. */
+/**
+ * Number of bytes that a caller with `hasHeadRoom` leaves free before the body, in the same buffer.
+ * The request head is written there if it fits.
+ */
 export const REQUEST_HEAD_ROOM_BYTES = 1_024;
 
 /**

@@ -55,9 +55,9 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 }
 
 /**
- * Yields the errors of a validation. For an array or object that fits no type of a union, the
- * library has one error, which does not say what is wrong. This error is replaced by the errors
- * against the union's first type of the same kind (array or object).
+ * Yields the errors of a validation. For an array or object that fits no type of a union, TypeBox
+ * has one error, which does not say what is wrong. Yields instead the errors against the first type
+ * of the union that is also for arrays, or for objects.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {

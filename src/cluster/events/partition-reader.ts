@@ -58,8 +58,8 @@ export class PartitionReader implements LogReader {
    */
   readonly #damage = new Set<bigint>();
   /**
-   * Number of blocks read so far, and their total bytes. `parts` estimates sizes from the average,
-   * because brokers do not report sizes.
+   * Number of blocks read so far, and their total bytes. Brokers do not report sizes, so the method
+   * `parts` assumes the average size for the other blocks.
    */
   readonly #seen = { blocks: 0, bytes: 0 };
   #first: number;

@@ -128,7 +128,7 @@ export class PartitionRelease {
     this.#sinceReportMs = 0;
   }
 
-  /** Returns the partitions that this node refuses, or had trouble with at the last observation. */
+  /** Returns the partitions that were refused or troubled when this node last observed them. */
   #lackedNumbers(): Set<number> {
     const lacked = [...this.#observed].filter(([, it]) => it.isRefused || it.isTroubled);
     return new Set(lacked.map(([partition]) => partition));

@@ -46,9 +46,7 @@ export function PagedList<
   Form: ComponentType<FormContext<Answer>>;
   /** Loads an item and its ETag for the form that edits it. Absent if items cannot be edited. */
   retrieve?: (params: { id: string }) => Promise<{ answer: Answer; tag: string | undefined }>;
-  /**
-   * Action that the texts of the delete button name, as in `DeleteButton`. The default is `delete`.
-   */
+  /** Verb in the texts of the delete button. The default is `delete`. */
   verb?: Parameters<typeof DeleteButton>[0]["verb"];
   noun: string;
   consequence: (item: Item) => string;

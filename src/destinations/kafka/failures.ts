@@ -73,7 +73,7 @@ const ofIdentity = new Set([45, 47, 49, 59, 90]);
  */
 const ofOperator = new Set([17, 29, 31, 33, 58]);
 
-/** Returns when another attempt may succeed after a broker answered with this error code. */
+/** Returns whether and when another attempt may succeed, by the error code in a broker's answer. */
 export function outlookOf(code: number): Outlook {
   return ofOperator.has(code) ? "later" : "soon";
 }

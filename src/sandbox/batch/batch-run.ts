@@ -46,7 +46,7 @@ export class BatchRun {
   readonly #logs: BatchLogs;
   readonly #budget: AttemptBudget;
   readonly #outcomes: (ProgramOutcome | undefined)[];
-  /** Indexes in the batch of the events that have no outcome yet, in order. */
+  /** The events without an outcome so far, as ascending indexes into the batch. */
   #open: number[];
   /** Whether each attempt runs only one event, to find the event that is to blame for a failure. */
   #isAlone = false;

@@ -25,7 +25,7 @@ export interface ChangeSetPart extends Omit<ChangeSet, "writes"> {
   index: number;
   count: number;
   bytes: Uint8Array;
-  /** Names of the tables that the complete change set writes to. */
+  /** Names of the tables that the change set writes to, in all its parts together. */
   tables: readonly string[];
 }
 

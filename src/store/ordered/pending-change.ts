@@ -10,7 +10,7 @@ export interface PendingChange extends Pick<PromiseWithResolvers<unknown>, "reso
   allowStale: boolean;
   /** Maximum duration of this call of `change` in milliseconds. After it, the promise rejects. */
   msMax: number;
-  /** Time (`performance.now()`) at which the promise of this call of `change` rejects. */
+  /** Deadline (`performance.now()`): without a result by then, the promise of this call rejects. */
   until: number;
 }
 
