@@ -66,3 +66,32 @@ export class GuestStartHealth {
     this.reason = reason;
   }
 }
+
+/** Whether user code runs, and why not, or with which restrictions missing. */
+export interface SandboxStatus {
+  state: "starting" | "ready" | "unavailable";
+  /**
+   * Why user code does not run. If user code runs, the missing part of its confinement; absent if
+   * none is missing. Also absent as long as no guest has started and no start has failed.
+   */
+  reason?: string;
+  /**
+   * Whether user code may run with incomplete confinement. False in the state `ready` if the latest
+   * guest of each language that has started is completely confined.
+   */
+  insecure: boolean;
+}
+
+/** Returns the state of the sandbox, from the start health of all languages. Pure function. */
+export function sandboxStatus(all: readonly GuestStartHealth[], insecure: boolean): SandboxStatus {
+  const down = all.find(({ unavailable }) => unavailable);
+  if (down) return { state: "unavailable", reason: down.reason!, insecure };
+  const up = all.filter(({ ready }) => ready);
+  if (up.length === 0) {
+    const reason = all.find(({ failing }) => failing)?.reason;
+    return { state: "starting", ...(reason !== undefined && { reason }), insecure };
+  }
+  const gap = up.map(({ confinementGap }) => confinementGap).find((it) => it !== undefined);
+  if (gap === undefined) return { state: "ready", insecure: false };
+  return { state: "ready", reason: gap, insecure };
+}

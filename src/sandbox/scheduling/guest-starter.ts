@@ -8,7 +8,7 @@ import { languageProfiles } from "../process/language-profiles.ts";
 import type { GuestLanguage } from "../program.ts";
 import { SandboxUnavailable } from "../sandbox.ts";
 import { CpuScheduler } from "./cpu-scheduler.ts";
-import { GuestStartHealth } from "./guest-start-health.ts";
+import { GuestStartHealth, type SandboxStatus, sandboxStatus } from "./guest-start-health.ts";
 import { describeStartFailure } from "./start-failure.ts";
 
 /**
@@ -28,19 +28,6 @@ const STANDSTILL_MS_MIN = 500;
  * `refillPauseMs`.
  */
 const WAIT_MS_MIN = 5;
-export interface SandboxStatus {
-  state: "starting" | "ready" | "unavailable";
-  /**
-   * Why user code does not run. If user code runs, the missing part of its confinement; absent if
-   * none is missing. Also absent as long as no guest has started and no start has failed.
-   */
-  reason?: string;
-  /**
-   * Whether user code may run with incomplete confinement. False once a guest has started with
-   * complete confinement, unless the state is `unavailable`.
-   */
-  insecure: boolean;
-}
 
 export interface GuestStarterOptions {
   /** Command to start a guest, such as `[process.execPath, "guest"]`; the language is appended. */
@@ -106,17 +93,7 @@ export class GuestStarter {
   }
 
   status(): SandboxStatus {
-    const { insecure } = this.options;
-    const all = Object.values(this.#startHealth);
-    const down = all.find(({ unavailable }) => unavailable);
-    if (down) return { state: "unavailable", reason: down.reason!, insecure };
-    const up = all.find(({ ready }) => ready);
-    const reason = up ? up.confinementGap : all.find(({ failing }) => failing)?.reason;
-    return {
-      state: up ? "ready" : "starting",
-      ...(reason !== undefined && { reason }),
-      insecure: insecure && !(up && reason === undefined),
-    };
+    return sandboxStatus(Object.values(this.#startHealth), this.options.insecure);
   }
 
   /**

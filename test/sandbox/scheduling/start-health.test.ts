@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
 import { GuestEndedError } from "../../../src/sandbox/process/guest-end.ts";
-import { GuestStartHealth } from "../../../src/sandbox/scheduling/guest-start-health.ts";
+import {
+  GuestStartHealth,
+  sandboxStatus,
+} from "../../../src/sandbox/scheduling/guest-start-health.ts";
 import { describeStartFailure } from "../../../src/sandbox/scheduling/start-failure.ts";
 
 let now: number;
@@ -120,4 +123,18 @@ test("a failed start shows the first 300 characters that the guest printed", () 
   const failed = { ...exit(1), stderr: `a\n\t b${"x".repeat(400)}` };
   expect(describeStartFailure(crash, failed)).toBe(`they end with code 1: a b${"x".repeat(297)}`);
   expect(describeStartFailure(crash, { ...failed, stderr: " \n" })).toBe("they end with code 1");
+});
+
+test("the state of the sandbox has the missing confinement of whichever language lacks a part", () => {
+  const [javascript, python] = [new GuestStartHealth(), new GuestStartHealth()];
+  const statusOf = (insecure = true) => sandboxStatus([javascript, python], insecure);
+  expect(statusOf()).toEqual({ state: "starting", insecure: true });
+  python.onFailure("no room", false);
+  expect(statusOf(false)).toEqual({ state: "starting", reason: "no room", insecure: false });
+  javascript.onSuccess(undefined);
+  expect(statusOf()).toEqual({ state: "ready", insecure: false });
+  python.onSuccess("no Landlock");
+  expect(statusOf()).toEqual({ state: "ready", reason: "no Landlock", insecure: true });
+  javascript.onFailure("no memory", true);
+  expect(statusOf()).toEqual({ state: "unavailable", reason: "no memory", insecure: true });
 });
