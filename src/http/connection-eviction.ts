@@ -169,8 +169,9 @@ class EvictionOrder<T extends EvictableConnection> {
   }
 
   /**
-   * Returns the connection to evict first. Returns undefined if all connections of the examined
-   * list, silent or active, wait for a response.
+   * Returns the connection to evict first, from the longer list, silent or active. Returns
+   * undefined if all connections of this list wait for a response: a client that has just connected
+   * then keeps its silent connection.
    */
   next(): T | undefined {
     const list = this.#silent.size > this.#active.size ? this.#silent : this.#active;

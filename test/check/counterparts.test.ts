@@ -25,7 +25,7 @@ async function found(answer: Answer, config: object = {}): Promise<CheckResult> 
   let isClosed = false;
   const clients = {
     view: { isEmpty: false, clusterId: "A" },
-    failures: () => [],
+    lastProbes: () => [],
     foreignBrokers: () => answer.foreign ?? [],
     admin: () => ({ metadata: answer.metadata }),
     async close() {

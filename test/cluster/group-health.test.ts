@@ -77,7 +77,7 @@ async function startEnd(errors: readonly unknown[], refusedMsMax: number): Promi
     isProbed: true,
   }));
   const view = { isEmpty: true, clusterId: undefined };
-  const clients = { view, failures: () => failures, foreignBrokers: () => [] };
+  const clients = { view, lastProbes: () => failures, foreignBrokers: () => [] };
   return await awaitBrokers(clients as never, refusedMsMax).catch((error) => error.message);
 }
 

@@ -91,7 +91,7 @@ test("a refused token is noted as expired with its workspace, or as unknown", ()
   const deps = {
     catalog: {
       tokens: {
-        expired: (secret: string) =>
+        idsOf: (secret: string) =>
           secret === "old" ? { workspaceId: "w", tokenId: "t" } : undefined,
       },
     },

@@ -21,8 +21,7 @@ function setUp(more: object = {}) {
   const counted: string[] = [];
   const tokens = {
     authenticate: (secret: string) => (secret === "good" ? principal(["events:read"]) : undefined),
-    expired: (secret: string) =>
-      secret === "old" ? { workspaceId: "w", tokenId: "o" } : undefined,
+    idsOf: (secret: string) => (secret === "old" ? { workspaceId: "w", tokenId: "o" } : undefined),
   };
   const deps = {
     ...{ hosts: ["console.test"], catalog: { tokens, sessions: {} } },
