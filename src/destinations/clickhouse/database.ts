@@ -22,6 +22,11 @@ export class ClickhouseDatabase implements TableConnection {
   #signal = AbortSignal.abort();
   /** Time of `performance.now()` at which the current delivery must end. */
   #deadline = 0;
+  /**
+   * Time of `performance.now()` at which the first of the latest failed inserts began; undefined
+   * when the last insert succeeded.
+   */
+  #failingSince: number | undefined;
 
   constructor(
     private readonly config: ClickhouseConfig,
@@ -88,9 +93,28 @@ export class ClickhouseDatabase implements TableConnection {
   /**
    * Inserts the records of each table with one atomic statement per table. Each statement contains
    * a deduplication token, by which ClickHouse detects and ignores a repetition of the statement.
+   * ClickHouse stores the token before the rows, so a crash may leave the token alone. Therefore
+   * the tokens are new ones after a restart of the server.
    */
   async insert(loads: readonly TableLoad[]): Promise<void> {
-    for (const load of loads) await this.#run(sql.insertRows(this.#qualified(load.table), load));
+    const startedAt = performance.now();
+    try {
+      const salt = (await this.#hasRestarted()) ? crypto.randomUUID() : "";
+      for (const load of loads) {
+        await this.#run(sql.insertRows(this.#qualified(load.table), load, salt));
+      }
+      this.#failingSince = undefined;
+    } catch (error) {
+      this.#failingSince ??= startedAt;
+      throw error;
+    }
+  }
+
+  /** Whether the server may have restarted since the first of the latest failed inserts began. */
+  async #hasRestarted(): Promise<boolean> {
+    if (this.#failingSince === undefined) return false;
+    const uptimeMs = Number(await this.#run("select uptime()")) * 1_000;
+    return uptimeMs <= performance.now() - this.#failingSince;
   }
 
   close(): void {}

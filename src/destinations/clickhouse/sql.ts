@@ -136,13 +136,14 @@ export function addColumns(table: string, columns: NewColumns, isMerged: boolean
 
 /**
  * Builds the statement that inserts records into a table. It sets all ClickHouse settings that it
- * depends on, because the settings profile of the ClickHouse user may have other values.
+ * depends on, because the settings profile of the ClickHouse user may have other values. The
+ * deduplication token is a hash of the records and `salt`.
  */
-export function insertRows(table: string, { columns, records }: TableLoad): Uint8Array {
+export function insertRows(table: string, { columns, records }: TableLoad, salt = ""): Uint8Array {
   const names = [...columns.keys()].map(quoted);
   // A list without its brackets: ClickHouse skips commas between rows.
   const rows = Buffer.from(JSON.stringify(records)).subarray(1, -1);
-  const token = createHash("sha256").update(rows).digest("hex");
+  const token = createHash("sha256").update(rows).update(salt).digest("hex");
   const head =
     `insert into ${table} (${names.join(", ")}) settings insert_deduplication_token = '${token}', ` +
     "date_time_input_format = 'best_effort', input_format_skip_unknown_fields = 0, " +

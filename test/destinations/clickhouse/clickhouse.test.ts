@@ -18,6 +18,7 @@ import { createEgress } from "../../../src/egress/egress.ts";
 import { describeWith, firstMissing, testWith } from "../../counterpart.ts";
 import { RawSink } from "../../egress/sink.ts";
 import { fillDisk, makeSpace, mountDisk, mountMissing, unmountDisk } from "../../small-disk.ts";
+import { until } from "../../until.ts";
 import { describeDestination } from "../contract.ts";
 import { outgoing } from "../outgoing.ts";
 import { TcpProxy } from "../proxy.ts";
@@ -427,6 +428,30 @@ describeReal("failures of ClickHouse", () => {
       expect(verdict).toEqual(delivered);
     }
     expect((await idsOf(config.database)).length).toBe(32);
+  });
+
+  test("a server that has stored the token of a batch without its rows when it crashed gets them again", async () => {
+    const proxy = new TcpProxy(server.port);
+    ends.push(() => proxy.close());
+    const config = configOf({ url: `http://127.0.0.1:${await proxy.listen()}` });
+    const open = opened(config);
+    expect(await open.deliver([track("m0", { a: 0 })], signal)).toEqual(delivered);
+    const batch = [track("m1", { a: 1 }), track("m2", { a: 2 })];
+    proxy.onAnswered = () => false;
+    expect((await open.deliver(batch, signal)).kind).toBe("retry");
+    proxy.onAnswered = () => true;
+    // The batch is stored. A mutation removes its rows, and not its token, as such a crash does.
+    const rows = `${config.database}.tracks`;
+    await until(async () => (await server.ask(`select count() from ${rows}`)) === "3");
+    await server.ask(`alter table ${rows} delete where id != 'm0' settings mutations_sync = 2`);
+    await server.stop();
+    await server.run();
+    expect(await open.deliver(batch, signal)).toEqual(delivered);
+    expect(await idsOf(config.database)).toEqual(["m0", "m1", "m2"]);
+    // A repetition is recognized again afterwards.
+    expect(await open.deliver([track("m3", { a: 3 })], signal)).toEqual(delivered);
+    expect(await open.deliver([track("m3", { a: 3 })], signal)).toEqual(delivered);
+    expect(await server.ask(`select count() from ${rows} where id = 'm3'`)).toBe("1");
   });
 
   test("a server that crashes repeatedly during batches loses and duplicates no event", async () => {
