@@ -15,8 +15,8 @@ export class PublicationConflict extends ApiError {
 }
 
 /**
- * Error of a change of code that is not based on the newest revision (version of the code), because
- * another revision was stored meanwhile.
+ * Thrown when a change of code is based on a revision (version of the code) that is not the newest,
+ * because another one was stored meanwhile.
  */
 export class RevisionConflict extends ApiError {
   readonly overtaken = true;

@@ -146,10 +146,10 @@ export interface OpenDestination {
  */
 export interface SecretKey<Config = Record<string, unknown>> {
   /**
-   * Path of the key in the config: `password` is a key of the config, `oauth.clientSecret` is the
-   * key `clientSecret` of the object `oauth`, and `headers.to` is the key `to` of each item of the
-   * array `headers`. The API returns an empty string for a secret in an array, and an update with
-   * an empty string keeps the stored value.
+   * Path in the config of the key with the secret: `password` is a key of the config,
+   * `oauth.clientSecret` is the key `clientSecret` of the object `oauth`, and `headers.to` is the
+   * key `to` of each item of the array `headers`. The API returns an empty string for a secret in
+   * an array, and an update with an empty string keeps the stored value.
    */
   path: string;
   /**

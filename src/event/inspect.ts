@@ -121,7 +121,10 @@ function gapsOf(query: string, type: "page" | "track"): number {
   return arrayGaps();
 }
 
-/** Whether `name` is the first component of the name of the parameter that `readPair` read last. */
+/**
+ * Whether `name` is the first component (as `context` in `context.ip`) of the parameter name that
+ * `readPair` read last.
+ */
 function isFirstComponent(name: Uint8Array): boolean {
   const start = starts[0]!;
   if (ends[0]! - start !== name.length) return false;

@@ -59,8 +59,8 @@ export interface FileLogSettings extends SegmentBounds {
   /** Lowest sequence number that the process may assign. */
   firstSequence: number;
   /**
-   * Event logs of the other ingest processes. Each record stores the ends of these logs, which
-   * gives events an order across logs.
+   * Event logs of the other ingest processes. Each record that this process writes stores the ends
+   * of these logs, which gives events an order across logs.
    */
   otherLogs: readonly { log: number; directory: string }[];
 }

@@ -111,8 +111,8 @@ function openCertificate({ config, settings, logger, stack }: StartContext, plan
     /** When the certificate that new connections use expires, in milliseconds since the epoch. */
     expiresAt: () => read?.expiresAt,
     /**
-     * Whether the TLS files could be used when they were last read. If not, the keys that were read
-     * before stay in use.
+     * Whether the TLS files could be used when they were last read. If not, the certificate and key
+     * that were read before stay in use.
      */
     isUsable: () => trouble === undefined,
     /**

@@ -106,7 +106,7 @@ export function workspaceTable<T extends WorkspaceItem>(
   return {
     /** Returns the item with this id, whatever its workspace. Undefined when there is none. */
     find,
-    /** Returns an item. Throws `missing` if it does not exist or is in another workspace. */
+    /** Returns an item. Throws an `ApiError` of kind `missing` if it is not in this workspace. */
     get(workspaceId: string, id: string): T {
       const item = find(id);
       if (item?.workspaceId !== workspaceId) throw new ApiError("missing", `${noun} not found`);

@@ -19,7 +19,10 @@ export class ReadHealth {
   #cause = "";
   #isRecreated = false;
 
-  /** Notes a failed read. Returns whether this failure made the partition count as unreadable. */
+  /**
+   * Notes a failed read. Returns true if, with this failure, the partition begins to count as
+   * unreadable.
+   */
   failed(error: unknown): boolean {
     const wasUnreadable = this.isUnreadable;
     this.#failures = isLasting(error) ? FAILURES_MIN : this.#failures + 1;

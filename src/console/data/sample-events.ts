@@ -6,7 +6,7 @@ const EVENTS_MAX = 20;
 const STORED_CHARS_MAX = 1_000_000;
 
 interface StoredEvents {
-  /** Workspace of the user who picked the events. Undefined before the first sign-in. */
+  /** Id of the workspace to which the events belong. Undefined until a user has signed in. */
   workspaceId?: string;
   events: readonly Record<string, unknown>[];
 }

@@ -8,7 +8,7 @@ export interface EventChanges {
   removed: readonly string[];
 }
 
-/** Compares the output `event` with the received event, by lines of its indented JSON. */
+/** Compares an output of user code (`event`) with the received event, by lines of indented JSON. */
 export function changesOf(received: unknown, event: unknown): EventChanges {
   const lines = new Set<number>();
   const removed: string[] = [];

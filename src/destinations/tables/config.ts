@@ -52,7 +52,7 @@ export const certificateKeys = {
   tlsServerName: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsServerName),
 };
 
-/** Schemas of the config keys that every database and broker has: batch size and timeout. */
+/** Schemas of the config keys that the types ClickHouse, Kafka and PostgreSQL share. */
 export const databaseKeys = {
   batchSize: optionalInteger(1, DATABASE_BATCH_EVENTS_MAX, {
     default: DATABASE_BATCH_EVENTS_MAX,

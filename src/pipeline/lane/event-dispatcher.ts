@@ -31,10 +31,10 @@ interface DispatchResult {
 
 /**
  * Creates the function that passes the outputs of a batch on to delivery, in the order of the
- * events. An event without outputs gets its final outcome at once. The function stops at the first
- * event for which user code returned no result, or whose outputs do not fit in memory, and returns
- * this event and all later ones as `rest`. `decisions` has one entry for each event. `results` has
- * one entry for each event whose decision is `send`, in the same order.
+ * events. Its parameter `decisions` says for each event whether user code got it (`send`);
+ * `results` has the results of these events, in the same order. An event without outputs gets its
+ * final outcome at once. The function stops at the first event that has no result, or whose outputs
+ * do not fit in memory. It returns this event and all later ones as `rest`.
  */
 export function createDispatcher({ memory, delivery, committer }: EventDispatcherParts) {
   function push(event: LaneEvent, outputs: readonly Output[], bytes: number): boolean {
