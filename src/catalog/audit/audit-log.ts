@@ -29,7 +29,7 @@ export type AuditBounds = typeof AUDIT_BOUNDS;
  * entries. Entries about unknown tokens are one more group.
  */
 type EntryGroup = string;
-interface DivisionSize {
+interface EntryGroupSize {
   bytes: number;
   /**
    * Start of the time for which the log has all entries of the group, in milliseconds since the
@@ -81,7 +81,7 @@ export class AuditTables {
   constructor(store: Store, bounds: AuditBounds) {
     this.#entries = store.table<AuditEntry, EntryKey>("audit-entries");
     this.#byItem = store.table<EntryGroup, IndexKey>("audit-entries-by-item");
-    this.#sizes = store.table<DivisionSize, string>("audit-sizes");
+    this.#sizes = store.table<EntryGroupSize, string>("audit-sizes");
     this.#bounds = bounds;
   }
 
