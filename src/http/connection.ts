@@ -117,6 +117,11 @@ export class HttpConnection implements HttpExchange {
     return this.#state === "handling";
   }
 
+  /** Whether a response is due, or is being sent. */
+  isResponding(): boolean {
+    return this.isBusy() || this.#state === "sending";
+  }
+
   /**
    * Closes the connection if it has waited for its client for more than `seconds`, and returns
    * whether it did. While a request body arrives at a rate of at least

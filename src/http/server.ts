@@ -89,7 +89,7 @@ export function serveHttp(options: HttpServerOptions) {
   function stopIdle(waits: boolean): boolean {
     let isBusy = false;
     for (const connection of open.connections()) {
-      if (connection.isBusy() || (waits && connection.isExpecting())) isBusy = true;
+      if (connection.isResponding() || (waits && connection.isExpecting())) isBusy = true;
       else connection.stop();
     }
     return isBusy;
@@ -116,9 +116,9 @@ export function serveHttp(options: HttpServerOptions) {
       await Bun.sleep(REQUEST_EXPECTED_MS);
     },
     /**
-     * Stops accepting connections. Resolves when all requests were responded to. A client that has
-     * just connected, or has sent part of a request, gets `REQUEST_EXPECTED_MS` to send a complete
-     * request.
+     * Stops accepting connections. Resolves when all responses are sent. A client that has just
+     * connected, or has sent part of a request, gets `REQUEST_EXPECTED_MS` to send a complete
+     * request. A client gets `IDLE_CONNECTION_SECONDS_MAX` to read its response.
      */
     async stop() {
       state.isStopping = true;

@@ -518,6 +518,22 @@ test("stop closes idle connections and waits for owed responses", async () => {
   await expect(fetch(`http://127.0.0.1:${stopped.port}/`)).rejects.toThrow();
 });
 
+test("stop waits for a client that reads a large response slowly", async () => {
+  const stopped = open();
+  const client = dial({ port: stopped.port });
+  const count = owed.length;
+  client.write(get("/never"));
+  while (owed.length === count) await Bun.sleep(1);
+  // More than the kernel buffers of both sides hold.
+  const body = "x".repeat(32 << 20);
+  owed.at(-1)!.respond(new HttpResponse(200, {}, body));
+  const stop = stopped.stop();
+  await Bun.sleep(100);
+  const text = await readAll(client);
+  expect(text.length - text.indexOf("\r\n\r\n") - 4).toBe(body.length);
+  await stop;
+});
+
 test("stop does not reset a connection whose client has yet to close its side", async () => {
   const stopped = open();
   const client = dial({ port: stopped.port, allowHalfOpen: true });
