@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { Gauge } from "prom-client";
 import { type Api, createApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/deps.ts";
@@ -19,7 +18,7 @@ import { readDefinitions } from "./destinations/rudder-server/read-definitions.t
 import { reservedBytes } from "./disk/reserve.ts";
 import type { FigureRecorder } from "./figures/figure-recorder.ts";
 import { MinuteCounters } from "./figures/minute-counters.ts";
-import { filesDirectory, holdFile, unprintedToken } from "./first-start/data-directory.ts";
+import { filesDirectory, unprintedToken } from "./first-start/data-directory.ts";
 import { showDemo } from "./first-start/demo.ts";
 import { firstWorkspace } from "./first-start/first-workspace.ts";
 import {
@@ -109,8 +108,8 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
 
   stack.defer(() => settings.removeParts());
   const certificates = openCertificates(opening);
-  const disk = await openDataDirectory(opening);
-  if (existsSync(holdFile(config))) logger.warn(DELIVERIES_HELD);
+  const { disk, isOnHold } = await openDataDirectory(opening);
+  if (isOnHold()) logger.warn(DELIVERIES_HELD);
   const backend = await openBackend(opening);
   const { catalog } = backend;
   const geolocation = openGeolocationDatabase(opening);
@@ -119,15 +118,15 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const received = new MinuteCounters(FIGURE_COUNTERS_MAX);
   const ingest = await openIngest(opening, { backend, received, certificates, sockets });
   const recordFigures = openFigures(opening, backend.figures);
-  const { pipeline, kinds } = openPipeline(opening, { backend, sandbox, received, geolocation });
+  const events = { backend, sandbox, received, geolocation, isOnHold };
+  const { pipeline, kinds } = openPipeline(opening, events);
   const figures = recordFigures(pipeline);
   let starting: string | undefined = NO_WORKSPACE;
   let consoleUrl = config["admin.url"]?.replace(/\/+$/, "");
   const alerts = openAlerts(opening, backend, () => consoleUrl ?? "");
   const parts = { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk, alerts };
-  const definitions = readDefinitions(config["rudderstack.definitions"]);
   const listening = { certificates, failedHandshakes: createFailedHandshakes(metrics) };
-  const api = openApi(opening, { ...parts, ...listening, definitions, starting: () => starting });
+  const api = openApi(opening, { ...parts, ...listening, isOnHold, starting: () => starting });
   addServerSettings(opening, backend, api);
 
   const first = async () => {
@@ -223,8 +222,7 @@ function sandboxTrouble(sandbox: GuestSandbox): string | undefined {
   return state === "ready" ? undefined : reason;
 }
 
-interface ApiSources
-  extends Pick<ApiDeps, "publishing" | "kinds" | "alerts" | "definitions" | "starting"> {
+interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds" | "alerts" | "starting"> {
   backend: Backend;
   sandbox: GuestSandbox;
   ingest: Ingest;
@@ -233,6 +231,7 @@ interface ApiSources
   disk: DiskUsage;
   certificates: Certificates;
   failedHandshakes: FailedHandshakes;
+  isOnHold(): boolean;
 }
 
 function openApi(opening: StartContext, sources: ApiSources): Api {
@@ -247,13 +246,14 @@ function openApi(opening: StartContext, sources: ApiSources): Api {
     catalog,
     namespace: config["rudderstack.namespace"],
     opensCode: config["rudderstack.code.open"],
+    definitions: readDefinitions(config["rudderstack.definitions"]),
     diskSpace: () => readDiskSpace(config.data),
     version,
     logger,
     metrics,
     suspensions: (workspaceId) => programSuspensions(sandbox, workspaceId),
     slowCode: (workspaceId) => slowRevisions(sandbox, workspaceId),
-    ready: () => readiness({ ...sources, config, backups, starting: starting() }),
+    ready: () => readiness({ ...sources, backups, starting: starting() }),
     onFailedHandshake: () => failedHandshakes.inc({ plane: "control" }),
     ...(nodes && { nodes }),
     ...(others && { others }),

@@ -1,9 +1,7 @@
-import { existsSync } from "node:fs";
 import { AggregatorRegistry } from "prom-client";
 import type { Readiness, RevisionSuspension, SystemFigures } from "./api/deps.ts";
 import { type Backend, type Check, checkOf } from "./backend/backend.ts";
 import type { Certificate } from "./backend/reloadable/certificates.ts";
-import { holdFile } from "./first-start/data-directory.ts";
 import type { ProcessMetrics } from "./ingest/messages.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
 import { CONSEQUENCE, joinConsequences } from "./observe/consequence.ts";
@@ -15,7 +13,6 @@ import type { Pipeline } from "./pipeline/pipeline.ts";
 import type { RetentionBounds } from "./pipeline/retention/retention.ts";
 import { transformationVersionOf } from "./publishing/guest-program.ts";
 import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
-import type { Config } from "./settings/keys.ts";
 import { version } from "./version.ts";
 
 export const DELIVERIES_HELD =
@@ -24,7 +21,8 @@ export const NO_WORKSPACE = "The first workspace and its token are not stored ye
 export const SANDBOX_INSECURE = "User code may run although it is not confined (sandbox.insecure)";
 
 interface ReadinessSources {
-  config: Config;
+  /** Whether deliveries are on hold. */
+  isOnHold(): boolean;
   backend: Pick<Backend, "catalog" | "logs" | "checks" | "warnings">;
   ingest: Pick<Ingest, "health">;
   sandbox: Pick<GuestSandbox, "status">;
@@ -55,7 +53,7 @@ export function readiness(sources: ReadinessSources): Readiness {
   };
   const warnings = [
     ...(insecure ? [SANDBOX_INSECURE] : []),
-    ...(existsSync(holdFile(sources.config)) ? [DELIVERIES_HELD] : []),
+    ...(sources.isOnHold() ? [DELIVERIES_HELD] : []),
     ...ingest.warnings,
     ...backend.logs.warnings(),
     ...backend.warnings(),

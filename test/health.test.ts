@@ -1,6 +1,4 @@
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { holdFile } from "../src/first-start/data-directory.ts";
 import {
   DELIVERIES_HELD,
   programSuspensions,
@@ -9,8 +7,6 @@ import {
   slowRevisions,
   systemFigures,
 } from "../src/health.ts";
-import { loadConfig } from "../src/settings/reader.ts";
-import { removeDirectory, temporaryDirectory } from "./e2e/server.ts";
 
 const silent = "Broker 2 (b:9092) does not answer";
 
@@ -19,7 +15,7 @@ function ready(trouble: string | undefined, warnings: string[]) {
   const none = { trouble: () => undefined };
   const cluster = trouble === undefined ? { ok: true } : { ok: false, message: trouble };
   return readiness({
-    config: loadConfig({}, {}),
+    isOnHold: () => false,
     ingest: { health: () => ({ trouble: undefined, warnings: [] }) },
     backend: {
       catalog: none,
@@ -110,12 +106,13 @@ test("the health of a workspace has suspended and slow programs by the revision 
 });
 
 test("the health names a sandbox that has not started, and held deliveries", () => {
-  const data = temporaryDirectory();
-  const config = loadConfig({ data }, {});
   const none = { trouble: () => undefined };
   const told = (state: object, more: object = {}) =>
     readiness({
-      ...{ config, ingest: { health: () => ({ trouble: "No process", warnings: ["a"] }) } },
+      ...{
+        isOnHold: () => false,
+        ingest: { health: () => ({ trouble: "No process", warnings: ["a"] }) },
+      },
       backend: {
         ...{ catalog: none, checks: () => ({}), warnings: () => ["c"] },
         logs: { warnings: () => ["b"] },
@@ -135,12 +132,10 @@ test("the health names a sandbox that has not started, and held deliveries", () 
     },
     warnings: ["a", "b", "c", "d", "e", "f", "g"],
   });
-  writeFileSync(holdFile(config), "");
   const second = told(
     { state: "unavailable", reason: "No memory", insecure: true },
-    { backups: undefined },
+    { backups: undefined, isOnHold: () => true },
   );
-  removeDirectory(data);
   expect(second.checks.sandbox).toEqual({ ok: false, message: "No memory" });
   expect(told({ state: "ready", reason: "Insecure" }).checks.sandbox).toEqual({ ok: true });
   expect(second.warnings).toEqual([SANDBOX_INSECURE, DELIVERIES_HELD, ..."abcdfg"]);

@@ -1,5 +1,4 @@
 /** Opens the parts of the server that are the same on a standalone server and a cluster node. */
-import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Alerting, createAlerting } from "../alerts/alerting.ts";
 import { createSender } from "../alerts/receivers/send.ts";
@@ -16,11 +15,11 @@ import {
   eventsDirectory,
   figuresFile,
   filesDirectory,
-  holdFile,
   prepareDataDirectory,
+  watchHold,
 } from "../first-start/data-directory.ts";
 import { readDescriptorLimits } from "../http/descriptor-limits.ts";
-import { type DiskUsage, measureDisk } from "../observe/disk.ts";
+import { measureDisk } from "../observe/disk.ts";
 import { createEnrichedEvents } from "../pipeline/enriching/enrich.ts";
 import { createSandbox, type GuestSandbox } from "../sandbox/guest-sandbox.ts";
 import type { Geolocation } from "../sandbox/host-calls/geolocation.ts";
@@ -30,20 +29,21 @@ import { mailServerOf } from "./mail-server.ts";
 import type { GeolocationDatabase } from "./reloadable/open-geolocation.ts";
 
 /**
- * Creates the data directory, or checks an existing one. Locks it for this server and measures its
- * disk use.
+ * Creates the data directory, or checks an existing one. Locks it for this server. Returns the
+ * measurement of its disk use, and a function that says whether deliveries are on hold.
  */
-export async function openDataDirectory(opening: StartContext): Promise<DiskUsage> {
+export async function openDataDirectory(opening: StartContext) {
   const { config, metrics, stack } = opening;
   prepareDataDirectory(config);
   stack.defer(await acquireDataLock(config));
-  return measureDisk(metrics, config.data, {
+  const disk = measureDisk(metrics, config.data, {
     events: eventsDirectory(config),
     delivery: deliveryDirectory(config),
     catalog: catalogDirectory(config),
     files: filesDirectory(config),
     figures: dirname(figuresFile(config)),
   });
+  return { disk, isOnHold: watchHold(config) };
 }
 
 /**
@@ -94,6 +94,8 @@ interface PipelineSources {
   sandbox: GuestSandbox;
   received: MinuteCounters;
   geolocation: GeolocationDatabase;
+  /** Whether deliveries are on hold. */
+  isOnHold(): boolean;
 }
 
 /**
@@ -102,7 +104,7 @@ interface PipelineSources {
  */
 export function openPipeline(opening: StartContext, sources: PipelineSources) {
   const { config, stack } = opening;
-  const { backend, sandbox, received, geolocation } = sources;
+  const { backend, sandbox, received, geolocation, isOnHold } = sources;
   const egress = openEgress(opening, { allow: config["egress.allow"] });
   const kinds = destinationKinds({ directory: filesDirectory(config), egress });
   const pipeline = backend.startPipeline({
@@ -115,7 +117,7 @@ export function openPipeline(opening: StartContext, sources: PipelineSources) {
       place: geolocation.place,
     }),
     decode: readRecord,
-    isOnHold: () => existsSync(holdFile(config)),
+    isOnHold,
     metricsOfTenants: config["metrics.tenants"],
     retryWindowMs: config["retry.window"] * 1_000,
     retentionBounds: retentionBounds(config),

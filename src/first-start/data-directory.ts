@@ -96,6 +96,15 @@ export const formatFile = (config: Config) => inData(config, "format");
  */
 export const holdFile = (config: Config) => inData(config, "held");
 
+/**
+ * Returns a function that says whether deliveries are on hold. They are if `holdFile` exists now,
+ * until it is removed. If the file is created later, it has no effect before the next start.
+ */
+export function watchHold(config: Config): () => boolean {
+  let isOnHold = existsSync(holdFile(config));
+  return () => (isOnHold &&= existsSync(holdFile(config)));
+}
+
 /** File that a running server locks, so that no second server uses its data directory. */
 const dataLock = (config: Config) => inData(config, "lock");
 

@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import {
   acquireDataLock,
@@ -7,10 +15,12 @@ import {
   expectFittingDirectory,
   expectStandaloneData,
   formatFile,
+  holdFile,
   isDataLocked,
   prepareDataDirectory,
   topicIds,
   unprintedToken,
+  watchHold,
 } from "../../src/first-start/data-directory.ts";
 import { loadConfig } from "../../src/settings/reader.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
@@ -33,6 +43,22 @@ test("the ids of a node's topics are kept, and refused to a cluster of another n
   expect(() => topicIds(configOf("one"))).toThrow(
     `Expected the cluster.name one-name, which the data directory ${data} belongs to, got one`,
   );
+  removeDirectory(data);
+});
+
+test("deliveries are on hold until the file found at the start is removed, and not again", () => {
+  const data = temporaryDirectory();
+  const config = loadConfig({ data }, {});
+  mkdirSync(dirname(holdFile(config)), { recursive: true });
+  const withoutFile = watchHold(config);
+  writeFileSync(holdFile(config), "");
+  expect(withoutFile()).toBe(false);
+  const isOnHold = watchHold(config);
+  expect(isOnHold()).toBe(true);
+  unlinkSync(holdFile(config));
+  expect(isOnHold()).toBe(false);
+  writeFileSync(holdFile(config), "");
+  expect(isOnHold()).toBe(false);
   removeDirectory(data);
 });
 
