@@ -11,6 +11,11 @@ const clock = {
 const date = { year: "numeric", month: "short", day: "numeric" } as const;
 const timeOfDay = new Intl.DateTimeFormat(undefined, { ...clock, fractionalSecondDigits: 3 });
 const dateAndTime = new Intl.DateTimeFormat(undefined, { ...date, ...clock });
+const exactDateAndTime = new Intl.DateTimeFormat(undefined, {
+  ...date,
+  ...clock,
+  fractionalSecondDigits: 3,
+});
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "short" });
 const hourAndMinute = new Intl.DateTimeFormat(undefined, { ...clock, second: undefined });
 const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: date.day, month: date.month });
@@ -30,8 +35,8 @@ setInterval(() => {
 
 /**
  * Shows a time as its age, such as `5 min ago`. A time in the future or more than a week ago is
- * shown as a date. With `exact`, shows the time of day with milliseconds instead or, if the time is
- * not today, the date and the time of day. Hovering or focusing the element shows date and time,
+ * shown as a date. With `exact`, shows the time of day with milliseconds instead and, if the time
+ * is not today, the date before it. Hovering or focusing the element shows date and time,
  * both local and in UTC.
  */
 export function Time({ at, exact = false }: { at: string | number; exact?: boolean }) {
@@ -102,7 +107,7 @@ function relativeTime(
 
 function exactTime(time: Date): string {
   const isToday = day.format(time) === day.format(Date.now());
-  return isToday ? timeOfDay.format(time) : dateAndTime.format(time);
+  return (isToday ? timeOfDay : exactDateAndTime).format(time);
 }
 
 function absoluteTime(time: Date): string {

@@ -30,6 +30,7 @@ const { useTail } = await import("../../../src/console/tail/use-tail.ts");
 const { ConfirmationHost, confirmAction } = await import(
   "../../../src/console/components/dialog.tsx"
 );
+const { Time } = await import("../../../src/console/components/time.tsx");
 const { Pagination } = await import("../../../src/console/components/table.tsx");
 const { DeadLetterList } = await import("../../../src/console/dead-letters/letter-list.tsx");
 const { deadLetterTexts } = await import("../../../src/console/texts/dead-letters.ts");
@@ -715,4 +716,12 @@ describe("the pages of a list", () => {
     expect(opened).toEqual([2, 1]);
     await shown.close();
   });
+});
+
+test("an exact time has milliseconds, on other days with the date", () => {
+  const shown = (at: Date) => Time({ at: at.toISOString(), exact: true }).props.children;
+  const [today, earlier] = [new Date(), new Date(2020, 4, 6)];
+  for (const day of [today, earlier]) day.setHours(7, 8, 9, 123);
+  expect(shown(today)).toMatch(/^\S*07.08.09.123$/);
+  expect(shown(earlier)).toMatch(/2020.*07.08.09.123$/);
 });
