@@ -148,6 +148,9 @@ describe("a replay of dead letters", () => {
       const refused = await purge({ ...size, filter, expected: 1 });
       expect(refused).toMatchObject({ status: 412, body: { current: { count: 3 } } });
     }
+    const some = await purge({ filter, expected: 1, before: grown.asOf });
+    const error = "Expected at most 1 dead letters, got at least 3; nothing was changed";
+    expect(some).toMatchObject({ status: 412, body: { message: error } });
     expect((await groups()).letters).toBe(3);
     const two = await purge({ filter, expected: 1, before: before.asOf });
     expect(two).toMatchObject({ status: 200, body: { purged: 1 } });

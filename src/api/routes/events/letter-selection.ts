@@ -170,10 +170,13 @@ export async function expectCount(
     await new Promise((resolve) => setImmediate(resolve));
   }
   if (count <= expected) return;
-  // Stored counts exist for a group or a destination only; other filters may not count all letters.
+  // There are stored counts of all dead letters of a group or destination. Otherwise `count` is the
+  // number of those counted so far.
   const { reason, transformationVersionId, from, to } = criteria;
-  const isCounted = [reason, transformationVersionId, from, to].every((it) => it === undefined);
-  const now = isCounted ? deadLetters.count(workspaceId, criteria) : count;
-  const message = `Expected at most ${expected} dead letters, got ${now}; nothing was changed`;
+  const limits = [before, reason, transformationVersionId, from, to];
+  const isStored = limits.every((it) => it === undefined);
+  const now = isStored ? deadLetters.count(workspaceId, criteria) : count;
+  const got = isStored ? now : `at least ${now}`;
+  const message = `Expected at most ${expected} dead letters, got ${got}; nothing was changed`;
   throw new PreconditionFailed(message, { current: { count: now } });
 }
