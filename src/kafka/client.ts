@@ -25,7 +25,7 @@ export const REQUEST_MS_MAX = 5_000;
  * Maximum number of times that a failed request is sent again. All attempts, with the pauses
  * between them, take longer than the cluster needs to replace a failed leader of a partition.
  */
-const ATTEMPTS = 20;
+const RETRIES_MAX = 20;
 /** Pause in milliseconds between two attempts of a request. */
 const RETRY_MS = 250;
 
@@ -157,7 +157,7 @@ function libraryOptions({ brokers, tls, sasl }: BrokerSettings) {
     // When a broker hangs, the request times out and is sent to the next leader.
     requestTimeout: 2 * REQUEST_MS_MAX,
     connectTimeout: REQUEST_MS_MAX,
-    retries: ATTEMPTS,
+    retries: RETRIES_MAX,
     retryDelay: RETRY_MS,
     // An environment variable could otherwise disable the check of certificates.
     ...(tls && { tls: { ...tls, rejectUnauthorized: true } }),

@@ -22,11 +22,15 @@ export class ClickhouseDatabase implements TableConnection {
   #signal = AbortSignal.abort();
   /** Time of `performance.now()` at which the current delivery must end. */
   #deadline = 0;
+  /** Text that is part of each deduplication token. It changes after a restart of the server. */
+  #salt = "";
+  /** Whether the next insert is the first one. */
+  #isFirst = true;
   /**
-   * Time of `performance.now()` at which the first of the latest failed inserts began; undefined
-   * when the last insert succeeded.
+   * Time of `performance.now()` after which the server may have got the next batch before, from an
+   * insert that failed or from an earlier process. Undefined when the last insert succeeded.
    */
-  #failingSince: number | undefined;
+  #sentSince: number | undefined;
 
   constructor(
     private readonly config: ClickhouseConfig,
@@ -94,27 +98,32 @@ export class ClickhouseDatabase implements TableConnection {
    * Inserts the records of each table with one atomic statement per table. Each statement contains
    * a deduplication token, by which ClickHouse detects and ignores a repetition of the statement.
    * ClickHouse stores the token before the rows, so a crash may leave the token alone. Therefore
-   * the tokens are new ones after a restart of the server.
+   * the tokens are new ones if the server has restarted since it may have got the batch.
    */
   async insert(loads: readonly TableLoad[]): Promise<void> {
     const startedAt = performance.now();
+    // An earlier process may have sent the first batch too, but not before the events arrived.
+    if (this.#isFirst) this.#sentSince = startedAt - ageMsOf(loads);
+    this.#isFirst = false;
     try {
-      const salt = (await this.#hasRestarted()) ? crypto.randomUUID() : "";
-      for (const load of loads) {
-        await this.#run(sql.insertRows(this.#qualified(load.table), load, salt));
+      if (this.#sentSince !== undefined && (await this.#hasRestartedSince(this.#sentSince))) {
+        this.#salt = crypto.randomUUID();
+        this.#sentSince = startedAt;
       }
-      this.#failingSince = undefined;
+      for (const load of loads) {
+        await this.#run(sql.insertRows(this.#qualified(load.table), load, this.#salt));
+      }
+      this.#sentSince = undefined;
     } catch (error) {
-      this.#failingSince ??= startedAt;
+      this.#sentSince ??= startedAt;
       throw error;
     }
   }
 
-  /** Whether the server may have restarted since the first of the latest failed inserts began. */
-  async #hasRestarted(): Promise<boolean> {
-    if (this.#failingSince === undefined) return false;
+  /** Whether the server may have restarted since this time of `performance.now()`. */
+  async #hasRestartedSince(time: number): Promise<boolean> {
     const uptimeMs = Number(await this.#run("select uptime()")) * 1_000;
-    return uptimeMs <= performance.now() - this.#failingSince;
+    return uptimeMs <= performance.now() - time;
   }
 
   close(): void {}
@@ -176,6 +185,14 @@ const UNKNOWN_SETTING = "115";
  * virtual (computed by ClickHouse).
  */
 const VIRTUAL_AT = 7;
+
+/** Returns how many milliseconds ago the newest record arrived; `Infinity` if that is unknown. */
+function ageMsOf(loads: readonly TableLoad[]): number {
+  const times = loads.flatMap(({ records }) =>
+    records.map((record) => Date.parse(String(record.received_at))),
+  );
+  return Date.now() - Math.max(...times.filter(Number.isFinite));
+}
 
 /** Parses the rows in a response body. Each line is a row: a JSON array of at least 3 values. */
 function rowsOf(text: string): unknown[][] {

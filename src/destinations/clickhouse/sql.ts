@@ -139,7 +139,11 @@ export function addColumns(table: string, columns: NewColumns, isMerged: boolean
  * depends on, because the settings profile of the ClickHouse user may have other values. The
  * deduplication token is a hash of the records and `salt`.
  */
-export function insertRows(table: string, { columns, records }: TableLoad, salt = ""): Uint8Array {
+export function insertRows(
+  table: string,
+  { columns, records }: TableLoad,
+  salt: string,
+): Uint8Array {
   const names = [...columns.keys()].map(quoted);
   // A list without its brackets: ClickHouse skips commas between rows.
   const rows = Buffer.from(JSON.stringify(records)).subarray(1, -1);

@@ -454,6 +454,25 @@ describeReal("failures of ClickHouse", () => {
     expect(await server.ask(`select count() from ${rows} where id = 'm3'`)).toBe("1");
   });
 
+  test("a batch that was sent before both servers crashed gets its rows, and is not written twice", async () => {
+    const config = configOf();
+    // The server tells its uptime in whole seconds.
+    await until(async () => Number(await server.ask("select uptime()")) > 1);
+    const receivedAt = new Date().toISOString();
+    const batch = [track("m1", { a: 1 }, { receivedAt }), track("m2", { a: 2 }, { receivedAt })];
+    expect(await opened(config).deliver([track("m0", {})], signal)).toEqual(delivered);
+    expect(await opened(config).deliver(batch, signal)).toEqual(delivered);
+    // A new connection is that of a pixelmill that has restarted, and delivers the batch again.
+    const rows = `${config.database}.tracks`;
+    expect(await opened(config).deliver(batch, signal)).toEqual(delivered);
+    expect(await server.ask(`select count() from ${rows}`)).toBe("3");
+    await server.ask(`alter table ${rows} delete where id != 'm0' settings mutations_sync = 2`);
+    await server.stop();
+    await server.run();
+    expect(await opened(config).deliver(batch, signal)).toEqual(delivered);
+    expect(await idsOf(config.database)).toEqual(["m0", "m1", "m2"]);
+  });
+
   test("a server that crashes repeatedly during batches loses and duplicates no event", async () => {
     const config = configOf({ timeoutMs: 30_000 });
     const open = opened(config);
@@ -560,7 +579,9 @@ describe("without a server", () => {
     ends.push(() => old.stop(true));
     const open = opened({ url: `http://127.0.0.1:${old.port}` });
     expect(await open.deliver([track("m", {})], signal)).toEqual(delivered);
-    expect(asked).toEqual(["select engine,", "describe table", "describe table", "insert into"]);
+    expect(asked).toEqual([
+      ...["select engine,", "describe table", "describe table", "select uptime()", "insert into"],
+    ]);
   });
 
   test.each([

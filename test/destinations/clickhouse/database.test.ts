@@ -1,5 +1,6 @@
 import { expect, spyOn, test } from "bun:test";
 import { ClickhouseDatabase } from "../../../src/destinations/clickhouse/database.ts";
+import { insertRows } from "../../../src/destinations/clickhouse/sql.ts";
 import type { DatabaseFailure } from "../../../src/destinations/tables/table-database.ts";
 import type { EgressRequest } from "../../../src/egress/egress.ts";
 
@@ -118,12 +119,41 @@ test("each table of a delivery gets one insert, and the first failure ends them"
     ...{ table, records: [{ id: "1" }] },
     columns: new Map([["id", { type: "string", sqlType: "String" } as const]]),
   });
-  const { database, within, statements } = setup([answer(""), failed(241)]);
+  const { database, within, statements } = setup([answer("9"), answer(""), failed(241)]);
   const insert = () => database.insert([load("a"), load("b"), load("c")]);
   expect((await failureOf(within(insert)))?.message).toContain("too little memory");
   expect(statements().map((text) => text.split(" (")[0])).toEqual([
-    ...["insert into `default`.`a`", "insert into `default`.`b`"],
+    ...["select uptime()", "insert into `default`.`a`", "insert into `default`.`b`"],
   ]);
+});
+
+test("the tokens of a batch change once when the server has restarted since its events arrived", async () => {
+  const receivedAt = (secondsAgo: number) =>
+    new Date(Date.now() - 1_000 * secondsAgo).toISOString();
+  const loads = (...records: object[]) => [{ table: "t", columns: new Map(), records }] as never;
+  const tokens = async (uptime: number, ...records: object[]) => {
+    const state = answer(String(uptime));
+    const { database, within, statements } = setup([state, failed(241), state]);
+    const insert = () => within(() => database.insert(loads(...records)));
+    await failureOf(insert());
+    await insert();
+    await insert();
+    const sent = statements().filter((text) => text.startsWith("insert"));
+    return sent.map((text) => /token = '(\w+)'/.exec(text)![1]!);
+  };
+  const [old, recent] = [{ received_at: receivedAt(600) }, { received_at: receivedAt(60) }];
+  for (const [uptime, records, isNew] of [
+    [100, [old, recent], false],
+    [10, [old, recent], true],
+    [10, [{}], true],
+    [10, [{ received_at: "soon" }, recent], true],
+    [100, [{ received_at: "soon" }, recent], false],
+  ] as const) {
+    const plain = Buffer.from(insertRows("t", loads(...records)[0]!, "")).toString();
+    const found = await tokens(uptime, ...records);
+    expect(new Set(found).size).toBe(1);
+    expect(plain.includes(found[0]!)).toBe(!isNew);
+  }
 });
 
 test("a statement has the rest of its delivery's time, and at least a millisecond", async () => {

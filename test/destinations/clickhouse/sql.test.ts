@@ -69,12 +69,13 @@ test("a table of events and one of users are made and widened with their own typ
 
 test("an insert names the given columns, and its own token", () => {
   const columns = new Map(["a", "c"].map((name) => [name, { type: "string", sqlType: "" }]));
-  const insert = (records: object[]) =>
-    Buffer.from(sql.insertRows("t", { columns, records } as never)).toString();
+  const insert = (records: object[], salt = "") =>
+    Buffer.from(sql.insertRows("t", { columns, records } as never, salt)).toString();
   const text = insert([{ c: "1" }, { a: "2" }]);
   expect(text).toStartWith("insert into t (`a`, `c`) settings insert_deduplication_token = '");
   expect(text).toEndWith('format JSONEachRow\n{"c":"1"},{"a":"2"}');
   const tokenOf = (it: string) => /token = '([0-9a-f]{64})'/.exec(it)![1];
   expect(tokenOf(insert([{ c: "1" }, { a: "2" }]))).toBe(tokenOf(text)!);
   expect(tokenOf(insert([{ c: "1" }]))).not.toBe(tokenOf(text)!);
+  expect(tokenOf(insert([{ c: "1" }, { a: "2" }], "x"))).not.toBe(tokenOf(text)!);
 });
