@@ -43,6 +43,6 @@ export const auditTexts = {
     isComplete
       ? `${pluralize(count, "entry", "entries")}, end of results`
       : pluralize(count, "entry", "entries"),
-    time && [". The oldest entry that is kept is from ", time],
+    time && [". The log has all entries since ", time],
   ],
 };
