@@ -267,7 +267,7 @@ test("a topic is named whose copies are too few to be written, and one that brok
   ]);
   const leaderless = answer([{ leader: -1 }]);
   expect(health([leaderless, leaderless, leaderless]).warnings()).toEqual([
-    "Broker 0 (a:1) and Broker 1 (b:2) and Broker 2 (c:3) are not in sync; p.events has no leader, and is neither read nor written, in partitions 0",
+    "Broker 0 (a:1) and Broker 1 (b:2) and Broker 2 (c:3) are unavailable or not in sync; p.events has no leader, and is neither read nor written, in partitions 0",
   ]);
   for (const code of [3, 100]) {
     expect(health([answer(code), answer(code), answer(code)]).missing(true)).toEqual([

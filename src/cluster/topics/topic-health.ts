@@ -94,10 +94,12 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
      */
     warnings(consequences: readonly string[] = []): string[] {
       const rows = rowsOfBrokers();
-      for (const { away, clauses } of lacksByBrokers(topics(), view)) {
+      for (const { away, isLeaderless, clauses } of lacksByBrokers(topics(), view)) {
         const addresses = away.flatMap((id) => view.addressOfBroker(id) ?? []);
         const address = addresses.find((it) => rows.has(it)) ?? addresses.join();
-        const row = rows.getOrInsertComputed(address, () => [describeOutOfSync(away, view)]);
+        const row = rows.getOrInsertComputed(address, () => [
+          describeAway(away, isLeaderless, view),
+        ]);
         row.push(...clauses);
       }
       const silent = clients.unresponsiveBrokers(SILENT_MS_MIN).find((it) => rows.has(it));
@@ -193,17 +195,20 @@ function lacksByBrokers(topics: readonly NeededTopic[], view: JudgedView) {
     }),
     ...(copy.size > 0 ? [`copies are missing of ${[...copy.keys()].join(", ")}`] : []),
   ];
-  return [...all.values()].map((it) => ({ away: it.away, clauses: clausesOf(it) }));
+  return [...all.values()].map((it) => {
+    return { away: it.away, isLeaderless: it.leader.size > 0, clauses: clausesOf(it) };
+  });
 }
 
 /**
- * Returns a sentence that says that the brokers `away` are not in sync: these brokers answer, but
- * their copies of some partitions lag.
+ * Returns a sentence about the brokers `away`, which must catch up with some partitions. With
+ * `isLeaderless`, they must also lead some, or only this: their copies may be in sync.
  */
-function describeOutOfSync(away: readonly number[], view: JudgedView) {
+function describeAway(away: readonly number[], isLeaderless: boolean, view: JudgedView) {
   const names = away.map((id) => {
     const address = view.addressOfBroker(id);
     return address === undefined ? `Broker ${id}` : view.nameOf(address);
   });
-  return `${names.join(" and ")} ${away.length === 1 ? "is" : "are"} not in sync`;
+  const state = isLeaderless ? "unavailable or not in sync" : "not in sync";
+  return `${names.join(" and ")} ${away.length === 1 ? "is" : "are"} ${state}`;
 }
