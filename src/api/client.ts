@@ -148,7 +148,7 @@ export function createClient(options: {
 
   async function callTagged<Key extends ClientKey>(key: Key, ...[input]: InputOf<Key>) {
     const response = await request(key, input as Input);
-    const tag = response.headers.get("etag") ?? undefined;
+    const tag = tagOf(response);
     if (response.status === 204) return { answer: undefined as AnswerOf<Key>, tag };
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
     const text = await response.text();
@@ -175,13 +175,21 @@ function requestPath(path: string, { params = {}, query = {} }: Input): string {
   return sent.size === 0 ? named : `${named}?${sent}`;
 }
 
+/**
+ * Returns the header ETag without the mark `W/`. Proxies that compress a response, such as nginx,
+ * mark its tag as weak, and a weak tag never fits If-Match.
+ */
+function tagOf(response: Response): string | undefined {
+  return response.headers.get("etag")?.replace(/^W\//, "");
+}
+
 async function refusedError(response: Response): Promise<RequestRefused> {
   const body: unknown = await response.json().catch(() => undefined);
   const { message, details, current, base } = (body ?? {}) as Record<string, unknown> & {
     message?: string;
     details?: Detail[];
   };
-  const tag = response.headers.get("etag") ?? undefined;
+  const tag = tagOf(response);
   const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
   return new RequestRefused(
     response.status,

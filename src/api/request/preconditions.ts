@@ -71,8 +71,11 @@ function fulfilsIfNoneMatch(condition: TagCondition, { tag }: Tagged<unknown>): 
 function changedError(resource: CurrentResource, condition: TagCondition): PreconditionFailed {
   const tags = condition === "*" ? [] : condition.map(({ tag }) => tag);
   const base = resource.earlier?.(tags);
+  const isWeak = tags.includes(resource.now.tag);
   return new PreconditionFailed(
-    `Expected the state of If-Match, but ${resource.changeSince(tags)}`,
+    isWeak
+      ? "Expected a strong entity tag in If-Match, got a weak one: send the tag without W/"
+      : `Expected the state of If-Match, but ${resource.changeSince(tags)}`,
     { current: resource.now.answer, ...(base !== undefined && { base }) },
     resource.now,
   );

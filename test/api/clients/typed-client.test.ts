@@ -66,6 +66,8 @@ test("an answer is JSON with its tag, or the text of another type", async () => 
   const tagged = clientOf(() => new Response('{"a":1}', { headers })).client;
   const json: { answer: unknown; tag: unknown } = await tagged.callTagged("GET /health");
   expect(json).toEqual({ answer: { a: 1 }, tag: '"t"' });
+  headers.ETag = 'W/"t"';
+  expect((await tagged.callTagged("GET /health")).tag).toBe('"t"');
   const text = clientOf(
     () => new Response('{"a":1}', { headers: { "Content-Type": "text/plain" } }),
   );

@@ -90,6 +90,10 @@ describe("every route of one resource", () => {
         const refused = await send(route, headers);
         // Nothing has changed since.
         expect([headers, refused.status, tagOf(refused)]).toEqual([headers, 412, tag]);
+        const isWeak = "If-Match" in headers;
+        expect(refused.body.message).toStartWith(
+          isWeak ? "Expected a strong entity tag in If-Match, got a weak" : "Expected none",
+        );
       }
       if (route.method === "GET") {
         for (const names of [tag, `W/${tag}`, `"other" , ${tag}`, "*"]) {
