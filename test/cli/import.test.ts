@@ -60,9 +60,9 @@ const answers: Record<string, unknown> = {
   },
   "/transformations": { transformations: [second] },
   "/libraries": { libraries: [{ ...library, importName: "getCube" }] },
-  "/libraries/lib1/versions?count=100&orderBy=asc": { libraryVersions: [library] },
-  "/transformations/tr1/versions?count=100&orderBy=asc": {
-    TransformationVersions: [first, second],
+  "/libraries/lib1/versions?count=100&orderBy=desc": { libraryVersions: [library] },
+  "/transformations/tr1/versions?count=100&orderBy=desc": {
+    TransformationVersions: [second, first],
   },
 };
 
@@ -142,10 +142,10 @@ test("code whose import was interrupted is copied to its end, and code that was 
   const cutPublished = { ...code("Cut", "cv2", `${first.code} // 2`, "cut"), destinations: [] };
   const own = { ...code("Own", "ov1", first.code, "own"), destinations: [] };
   answers["/transformations"] = { transformations: [second, cutPublished, own] };
-  answers["/transformations/cut/versions?count=100&orderBy=asc"] = {
-    TransformationVersions: [cut, cutPublished],
+  answers["/transformations/cut/versions?count=100&orderBy=desc"] = {
+    TransformationVersions: [cutPublished, cut],
   };
-  answers["/transformations/own/versions?count=100&orderBy=asc"] = {
+  answers["/transformations/own/versions?count=100&orderBy=desc"] = {
     TransformationVersions: [own],
   };
   const drafts = [
@@ -188,7 +188,7 @@ test("a request that RudderStack does not answer for now is sent again, and a re
   const wait = { headers: { "retry-after": "0" } };
   const later = [429, 500, 503].map((status) => () => new Response("", { status, ...wait }));
   troubles.set("/v2/sources?page=1", [...later]);
-  troubles.set("/libraries/lib1/versions?count=100&orderBy=asc", [later[0]!]);
+  troubles.set("/libraries/lib1/versions?count=100&orderBy=desc", [later[0]!]);
   const repeated = { connections: [], paging: { total: 9, next: "/v2/connections?page=2" } };
   const [, first] = Object.entries(answers).find(([path]) => path === "/v2/connections?page=1")!;
   const page = () => Response.json({ ...(first as object), paging: repeated.paging });

@@ -8,6 +8,7 @@ afterEach(() => server.stop(true));
 /** A workspace whose public API has these answers, by path. */
 function apiWith(answers: Record<string, unknown>) {
   const asked: string[] = [];
+  const notes: string[] = [];
   server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -19,8 +20,9 @@ function apiWith(answers: Record<string, unknown>) {
     },
   });
   return {
-    api: new RudderStackApi(`http://127.0.0.1:${server.port}//`, "secret", () => {}),
+    api: new RudderStackApi(`http://127.0.0.1:${server.port}//`, "secret", (it) => notes.push(it)),
     asked,
+    notes,
   };
 }
 
@@ -69,7 +71,7 @@ test("an integer beyond 2^53 in a config keeps its digits, so that the server ca
   expect(JSON.stringify(found!.config)).toBe('{"pixel":12345678901234567}');
 });
 
-test("the versions of code end with the published one, whether or not the list has it", async () => {
+test("the versions of code are the newest ones and the published one, the oldest first", async () => {
   const version = (versionId: string, more = {}) => ({
     ...{ versionId, name: "T", code: "c", language: "javascript", ...more },
   });
@@ -78,7 +80,7 @@ test("the versions of code end with the published one, whether or not the list h
     ...version("v2", { description: "D" }),
     destinations: ["d", { id: "e" }, 7, { id: 7 }, null],
   };
-  const path = "/transformations/t%2F1/versions?count=100&orderBy=asc";
+  const path = "/transformations/t%2F1/versions?count=100&orderBy=desc";
   const read = async (versions: unknown[]) => {
     const { api } = apiWith({
       "/transformations": { transformations: [listed] },
@@ -89,11 +91,31 @@ test("the versions of code end with the published one, whether or not the list h
     return { ...found, versions: found!.versions.map((it) => `${it.versionId} ${it.description}`) };
   };
   const whole = { id: "t/1", versionId: "v2", destinations: ["d", "e"] };
-  expect(await read([version("v1")])).toEqual({ ...whole, versions: ["v1 ", "v2 D"] });
-  expect(await read([version("v1"), version("v2"), version("v3")])).toEqual({
+  expect(await read([version("v3")])).toEqual({ ...whole, versions: ["v2 D", "v3 "] });
+  expect(await read([version("v3"), version("v2"), version("v1")])).toEqual({
     ...whole,
     versions: ["v1 ", "v2 ", "v3 "],
   });
+});
+
+test("code with more versions than are copied is named in a note", async () => {
+  const version = (n: number) => ({
+    ...{ versionId: `v${n}`, name: "L", code: "c", language: "javascript" },
+  });
+  const noted = async (count: number) => {
+    const libraryVersions = Array.from({ length: count }, (_, at) => version(200 - at));
+    const { api, notes } = apiWith({
+      "/libraries": { libraries: [{ id: "l", ...version(1) }] },
+      "/libraries/l/versions?count=100&orderBy=desc": { libraryVersions },
+    });
+    const [found] = await api.code("library");
+    server.stop(true);
+    const { length, 0: first, 1: second } = found!.versions.map(({ versionId }) => versionId);
+    return [notes, length, first, second];
+  };
+  const note = "Only the newest 100 versions of /libraries/l are copied";
+  expect(await noted(100)).toEqual([[note], 101, "v1", "v101"]);
+  expect(await noted(99)).toEqual([[], 100, "v1", "v102"]);
 });
 
 test.each([

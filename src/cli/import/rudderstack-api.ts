@@ -9,8 +9,11 @@ const ANSWER_MS_MAX = 60_000;
 const ANSWER_BYTES_MAX = 67_108_864;
 /** Maximum number of pages that are read from each list of RudderStack's API. */
 const PAGES_MAX = 1_000;
-/** Maximum versions requested of one transformation or library. RudderStack's default is 5. */
-const VERSIONS = 100;
+/**
+ * Maximum number of versions that are copied of one transformation or library: the newest ones, and
+ * the published one.
+ */
+const VERSIONS_MAX = 100;
 
 /**
  * Maximum number of times that a request is sent. It is sent again while RudderStack answers with
@@ -40,7 +43,8 @@ export type RemoteConnection = ReturnType<typeof connectionOf>;
 export class RudderStackApi {
   /**
    * Creates a client of the API at `url`. If a request must be repeated, the client calls `note`
-   * with a sentence about the reason, and then pauses before it repeats the request.
+   * with a sentence about the reason, and then pauses before it repeats the request. It also calls
+   * `note` if code may have more than `VERSIONS_MAX` versions.
    */
   constructor(
     private readonly url: string,
@@ -63,8 +67,12 @@ export class RudderStackApi {
         : (["transformations", "TransformationVersions"] as const);
     return await Array.fromAsync(listIn(await this.#get(`/${list}`), list), async (it) => {
       const id = textOf(it, "id");
-      const path = `/${list}/${encodeURIComponent(id)}/versions?count=${VERSIONS}&orderBy=asc`;
-      const versions = listIn(await this.#get(path), versionsKey).map(versionOf);
+      const path = `/${list}/${encodeURIComponent(id)}`;
+      const answer = await this.#get(`${path}/versions?count=${VERSIONS_MAX}&orderBy=desc`);
+      const versions = listIn(answer, versionsKey).map(versionOf).reverse();
+      if (versions.length === VERSIONS_MAX) {
+        this.note(`Only the newest ${VERSIONS_MAX} versions of ${path} are copied`);
+      }
       const published = versionOf(it);
       const others = versions.filter(({ versionId }) => versionId !== published.versionId);
       const isListed = others.length < versions.length;
@@ -72,7 +80,7 @@ export class RudderStackApi {
       return {
         id,
         versionId: published.versionId,
-        versions: isListed ? versions : [...versions, published],
+        versions: isListed ? versions : [published, ...versions],
         /** Ids of destinations in RudderStack that use the transformation. Empty for a library. */
         destinations: destinations.flatMap((of: unknown) => idOf(of) ?? []),
       };
@@ -132,7 +140,7 @@ export class RudderStackApi {
  * else 1 second, doubled with each attempt. The result is at most `WAIT_SECONDS_MAX`.
  */
 function waitSeconds(answer: Response, attempt: number): number {
-  const asked = Number(answer.headers.get("retry-after") ?? Number.NaN);
+  const asked = Number.parseFloat(answer.headers.get("retry-after") ?? "");
   return Math.min(WAIT_SECONDS_MAX, asked >= 0 ? asked : 2 ** (attempt - 1));
 }
 
