@@ -190,7 +190,7 @@ async function refusedError(response: Response): Promise<RequestRefused> {
     details?: Detail[];
   };
   const tag = tagOf(response);
-  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const retryAfter = Number.parseFloat(response.headers.get("retry-after") ?? "");
   return new RequestRefused(
     response.status,
     message ?? `The server answered ${response.status}`,

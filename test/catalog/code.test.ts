@@ -70,12 +70,15 @@ describe("revisions", () => {
   test("an update keeps the fields that it does not name, and the published version", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const input = { name: "Mine", description: "d", code: "one" };
+    expect(catalog.code.revisionCount(workspaceId)).toBe(0);
     const first = await store(catalog, workspaceId, "transformation", input);
     await publish(catalog, first);
+    expect(catalog.code.revisionCount(workspaceId)).toBe(1);
     const second = catalog.code.revise(workspaceId, "transformation", first.id, { code: "two" });
     await catalog.code.commit(workspaceId, { ...nothing, revisions: [second] });
     expect(second).toMatchObject({ ...input, code: "two" });
     expect(second.createdAt).toBeGreaterThan(first.createdAt);
+    expect(catalog.code.revisionCount(workspaceId)).toBe(2);
     expect(
       catalog.code.publishedRevision(workspaceId, "transformation", first.id).revision,
     ).toEqual(first);

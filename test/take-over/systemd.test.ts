@@ -4,6 +4,7 @@ import { closeSync } from "node:fs";
 import { join } from "node:path";
 import { type ListeningSocket, openListeningSocket } from "../../src/http/listening-socket.ts";
 import { openLibc } from "../../src/libc.ts";
+import { activatedSockets } from "../../src/take-over/systemd.ts";
 import { receiveOn } from "../../src/take-over/unix-socket.ts";
 import { pixelmillCommand } from "../e2e/command.ts";
 import { removeDirectory, temporaryDirectory, waitFor } from "../e2e/server.ts";
@@ -46,6 +47,15 @@ function openNotifySocket(path: string): number {
 
 const health = () => fetch(`http://127.0.0.1:${data.port}/health`);
 const console = () => fetch(`http://127.0.0.1:${control.port}/`);
+
+test("sockets that systemd has passed to another process are not taken", () => {
+  const passed = { LISTEN_FDS: "1", LISTEN_FDNAMES: "unknown" };
+  const other = { ...passed, LISTEN_PID: String(process.pid + 1) };
+  expect(activatedSockets(passed)).toEqual({});
+  expect(activatedSockets(other)).toEqual({});
+  const own = { ...passed, LISTEN_PID: String(process.pid) };
+  expect(() => activatedSockets(own)).toThrow("got unknown");
+});
 
 test("a server serves on the sockets of systemd, and the next one answers who waited meanwhile", async () => {
   const notifications = openNotifySocket(join(directory, "notify"));
