@@ -48,14 +48,19 @@ export class CostlyPrograms {
   record({ id }: Program, culprits: number, cpuMs: number): void {
     if (culprits === 0 && cpuMs < COSTLY_BATCH_CPU_MS) return;
     const now = this.now();
-    const before = this.#culpritsOf(this.#records.get(id));
+    const known = this.#records.get(id);
+    const before = this.#culpritsOf(known);
+    const changedAt =
+      known && before > 0
+        ? known.changedAt + (known.culprits - before) * CULPRIT_FORGOTTEN_MS
+        : now;
     // The last key is the program that was costly last.
     this.#records.delete(id);
     const [oldest] = this.#records.keys();
     if (oldest !== undefined && this.#records.size >= PROGRAMS_MAX) this.#records.delete(oldest);
     this.#records.set(id, {
       culprits: Math.min(GUEST_CULPRITS_MAX, before + culprits),
-      changedAt: now,
+      changedAt,
       until: now + COSTLY_PROGRAM_MS,
     });
   }

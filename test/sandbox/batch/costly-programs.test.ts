@@ -49,6 +49,30 @@ test("culprits take the whole CPU time from later ones, and are forgotten one by
   expect(costly.culpritsLeft(one)).toBe(GUEST_CULPRITS_MAX);
 });
 
+test("culprits are forgotten at the same rate while the program goes on costing much", () => {
+  const { time, costly } = costlyPrograms();
+  const one = program("");
+  costly.record(one, GUEST_CULPRITS_MAX, 0);
+  const costlyPeriod = () => {
+    for (let part = 0; part < 10; part += 1) {
+      time.now += CULPRIT_FORGOTTEN_MS / 10;
+      costly.record(one, 0, COSTLY_BATCH_CPU_MS);
+    }
+  };
+  costlyPeriod();
+  expect(costly.culpritsLeft(one)).toBe(1);
+  // One more takes the whole time again, and is forgotten in its turn.
+  costly.record(one, 1, 0);
+  expect(costly.culpritsLeft(one)).toBe(0);
+  costlyPeriod();
+  costlyPeriod();
+  expect(costly.culpritsLeft(one)).toBe(2);
+  time.now += GUEST_CULPRITS_MAX * CULPRIT_FORGOTTEN_MS;
+  costly.record(one, 1, 0);
+  time.now += CULPRIT_FORGOTTEN_MS - 1;
+  expect(costly.culpritsLeft(one)).toBe(GUEST_CULPRITS_MAX - 1);
+});
+
 test("the record of costly programs is bounded", () => {
   const { costly } = costlyPrograms();
   const [first, second] = [program(""), program("")];
