@@ -44,6 +44,7 @@ function begin({ stored, answer, live = connected() }: Options = {}) {
     ledgerError: undefined as Error | undefined,
     opened: 0,
     closed: 0,
+    mayClose: Promise.resolve(),
     isBusy: false,
   };
   const ledger = {
@@ -76,6 +77,7 @@ function begin({ stored, answer, live = connected() }: Options = {}) {
           return result;
         },
         async close() {
+          await state.mayClose;
           state.closed += 1;
         },
       };
@@ -164,6 +166,29 @@ test("a lane rests once it was idle for a while, and delivers again when it is w
   expect([delivered, state.opened]).toEqual([[0, 1], 2]);
   await lane.stop();
   expect(records.get("one")?.logs["0"]).toEqual({ next: 2, pending: [] });
+  expect(state.closed).toBe(2);
+});
+
+test("a lane stops only when each delivery that it closed at a rest is closed", async () => {
+  const { lane, receive, time, state } = begin();
+  const first = Promise.withResolvers<void>();
+  for (const mayClose of [first.promise, Promise.resolve()]) {
+    state.mayClose = mayClose;
+    await receive(0);
+    lane.checkpoint();
+    await turns();
+    time.elapsed += LANE_IDLE_MS;
+    lane.rest();
+    await turns();
+  }
+  let isStopped = false;
+  const stop = lane.stop().then(() => {
+    isStopped = true;
+  });
+  await turns();
+  expect([state.closed, isStopped]).toEqual([1, false]);
+  first.resolve();
+  await stop;
   expect(state.closed).toBe(2);
 });
 

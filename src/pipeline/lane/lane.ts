@@ -35,7 +35,7 @@ export class Lane implements LaneCommitSource {
   #lows: ReadonlyMap<string, number> | undefined;
   /** Facts about the receiver, which were taken from `#active` when it was last closed. */
   #past: DestinationPast | undefined;
-  /** Resolves once `#active` of a lane that became idle is closed. */
+  /** Resolves once each `#active` that was closed because the lane became idle is closed. */
   #closing: Promise<void> | undefined;
   /**
    * Timer of the next attempt to open `#active`, after an attempt that failed; undefined otherwise.
@@ -132,9 +132,11 @@ export class Lane implements LaneCommitSource {
     this.#past = active.delivery.client.past;
     // From here on, this lane writes its read positions.
     active.committer.discard();
+    const former = this.#closing;
     this.#closing = active
       .stop()
-      .catch((err) => logger.error({ ...this.#labels, err }, "idle lane failed to stop"));
+      .catch((err) => logger.error({ ...this.#labels, err }, "idle lane failed to stop"))
+      .then(() => former);
   }
 
   /** Writes the read position even without new outcomes, so that the log can be trimmed. */
