@@ -194,8 +194,8 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
 }
 
 /**
- * Opens the storage of a standalone server or of a cluster node, as the settings say. Loads the
- * code for clusters only for a node.
+ * Opens the storage of a standalone server or of a cluster node, as the settings say. Imports the
+ * module `backend/cluster.ts` only for a cluster node.
  */
 async function openBackend(opening: StartContext): Promise<Backend> {
   const isAlone = opening.config["cluster.kafka"].length === 0;

@@ -98,8 +98,8 @@ const embedKafka: BunPlugin = {
 
 /**
  * Plugin that embeds Pyodide's WebAssembly code in compressed form. Pyodide itself would read the
- * code from a file, which does not exist inside an executable. A background thread decompresses the
- * code while the rest of Pyodide's code is evaluated.
+ * code from a file, which does not exist inside an executable. When a process loads Pyodide, a
+ * background thread decompresses the WebAssembly code, while Pyodide's other code is evaluated.
  */
 const embedPyodide: BunPlugin = {
   name: "embed Pyodide",

@@ -143,10 +143,11 @@ export function certificateFault(code: string): string | undefined {
 }
 
 /**
- * Describes a failed connection by its error code, such as `The request failed: connection refused
- * (ECONNREFUSED)`. The error's own message is left out, because it may contain an internal address.
- * The sentence begins with `failed`. For a certificate that is not accepted, it begins with `owner`
- * instead, which says whose certificate it is, such as `The server's`.
+ * Describes a failed connection by its error code. The text begins with the value of `failed`, as
+ * in `The request failed: connection refused (ECONNREFUSED)`. If a certificate is not accepted, the
+ * text begins with the value of `owner`, as in `The server's certificate is not accepted: expired
+ * (CERT_HAS_EXPIRED)`. The error's own message is left out, because it may contain an internal
+ * address.
  */
 export function failureText(code: string, failed: string, owner: string): string {
   const fault = certificateFault(code);

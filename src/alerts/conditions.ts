@@ -34,8 +34,9 @@ interface Evaluation {
 }
 
 /**
- * Evaluates a rule. Returns one condition per item, and the changes to `memory.marks` that the
- * caller must store.
+ * Evaluates a rule. In the result, `conditions` says for each evaluated item, such as a
+ * destination, whether the rule's condition holds. The result's `marks` has the changes to
+ * `memory.marks` that the caller must store.
  */
 export function evaluateRule(rule: AlertRule, facts: AlertFacts, memory: RuleMemory): Evaluation {
   const isMeant = ({ id }: { id: string }) =>
@@ -98,11 +99,12 @@ function ofDestination(
 }
 
 /**
- * Evaluates a rule about new dead letters for each destination. The number of new ones is the
- * destination's number of dead letters minus its mark, a stored number. Without an open alert, the
- * condition holds if at least `threshold` are new; a mark above the number of dead letters is set
- * to this number. While an alert is open, the condition holds if the number of dead letters has
- * grown since the last evaluation; each evaluation sets the mark to it.
+ * Evaluates a rule about new dead letters for each destination. The number of new dead letters is
+ * the destination's number of dead letters minus a stored number, the mark.
+ * - Without an open alert, the condition holds if at least `threshold` dead letters are new. A mark
+ *   above the number of dead letters is set to this number.
+ * - With an open alert, the condition holds if the number of dead letters has grown since the last
+ *   evaluation. Each such evaluation sets the mark to the number of dead letters.
  */
 function evaluateDeadLetters(
   { ruleId, threshold }: { ruleId: string; threshold: number },

@@ -15,8 +15,9 @@ const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 export class EvaluatorLease {
   readonly id = crypto.randomUUID();
   /**
-   * Lease that `renewOrTake` found at its last call during which this process did not hold it.
-   * `#checksWithoutRenewal` is the number of the latest consecutive calls that found it unchanged.
+   * Lease that `renewOrTake` read last. Calls while this process holds the lease do not change this
+   * field. `#checksWithoutRenewal` is the number of calls that have found this lease again,
+   * unchanged.
    */
   #seen: LeaseRow | undefined;
   #checksWithoutRenewal = 0;

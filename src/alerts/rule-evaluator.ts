@@ -19,8 +19,9 @@ export class Holds {
 
   /**
    * Records one check of a condition, and returns whether the condition has held for at least `ms`
-   * milliseconds. Pass undefined as `holds` if the check could not tell. The function then returns
-   * false, and the time since the previous check does not count; the time measured earlier is kept.
+   * milliseconds. Pass undefined as `holds` if the check could not tell whether the condition
+   * holds. The function then adds no time to the time measured so far, and returns false. If the
+   * condition does not hold, use `keepOnly` to delete the measured time.
    */
   hasHeld(key: string, holds: true | undefined, ms: number): boolean {
     const at = this.elapsed();
@@ -35,7 +36,7 @@ export class Holds {
     return held.ms >= ms;
   }
 
-  /** Deletes the measured times of all conditions whose keys are not in `keys`. */
+  /** Deletes the time for which each condition whose key is not in `keys` has held. */
   keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
   }
@@ -128,7 +129,7 @@ export class RuleEvaluator {
   }
 }
 
-/** Whether an evaluation changed nothing: no alert begins or ends, and no mark changes. */
+/** Whether no alert begins or ends, and no value that a rule stores about an item changes. */
 export function isEmpty({ begun, ended, marks }: AlertChange): boolean {
   return begun.length + ended.length + marks.length === 0;
 }

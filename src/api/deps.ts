@@ -84,8 +84,8 @@ export interface ClusterFigures {
      */
     node?: string;
     /**
-     * Number of events that are not delivered to all of their destinations. Absent while the broker
-     * that leads the partition does not answer.
+     * Estimated number of the partition's events that still wait for delivery to one or more
+     * destinations. Absent while the broker that leads the partition does not answer.
      */
     lagEvents?: number;
   }[];
@@ -99,7 +99,7 @@ export interface PeerNodes {
   ask(question: unknown): Promise<{
     /** Answers of the other nodes to the question, by the id of the node. */
     answers: ReadonlyMap<string, unknown>;
-    /** Ids of the nodes that did not answer the question in time. */
+    /** Ids of the other nodes that did not answer the `question` of this call of `ask` in time. */
     missing: string[];
   }>;
   /** Registers the function that answers the questions of other nodes. Called once. */

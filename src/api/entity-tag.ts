@@ -43,15 +43,16 @@ export interface CurrentResource<T = unknown> {
   /** The resource as GET returns it, with its entity tag. */
   now: Tagged<T>;
   /**
-   * Returns a clause about the change that the resource has had since it had one of `tags`, such as
-   * "Ada saved another revision at …". It completes an error message.
+   * Returns a clause that completes an error message, such as "Ada saved another revision at …".
+   * The clause is about the latest change of the resource. `tags` are the entity tags that the
+   * request sent in If-Match.
    */
   changeSince(tags: readonly string[]): string;
   /** Returns the stored earlier state that has one of `tags`. Undefined if there is none. */
   earlier?(tags: readonly string[]): unknown;
 }
 
-/** Returns the `CurrentResource` of a resource whose earlier states are not stored. */
+/** Returns a `CurrentResource` without `earlier`. `changeSince` gives `updatedAt`, if present. */
 export function currentState<T>(
   noun: string,
   now: Tagged<T>,

@@ -25,9 +25,9 @@ export class TailFrames {
   }
 
   /**
-   * Returns the encoded bytes of a message, which the caller sends to one subscriber of the
-   * workspace. Each call counts these bytes against the limit of bytes per second. Returns
-   * undefined if no subscriber gets the message.
+   * Returns the encoded bytes of a message. Called once for each subscriber, because each call
+   * counts these bytes against the workspace's limit of bytes per second. If this limit is exceeded
+   * at the first call for a message, all calls for the message return undefined.
    */
   frameOf(workspaceId: string, message: TailMessage): Uint8Array | undefined {
     const frame = this.#frames.getOrInsertComputed(message, () => {

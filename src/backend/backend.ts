@@ -99,8 +99,8 @@ export interface Backend {
 }
 
 /**
- * Access to the stored figures (such as counts of events), and the share of the event log's
- * partitions that this server delivers.
+ * Source of the two things that a `FigureRecorder` needs: the store of figures (such as counts of
+ * events), and the share of the event log's partitions that this server delivers.
  */
 export interface FigureStorage {
   /** Opens the store of figures. Rejects when it cannot be opened; the caller may try again. */

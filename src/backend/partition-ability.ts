@@ -31,13 +31,13 @@ export interface AbilitySources {
 
 /**
  * Returns the partitions that this node can run (`canRun`), and the reasons why it cannot run
- * others (`troubles`). A reason is a fault of this node: of its disk, its connections or its guests
- * (processes for user code). A partition that no node can write is in neither list, unless this
- * node has a fault.
- *
- * While this node can start no guest, `canRun` is empty, and `troubles` also has the partitions
- * with events that wait for a guest. Other partitions without a fault are in neither list: they
- * work until an event needs a guest.
+ * others (`troubles`). For each partition, the first rule that applies decides:
+ * - In `troubles`, if this node has a fault that stops the partition, such as a full disk or a
+ *   broker that does not answer.
+ * - In `troubles`, if this node can start no guest (process for user code), and an event of the
+ *   partition waits for a guest.
+ * - In neither list, if no node can write the partition, or if this node can start no guest.
+ * - In `canRun` otherwise.
  */
 export function partitionAbility(sources: AbilitySources): PartitionAbility {
   const troubles = new Map<number, string>();

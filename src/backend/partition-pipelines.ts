@@ -131,10 +131,10 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
 
 /**
  * Returns the end of a partition: the offset after its last block. `ask` returns the end that a
- * broker reports. A broker that was the leader before may report an old end, as if blocks had been
- * lost. The offset base would then be raised for good. If the reported end looks like a loss, the
- * function therefore asks again. It then returns at least `prove`, the end that the current leader
- * confirms.
+ * broker reports, `prove` the end that the current leader confirms. A broker that was the leader
+ * before may report an old end, as if blocks had been lost. If the reported end looks like a loss,
+ * the function therefore calls `prove`, then asks again, and returns the higher of these two ends.
+ * A false loss would raise the partition's offset base permanently.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

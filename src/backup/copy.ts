@@ -15,8 +15,9 @@ import type { Table } from "../store/table.ts";
 import { cursorOf, type UnsettledKeys } from "./unsettled.ts";
 
 /**
- * Events that were copied into one event log of the new server or cluster. `keys` and `sequences`
- * have an item per event, in the order of this log.
+ * Events that were copied into one event log of the new server or cluster. `keys` (places in the
+ * old logs) and `sequences` (places in the new log) have one item per event, in the order of the
+ * new log.
  */
 export interface CopiedEvents {
   /** Key of each event (see `UnsettledEvent.key`): the place of the event in the old logs. */
@@ -72,10 +73,10 @@ async function copyRows<T>(
 const WORKSPACES = "workspaces";
 
 /**
- * Copies all rows of a catalog, except those about the state of its store. Changes only rows of
- * connections, whose log positions do not fit the new logs. Because the new logs contain only
- * undelivered events, a connection delivers from their beginning, and a paused one up to their ends
- * (`ends`).
+ * Copies all rows of a catalog except rows about the state of its store. Changes only the rows of
+ * connections, because positions in the old logs do not fit the new logs. The new logs contain only
+ * undelivered events, so each connection delivers from the beginning of the new logs. A paused
+ * connection delivers only up to `ends`, the ends of the new logs.
  */
 export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];

@@ -38,7 +38,7 @@ import { addUnsettledKeys, type UnsettledKeys, unsettledEvents } from "./unsettl
 /** How many items an import or export has copied. */
 interface MigrationCounts {
   workspaces: number;
-  /** Number of events that were not delivered to all of their destinations. */
+  /** Number of events that wait for delivery to at least one destination, without dead letters. */
   events: number;
   deadLetters: number;
 }
@@ -162,9 +162,10 @@ const standaloneDirectories = (config: Config) => [
 ];
 
 /**
- * Makes `stack` delete, when it is disposed, those of `directories` that do not exist yet: left
- * after a failure, they would make the next start or command fail. After a success, the caller must
- * call the returned function, so that the disposal deletes nothing.
+ * Makes `stack` delete, when it is disposed, those of `directories` that do not exist at the time
+ * of this call. If a failed command left these directories behind, the next start or command would
+ * fail. After a success, the caller must call the returned function; the disposal then deletes
+ * nothing.
  */
 function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
   let made = directories.filter((it) => !existsSync(it));

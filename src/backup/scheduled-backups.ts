@@ -112,8 +112,9 @@ class ScheduledBackups {
   }
 
   /**
-   * Schedules a backup for the time `until` (milliseconds since the epoch). If the clock is before
-   * the newest backup then, lists the backups again to find when the next is due.
+   * Schedules a backup for the time `until` (milliseconds since the epoch). If a check before the
+   * backup finds that the clock is behind the time of the newest backup, lists the backups again,
+   * to find when the next backup is due.
    */
   #wait(until: number): void {
     if (this.#isStopping) return;

@@ -33,9 +33,9 @@ import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
 
 /**
- * Number of bytes that a copy appends to the logs before it waits until they are durable. The
- * number is small, so that even slow brokers acknowledge the bytes before the writer of a log gives
- * up.
+ * Number of bytes that a copy appends to all new logs together before the copy waits until the
+ * bytes are durable. The number is small, so that even slow brokers acknowledge the bytes within
+ * the time limit of the copy's own log writers.
  */
 export const APPENDED_BYTES_MAX = 4 << 20;
 
@@ -153,8 +153,9 @@ export async function openStoppedCluster(
     },
     /**
      * Throws `StartError` if a node is running, or has run partitions since this command opened the
-     * cluster's topics. The node may then have deleted imported delivery progress and dead letters,
-     * whose destinations the cluster's catalog did not have yet.
+     * cluster's topics. A node deletes delivery progress and dead letters of destinations that the
+     * cluster's catalog lacks. An import copies the catalog last, so the node may have deleted
+     * imported data.
      */
     async expectNoNodeSince() {
       await expectNoNodes(clients, config["cluster.name"]);
@@ -176,9 +177,10 @@ export async function openStoppedCluster(
 }
 
 /**
- * Makes `logs` read where each partition of the event log ends. Throws `StartError` if a broker
- * reports an end before the test block of `proveEnd`, which brokers have acknowledged. Such a
- * broker was the leader before, and does not know that another one has replaced it.
+ * Appends a test block to each partition of the event log (`proveEnd`), then makes `logs` request
+ * the end offset of each partition. Throws `StartError` if an end offset is before the partition's
+ * test block. The broker that reported this offset was the leader before, and does not know that
+ * another broker has replaced it.
  */
 async function readEnds(
   logs: PartitionLogs,

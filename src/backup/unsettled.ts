@@ -19,7 +19,7 @@ interface UnsettledEvent {
   bytes: Uint8Array;
 }
 
-/** Keys of the events that are not delivered to a destination, by the destination's id. */
+/** Keys of the events that still wait for delivery to a destination, by the destination's id. */
 export type UnsettledKeys = Map<string, Set<string>>;
 
 const TAKE_EVENTS = 1_000;

@@ -2,9 +2,10 @@ import { ApiError } from "../errors.ts";
 import type { CodeKind } from "./model.ts";
 
 /**
- * Error of a publication whose tests are outdated. Between the tests and the commit, a library was
- * published or deleted, or code that imports a library of the publication was published. The
- * publisher tests again, and fails with this error after `PUBLISH_ATTEMPTS_MAX` attempts.
+ * Error of a publication whose tests are outdated. Between the tests and the commit, a library that
+ * the tested code imports was published or deleted, or code that imports a library of the
+ * publication was published. The server then repeats the tests by itself. The request fails with
+ * this error after `PUBLISH_ATTEMPTS_MAX` attempts.
  */
 export class PublicationConflict extends ApiError {
   readonly stale = true;

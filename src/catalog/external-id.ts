@@ -10,8 +10,9 @@ export interface Managed {
 /**
  * Returns `thing` with `externalId` as its external id, by which a tool such as Terraform manages
  * it. An empty `externalId` removes the external id; an undefined one changes nothing. `owner`
- * returns the id of the item that has a given external id. If `owner` is present, throws `conflict`
- * when another item has `externalId`, or when `thing` already has a different external id.
+ * returns the id of the item that has a given external id. If the parameter `owner` is given,
+ * throws `conflict` when another item has `externalId`, or when a non-empty `externalId` would
+ * replace a different external id.
  */
 export function withExternalId<T extends Managed>(
   thing: T,

@@ -31,8 +31,9 @@ export interface LiveProgram {
 }
 
 /**
- * Functions that read from the catalog what is needed to accept and deliver events. Each makes a
- * few LMDB lookups and no scan, except `lanes` and `longestDedupSeconds`.
+ * Functions that read from the catalog what is needed to accept and deliver events. Only `lanes`
+ * and `longestDedupSeconds` read whole tables; the other functions read single rows or short ranges
+ * of rows.
  */
 export type Live = ReturnType<typeof openLive>;
 
@@ -91,9 +92,9 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
     },
     /**
      * Returns the connected destinations of all workspaces, each with its connections. Leaves out
-     * destinations to which rudder-server delivers. A connection gets a new id in the result when
-     * its source or destination is replaced, so delivery takes it for another connection. Reads the
-     * whole catalog, unless the last result is in memory and the topology has not changed since.
+     * destinations to which rudder-server delivers. A connection that was changed to another source
+     * or destination has a new id in the result, so delivery takes it for another connection. Reads
+     * all connections, unless the last result is in memory and the topology has not changed since.
      */
     lanes,
     destination: destinations.find,

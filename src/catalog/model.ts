@@ -138,8 +138,8 @@ export interface Source extends ManagedItem {
   writeKey: string;
   config: Record<string, unknown>;
   /**
-   * Settings that RudderStack's clients store with a source. pixelmill returns them to clients and
-   * does not use them itself.
+   * Setting that RudderStack's clients store with a source. pixelmill returns this setting and
+   * `transient` to clients, and uses neither itself.
    */
   geoEnrichmentEnabled?: boolean;
   transient?: boolean;
@@ -273,8 +273,8 @@ export interface TestCase {
   description?: string;
   input: Record<string, unknown>[];
   /**
-   * Expected outputs for all events of the test case, in order. Absent when any output without an
-   * error passes the test.
+   * Expected outputs for all events of the test case, in order. Absent if the test case accepts all
+   * outputs, and fails only when an error occurs.
    */
   expectedOutput?: Record<string, unknown>[];
   createdAt: number;
@@ -288,7 +288,7 @@ export interface TestCase {
  */
 export interface Publication {
   versionId: string;
-  /** Names that the code imports, in code order. For Python, they include standard modules. */
+  /** Names that the code imports, in order of occurrence. Includes standard modules of Python. */
   imports: string[];
 }
 

@@ -112,8 +112,8 @@ export async function openCatalog(options: CatalogOptions) {
     current: () => store.catchUp(),
     /**
      * Calls `run`. Each change of the catalog that `run` makes first calls `condition` inside its
-     * own transaction, so reads see the state just before the change. If `condition` throws, the
-     * change rejects with that error and writes nothing.
+     * own transaction, so that `condition` reads the state just before the change. If `condition`
+     * throws, the change rejects with that error and writes nothing.
      */
     conditionally: store.conditionally,
     /**

@@ -40,8 +40,8 @@ export interface CatalogStore extends Environment {
 }
 
 /**
- * String that sorts after all ids and other ASCII keys. It is the end of a range of keys that begin
- * with a given prefix.
+ * String that sorts after all ids and other ASCII keys. A key with this string as its last part
+ * ends the range of keys that have the same first parts.
  */
 export const LAST = "\uffff";
 
@@ -72,7 +72,7 @@ export function inTransactions<Methods extends Record<string, (...args: never[])
 
 /**
  * Disk space in bytes that is reserved for the catalog. When the disk is full, this space lets the
- * server store and send alerts, and lets users sign in and free space. It also lets a cluster's
+ * server store and send alerts, and lets users sign in and make changes. It also lets a cluster's
  * node store other nodes' changes, which the node needs to answer requests.
  */
 const RESERVE_BYTES = 4 << 20;

@@ -2,9 +2,9 @@ import { SHARED_FORMAT } from "../store/ordered/change-set.ts";
 import type { CatalogStore } from "./store.ts";
 
 /**
- * Names of the steps by which earlier releases upgraded a catalog, such as one that gave tokens a
- * permission. A new catalog needs none of these steps. It stores their names, so that an earlier
- * release that opens it does not run them.
+ * Names of the steps by which earlier releases upgraded catalogs, such as a step that gave tokens a
+ * permission. This release runs none of these steps, but stores their names in each catalog. An
+ * earlier release that opens the catalog later therefore does not run the steps.
  */
 const steps: readonly string[] = [
   // This row is stored before any other row in the new format: older nodes stop at it.

@@ -76,7 +76,7 @@ async function askDataPlane(config: Config): Promise<void> {
   }
 }
 
-/** Loopback address that reaches a listener on all addresses, by the host of the listener. */
+/** Map from the wildcard host of a listener to a loopback address that reaches the listener. */
 const loopback = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "::1"],

@@ -79,8 +79,8 @@ async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | u
 }
 
 /**
- * Throws `StartError` on systems other than Linux. Only on Linux can pixelmill confine user code
- * and write files past the page cache.
+ * Throws `StartError` on systems other than Linux. There, pixelmill can neither confine user code
+ * nor write files past the page cache.
  */
 function expectLinux() {
   if (process.platform === "linux") return;

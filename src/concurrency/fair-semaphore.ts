@@ -32,8 +32,8 @@ export class FairSemaphore {
   #free: number;
   readonly #held = new Map<string, number>();
   /**
-   * Waiting callers by owner. The next permit goes to the first owner in this map that may have
-   * another permit according to the rule.
+   * Waiting callers by owner. The next permit goes to the first owner in this map for whom the rule
+   * `admits` returns true.
    */
   readonly #waiting = new Map<string, Set<(permit: Permit) => void>>();
 

@@ -21,8 +21,9 @@ export class LoopLateness {
   #since = performance.now();
 
   /**
-   * Returns the largest lateness, in milliseconds, since the beginning of the previous period of
-   * `REMEMBERED_MS`. Includes a check that is overdue at this moment.
+   * Returns the largest lateness of the event loop, in milliseconds, since the beginning of the
+   * previous period of `REMEMBERED_MS`. If this object's timer is overdue now, the present lateness
+   * counts too.
    */
   recentMs(): number {
     this.#look();

@@ -13,8 +13,9 @@ interface ConfigSchema {
 }
 
 /**
- * Whether the setting `key` has an effect in a config. If the config omits a setting that the
- * condition names, the setting's default value is checked instead.
+ * Whether the setting `key` has an effect in a config. True if the schema of the setting has no
+ * condition (`x-applies-when`), or if the config meets the condition. If the config omits a setting
+ * that the condition names, the default value of the omitted setting is checked.
  */
 export function applies(
   { properties = {} }: ConfigSchema | TSchema,

@@ -22,15 +22,16 @@ export type DeliveryResult =
       reason: string;
       answer?: ReceiverAnswer;
       /**
-       * Possible cause of the failure: an event of the delivery (`event`), or only the destination.
-       * Default: `destination`.
+       * Possible causes of the failure. With `event`, an event of the delivery or the destination
+       * may be the cause. With `destination` (the default), only the destination may be the cause.
        */
       scope?: FailureScope;
       /** Delay in milliseconds before the next attempt, if the receiver asked for a delay. */
       afterMs?: number;
       /**
-       * Indexes of the events that were delivered although the delivery failed. Later attempts omit
-       * these events. Only kinds of destinations with `batchLimits` set this member.
+       * Indexes of the events that the receiver accepted although the attempt as a whole failed.
+       * Later attempts omit these events. Only kinds of destinations with `batchLimits` set this
+       * member.
        */
       delivered?: ReadonlySet<number>;
     };
@@ -108,28 +109,29 @@ export interface BatchLimits {
 export interface OpenDestination {
   /**
    * Delivers events in their order: all or none, if the receiver supports that. Never rejects: a
-   * failure is a result too. When `signal` is aborted, the delivery ends early with the result
-   * `retry`.
+   * failure is a result too. When `signal` is aborted, the call ends early with the result `retry`.
+   * Each call is one attempt at a delivery. A delivery may have several attempts.
    *
    * An event may be delivered more than once. After a crash, it may be delivered again together
-   * with other events than before. The event's `input` (`EventOrigin`) is the same in each
-   * delivery.
+   * with other events than before. The event's `input` (`EventOrigin`) is the same in each attempt.
    *
-   * `name` is absent for kinds without `batchLimits`, and if `ageMs` is 0. These rules hold for
-   * kinds with `batchLimits`:
+   * These rules hold for kinds with `batchLimits`:
    *
-   * - Only one delivery runs at a time. Each delivery has a unique `name` of ASCII letters, digits,
-   *   `.`, `_` and `-`, which sorts after the names of all earlier deliveries.
-   * - Every further attempt at a delivery, also after a crash, has the name of the first attempt.
-   *   It contains all events of the earlier attempts, except events that have a final outcome or
-   *   that an earlier result listed in `delivered`. After a crash it may contain more events.
+   * - Only one delivery runs at a time.
+   * - The result `rejected` makes all events dead letters, without trying them one by one.
+   * - The result `retry` never means that an event is the cause. Events that cannot be written are
+   *   listed in `refused`.
+   *
+   * A delivery has a `name` only if `ageMs` in `batchLimits` is above 0. These rules then hold:
+   *
+   * - The name is unique, and sorts after the names of all earlier deliveries. It consists of ASCII
+   *   letters, digits, `.`, `_` and `-`.
+   * - Every further attempt, also after a crash, has the name of the first attempt. It contains all
+   *   events of the earlier attempts, except events that have a final outcome or that an earlier
+   *   result listed in `delivered`. After a crash it may contain more events.
    * - An event is not delivered under another name until it is certain that no attempt under the
    *   first name succeeded. A kind that derives a path from the name and from the events' `input`
    *   therefore overwrites the files of earlier attempts, and stores each event once.
-   * - The result `rejected` makes all events of the delivery dead letters, without trying them one
-   *   by one.
-   * - The result `retry` never means that an event is the cause. Events that cannot be written are
-   *   listed in `refused`.
    */
   deliver(
     events: readonly OutgoingEvent[],
@@ -179,8 +181,8 @@ export interface SecretAudience {
    */
   certificate?: string;
   /**
-   * Purpose for which the server uses the secret, such as `token` for an OAuth token server. If the
-   * purpose changes, the server counts as another receiver.
+   * Purpose for which the remote server uses the secret, such as `token` for an OAuth token server.
+   * The same server with another purpose counts as another receiver of the secret.
    */
   use?: string;
 }

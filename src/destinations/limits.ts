@@ -14,8 +14,8 @@ export const DATABASE_TIMEOUT_MS_MAX = 120_000;
  */
 export const DATABASE_ANSWER_BYTES_MAX = 1 << 20;
 /**
- * Maximum length, in characters, of a host, user, password or name in the config of a database or a
- * broker.
+ * Maximum length, in characters, of an address, user, password, database name or TLS server name in
+ * the config of a database or a broker.
  */
 export const DATABASE_TEXT_CHARS_MAX = 1_024;
 /**

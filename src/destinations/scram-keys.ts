@@ -14,7 +14,7 @@ export const SCRAM_DERIVATIONS_MAX = Math.max(
   Math.min(4, Math.floor(availableParallelism() / 2)),
 );
 
-/** Parameters of a SCRAM key. The server chooses the salt and the number of iterations. */
+/** Parameters of a SCRAM key. The database or broker chooses the salt and number of iterations. */
 export interface ScramParameters {
   hash: "sha256" | "sha512";
   password: string;

@@ -204,10 +204,11 @@ export function createEgress(options: EgressOptions) {
 }
 
 /**
- * Describes a network error in one line: `failed`, followed by the cause and the error code (of
- * node:net or node:tls). If a certificate is not accepted, the line begins with `owner` instead,
- * which says whose certificate it is, such as `The server's`. For a failed DNS resolution, and for
- * an error without a code, the line begins with the error's own message.
+ * Describes a network error in one line: the value of `failed`, the cause, and the error code (of
+ * node:net or node:tls). If a certificate is not accepted, the line begins with `owner` instead of
+ * `failed`; `owner` says whose certificate it is, such as `The server's`. For a failed DNS
+ * resolution, the line is the error's own message and the code. For an error without a code, the
+ * line is only the error's own message.
  */
 export function networkReason(
   error: unknown,

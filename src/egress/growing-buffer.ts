@@ -3,9 +3,9 @@ const nothing = Buffer.alloc(0);
 const BYTES_MIN = 256;
 
 /**
- * Collects bytes that are received in pieces in one buffer. A full buffer is replaced by a buffer
- * of twice the size that is needed. Therefore at most three bytes are copied for each byte
- * received, however small the pieces are.
+ * Collects bytes in one buffer. The bytes arrive in pieces. When a piece does not fit, the buffer
+ * is replaced by a buffer of twice the size of all bytes collected so far, including this piece.
+ * Collecting n bytes therefore copies at most 3n bytes, however small the pieces are.
  */
 export class GrowingBuffer {
   #buffer: Buffer = nothing;

@@ -42,9 +42,9 @@ export interface HttpRequest {
    */
   answerBytesMax: number;
   /**
-   * Whether the receiver may get the request twice. If true, the request is sent again on a new
-   * connection when it was sent on an idle connection that the receiver had closed. The receiver
-   * may nevertheless have read it the first time.
+   * Whether the client is allowed to send the request twice. If the receiver closes a reused
+   * connection before the response begins, the client sends a repeatable request again on a new
+   * connection. The receiver may then read the request twice. Any other request fails.
    */
   isRepeatable: boolean;
 }

@@ -4,8 +4,9 @@ import type { ReceiverConnection } from "./receiver-connection.ts";
 /** Longest time in milliseconds for which an idle connection is kept. */
 const EGRESS_IDLE_MS_MAX = 60_000;
 /**
- * Largest number of idle connections that destinations keep. User code may keep the same number in
- * addition. When there would be more, the connection that has been idle longest is closed.
+ * Maximum number of idle connections of one HTTP client. All destinations share one client; user
+ * code and alerts have a client each. A client that would keep more closes the connection that has
+ * been idle longest.
  */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 

@@ -13,7 +13,7 @@ export type OnStage = (stage: ConnectStage) => void;
 export interface Endpoint {
   /** IP address of the peer. It is not a host name, so connecting sends no DNS query. */
   address: string;
-  /** The address rules that permit `address`. They check it again before a socket is opened. */
+  /** Address rules, which must permit `address`; `openSocket` throws otherwise. */
   rules: AddressRules;
   port: number;
   /** Host name that the peer's certificate must contain; undefined for a connection without TLS. */

@@ -93,8 +93,9 @@ export function createFinder(
 }
 
 /**
- * Character that replaces invalid UTF-8 when an event is built. A string with this character is not
- * searched for in the bytes that the client sent: they may have invalid UTF-8 in its place.
+ * Character that replaces invalid UTF-8 when an event is built. A userId, anonymousId or event name
+ * with this character is not searched for in the bytes that the client sent: these bytes may have
+ * invalid UTF-8 in place of the character.
  */
 const REPLACEMENT = "\uFFFD";
 

@@ -98,9 +98,9 @@ function refusal(problem: string): QueryInspection {
 }
 
 /**
- * Returns how many gaps (array elements that no parameter sets) the parameter that `readPair` read
- * last can add at most. Each index in the parameter's name may begin a new array, and index n
- * leaves at most n gaps before it.
+ * Returns an upper bound for the gaps (array elements that no parameter sets) that the parameter
+ * read last by `readPair` adds. The bound is the sum of the array indices in the parameter's name,
+ * because an index n leaves at most n gaps before it.
  */
 function gapsMax(): number {
   let gaps = 0;

@@ -17,7 +17,7 @@ export const pair = {
    * ignored; `PIXEL_LEVELS_MAX` + 1 means that it has too many components.
    */
   levels: 0,
-  /** Offset in the scratch buffer where the value starts, before decoding. */
+  /** Offset, in the scratch buffer, at which the value as it was sent (not decoded) starts. */
   start: 0,
   end: 0,
   /** Whether the value must be decoded or escaped before it can be used as JSON text. */

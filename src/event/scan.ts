@@ -88,8 +88,8 @@ function load(query: QueryText, type: "page" | "track"): number {
 }
 
 /**
- * Whether the first component of the parameter name that `readPair` read last is the name of the
- * node `field`.
+ * Whether the name of the node `field` is equal to the first component (the text before the first
+ * dot) of the parameter name read last by `readPair`. False if `field` is NONE.
  */
 function isFirst(field: number): boolean {
   return (

@@ -52,8 +52,8 @@ export const TIMED_ID_REST_BYTES = 8;
 /**
  * Makes a version 7 UUID (RFC 9562) from 16 random bytes and a time in milliseconds since the
  * epoch. Changes the bytes in place and returns them. The UUID consists of the time and 64 random
- * bits. A record that has the same time stores only these bits. Among a thousand UUIDs of one
- * millisecond, two are equal with a probability of 3e-14.
+ * bits. The record of an event stores only the random bits if the UUID's time is the event's time
+ * of receipt. Among a thousand UUIDs of one millisecond, two are equal with a probability of 3e-14.
  */
 export function markTimed(bytes: Uint8Array, time: number): Uint8Array {
   putTime(bytes, time);
@@ -81,8 +81,8 @@ export function restOfTimedId(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Restores a UUID that `markTimed` made, from its time and its random bits. `from` has the random
- * bits in the 8 bytes at `offset`.
+ * Restores a UUID that `markTimed` made. `time` is the time in the UUID, in milliseconds since the
+ * epoch. The UUID's random bits are the 8 bytes of `from` that begin at `offset`.
  */
 export function timedId(time: number, from: Uint8Array, offset: number): Uint8Array {
   const bytes = new Uint8Array(16);

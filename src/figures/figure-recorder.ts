@@ -16,13 +16,14 @@ const SPREAD_MS = 10_000;
  */
 const FIRST_STEP_MS = 2_000;
 /**
- * Milliseconds for which `unwritten` reuses the rows of the minutes that are not yet in `#waiting`,
- * instead of building these rows from the counters again.
+ * Milliseconds for which `unwritten` may reuse the rows that it has built from the counters. These
+ * are the rows of the current minute, and of ended minutes that `step` has not moved to `#waiting`
+ * yet.
  */
 const COLLECTED_MS = 1_000;
 
 interface FigureRecorderParts {
-  /** Returns the tables of figures; undefined while a cluster node cannot open their store. */
+  /** Returns the tables of figures; undefined until this process has opened their store. */
   tables(): FigureTables | undefined;
   /**
    * Returns this node's counts of the minute that began at `at`, without the lag of its lanes (a
@@ -38,8 +39,9 @@ interface FigureRecorderParts {
   share(): number;
   now(): number;
   /**
-   * Returns a time that the true time has certainly reached, even if this node's clock is ahead.
-   * Stored figures are deleted only if they are too old by this time.
+   * Returns the earliest possible present time in milliseconds since the epoch, because this node's
+   * clock may be ahead. The age of stored figures is computed from this time, so that no figures
+   * are deleted too early.
    */
   earliestNow(): number;
   logger: Logger;
@@ -66,7 +68,7 @@ export class FigureRecorder {
   #isClosed = false;
   #running: Promise<void> = Promise.resolve();
 
-  /** Returns the tables of figures; undefined while a cluster node cannot open their store. */
+  /** Returns the tables of figures; undefined until this process has opened their store. */
   readonly tables: () => FigureTables | undefined;
 
   constructor(private readonly parts: FigureRecorderParts) {
@@ -76,8 +78,9 @@ export class FigureRecorder {
   }
 
   /**
-   * Calls `step` after `FIRST_STEP_MS`, so that the figures of the current minute already have a
-   * lag. Then calls it after the end of each minute, until `close`.
+   * Calls `step` after `FIRST_STEP_MS`, and then after the end of each minute, until `close`. The
+   * first call reads the lag (undelivered events), which is then part of the current minute's
+   * figures.
    */
   start(): void {
     this.#stepAfter(FIRST_STEP_MS);

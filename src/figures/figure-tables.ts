@@ -52,8 +52,9 @@ interface RowQuery {
  * Stored figures (counts, lag and latencies). They have a store of their own, which a cluster
  * replicates through an ordered log. A starting node can therefore use its catalog and take over
  * partitions before it has read the log of the figures. A node adds one row for each series and
- * minute. Later, the rows of an hour's minutes are packed into one row, and their sum is added to
- * the row of the day. The minutes are kept for a day, the hours for a month.
+ * minute. Later, the minutes of an hour are packed into one row, with an entry for each minute.
+ * Merged, these minutes become the hour's entry in the row of the day. Figures by minute are kept
+ * for a day, figures by hour for a month.
  */
 export class FigureTables {
   readonly #minutes: Table<FigureRow, [Series, number, string]>;
@@ -199,9 +200,9 @@ export class FigureTables {
 }
 
 /**
- * Reads the rows of a series, one for each minute or hour (`step`); the keys are their start times.
- * If `tables` is undefined, because the store cannot be opened, returns only rows of `unwritten`,
- * always one for each minute.
+ * Reads the rows of a series by minute or by hour (`step`). The keys are the starts of the minutes
+ * or hours. If `tables` is undefined (the store is not open), reads only `query.unwritten`, the
+ * rows that are not stored yet. The result is then by minute, whatever `step` is.
  */
 export function readRows(
   tables: FigureTables | undefined,
@@ -230,8 +231,9 @@ function rowsByMinute(
 }
 
 /**
- * Returns the table's start for "". For a series, returns a string that sorts after it and before
- * the next series: the series with a space, which sorts before the letters and digits of ids.
+ * Returns a string that sorts after all keys of a series and before those of the next series:
+ * `series` with a space, which sorts before the letters and digits of ids. If `series` is "" (no
+ * series was examined yet), returns "", the start of the table.
  */
 const after = (series: Series) => (series === "" ? "" : `${series} `);
 

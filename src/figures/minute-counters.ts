@@ -25,8 +25,9 @@ export class MinuteCounters {
   constructor(private readonly countMax: number) {}
 
   /**
-   * Adds `by` to one counter of an id. `counter` is the index of this counter: `RECEIVED`, the
-   * index of another count of a row, or a result of `latencyCounter`.
+   * Adds `by` to one counter of the item with this id (such as a source), in the minute of the time
+   * `now`. `counter` is the constant for a count, such as `RECEIVED`, or a result of
+   * `latencyCounter`.
    */
   add(id: string, now: number, counter: number, by: number): void {
     let counted = this.#rings.get(id);

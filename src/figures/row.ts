@@ -25,7 +25,7 @@ export const LAG_SECONDS = 6;
  */
 const HISTOGRAM = 7;
 
-/** Number of counts with which a row begins, as does the parameter `counters` of `rowOf`. */
+/** Number of counts at the start of a row; `counters` of `rowOf` starts with the same counts. */
 export const COUNTS = 5;
 
 /**

@@ -45,10 +45,11 @@ export async function firstWorkspace(
 }
 
 /**
- * Throws `StartError` when a new node has another `admin.token` than the nodes of its cluster.
- * Probably it belongs to a second cluster that was given the same name by mistake. The node would
- * replace the token of the existing cluster. Does nothing if that cluster has no token that was
- * made from the setting `admin.token`.
+ * Throws `StartError` if the setting `admin.token` of a new node differs from the token of the
+ * cluster that the node joins. The node was probably meant for another cluster, which got the same
+ * `cluster.name` by mistake. Without this check, the node's token would replace the cluster's
+ * token. Does nothing if the node has no `admin.token`, or the cluster has no token that was made
+ * from this setting.
  */
 export function expectSameToken(
   catalog: Catalog,

@@ -35,18 +35,19 @@ export interface OpenConnectionsOptions {
 const CONNECTIONS_BEYOND_MAX = 16;
 
 /**
- * The open connections of a server. When a new connection exceeds a maximum, one of the open ones
- * is evicted (closed). A connection with a request that was not responded to is never evicted.
+ * The open connections of a server. When a new connection would exceed a maximum, an open one is
+ * evicted (closed). At the maximum for one network, this is a connection of that network. At the
+ * maximum for all connections, it may belong to any client; connections of trusted proxies are
+ * evicted last. A connection that waits for a response is never evicted.
  *
- * At the maximum for one network, a connection of that network is evicted. At the maximum for all
- * connections, any connection may be evicted; those of trusted proxies are evicted last. If most of
- * the connections in question are silent (have never sent a request), a silent one is evicted,
- * because attackers open many of them. Otherwise the connection with the oldest last request is
- * evicted, so that new clients have time for their first request.
+ * A silent connection has never sent a request; any other is active. If most of the connections in
+ * question are silent, a silent one is evicted, because attackers open many of them. Otherwise an
+ * active one is evicted, so that new clients have time for their first request.
  *
- * The connection to evict is the first one of a list. A connection is moved to the list's end
- * instead if it waits for a response, or has sent a request since it was last moved there. If all
- * were moved, the first of them that waits for no response is evicted.
+ * Silent and active connections are in two lists. The chosen list is searched from its start. The
+ * search moves a connection to the list's end if the connection waits for a response, or has sent a
+ * request since it was last put there. The first connection that is not moved is evicted. If all
+ * are moved, the first moved one that waits for no response is evicted.
  */
 export class OpenConnections<T extends EvictableConnection> {
   readonly #max: number;
@@ -78,8 +79,9 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   /**
-   * Evicts connections while the maximum is exceeded by `CONNECTIONS_BEYOND_MAX` or more. Then
-   * returns whether another connection may be accepted, if necessary in place of an open one.
+   * Returns whether another connection may be accepted: if there is room, or if `tryAdd` can evict
+   * an open connection for the new one. Before that, evicts connections while the maximum is
+   * exceeded by `CONNECTIONS_BEYOND_MAX` or more.
    */
   hasRoom(): boolean {
     if (this.size < this.#max) return true;
@@ -151,8 +153,9 @@ interface OpenConnection<T extends EvictableConnection> {
 }
 
 /**
- * A group of connections, and the choice of the one to evict first. There is one group for each
- * network, one for the trusted proxies, and one for all other clients.
+ * A group of connections, and the choice of the one to evict first. Connections of trusted proxies
+ * form one group. Any other connection is in two groups: that of its network, and that of all
+ * clients that are not trusted proxies.
  */
 class EvictionOrder<T extends EvictableConnection> {
   readonly #silent = new LinkedList<T>();
@@ -169,9 +172,9 @@ class EvictionOrder<T extends EvictableConnection> {
   }
 
   /**
-   * Returns the connection to evict first, from the longer list, silent or active. Returns
-   * undefined if all connections of this list wait for a response: a client that has just connected
-   * then keeps its silent connection.
+   * Returns the connection to evict first, from the longer one of the lists `#silent` and
+   * `#active`. Returns undefined if all connections of this list wait for a response. The shorter
+   * list is not used then, so that a client that has just connected keeps its silent connection.
    */
   next(): T | undefined {
     const list = this.#silent.size > this.#active.size ? this.#silent : this.#active;

@@ -7,7 +7,7 @@ import type { HttpResponse } from "./response.ts";
 import type { ServerState } from "./server-state.ts";
 
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
-/** Seconds for which a new connection is expected to send its first request. */
+/** Maximum age in seconds at which a new connection counts as about to send its first request. */
 const EXPECTED_SECONDS_MAX = 1;
 const METHOD_GET = Buffer.from("GET ").readUInt32LE();
 

@@ -221,7 +221,7 @@ export function headerValue(bytes: Buffer, name: string): string | undefined {
   return value;
 }
 
-/** Whether the bytes at `at` are the lower-case `name` (letters and hyphens), ignoring case. */
+/** Whether the bytes at `at` are `name` in any case. `name` has lower-case letters and hyphens. */
 function matchesName(bytes: Uint8Array, at: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     if ((bytes[at + i]! | LOWER) !== name.charCodeAt(i)) return false;

@@ -21,9 +21,10 @@ export class InputBuffer {
 
   /**
    * Adds received bytes. If the buffer is empty, `chunk` becomes the buffer without a copy, so the
-   * caller must not use `chunk` afterwards. Otherwise copies `chunk` to the buffer. A buffer that
-   * is too small is replaced by one of twice the size of its contents, but of at most `expected`
-   * bytes (the size of the whole request). If the bytes need more, it has the size that they need.
+   * caller must not use `chunk` afterwards. Otherwise copies `chunk` to the buffer. If `chunk` does
+   * not fit, the buffer is first replaced by one of twice the size of its old bytes, but of at most
+   * `expected` bytes (the size of the whole request). If the old bytes and `chunk` together need
+   * more than this size, the new buffer has exactly the size that they need.
    */
   append(chunk: Buffer, expected = Number.POSITIVE_INFINITY): void {
     const { length } = this;

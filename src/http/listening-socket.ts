@@ -7,7 +7,7 @@ import { WAITING_CONNECTIONS_MAX } from "../settings/limits.ts";
 export interface ListeningSocket {
   fd: number;
   port: number;
-  /** Address that the socket is bound to; absent when this process has opened the socket itself. */
+  /** Address of a socket that another process opened. For other sockets, the settings have it. */
   host?: string;
 }
 

@@ -25,8 +25,8 @@ export const INCOMPLETE = -1;
 export class RequestReader {
   readonly input = new InputBuffer();
   /**
-   * Search for the end of the current request's body. Set once the request's head is complete, and
-   * unset once its body is complete. Stays set when the body is refused.
+   * State of the search for the end of the current request's body. Set once the head of a request
+   * with a body is complete, and unset once the body is complete. Stays set if the body is refused.
    */
   #body: Body | undefined;
   /**
@@ -100,8 +100,8 @@ export class RequestReader {
   }
 
   /**
-   * Parses the head of the current request into `head` again. Returns false unless the request has
-   * a complete head and a body that is incomplete or was refused.
+   * Parses the head of the current request into `head` again, and returns true. If `isInBody` is
+   * false, parses nothing and returns false.
    */
   readHeadAgain(): boolean {
     if (this.#body === undefined) return false;

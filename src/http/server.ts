@@ -83,8 +83,9 @@ export function serveHttp(options: HttpServerOptions) {
   }, SWEEP_MS);
 
   /**
-   * Closes the connections that wait for a request; with `waits`, keeps those that probably get one
-   * soon. Returns whether the server must still wait for a request or its response.
+   * Closes the connections that wait for a request. If `waits` is true, keeps the connections on
+   * which a request is probably on its way (`isExpecting`). Returns whether any connection was kept
+   * for this reason, or has a response that is not completely sent.
    */
   function stopIdle(waits: boolean): boolean {
     let isBusy = false;
@@ -104,10 +105,10 @@ export function serveHttp(options: HttpServerOptions) {
     /** Changes the maximum number of open connections of one client network; 0 means no limit. */
     setConnectionsPerNetworkMax: (max: number) => open.setPerNetworkMax(max),
     /**
-     * Asks clients to close their connections, as a preparation for `stop`. Still accepts new
-     * connections, and closes each connection after its next response. Closes idle connections
-     * after `KEPT_CONNECTIONS_MS`. A client is then less likely to send a request just when `stop`
-     * closes its connection.
+     * Ends open connections as a preparation for `stop`, so that fewer clients send a request just
+     * when `stop` closes their connection. Each connection is closed after its next response, which
+     * announces this to the client (`Connection: close`). After `KEPT_CONNECTIONS_MS`, also closes
+     * the connections on which no request is on its way. Still accepts new connections.
      */
     async drain() {
       state.isStopping = true;

@@ -29,11 +29,12 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
   return {
     /**
      * Returns the IP address of a request's client. If the connection's peer is not a trusted
-     * proxy, this is the peer's address. Otherwise reads `X-Forwarded-For` from its last entry
-     * backwards, at most `FORWARDED_HOPS_MAX` entries: each proxy appends the address that it sees,
-     * so entries that a client forged come earlier. Returns the first address that is not a trusted
-     * proxy's. If there is none before the limit or an invalid entry, returns the last address that
-     * was read; the peer's if none was.
+     * proxy, this is the peer's address. Otherwise reads the entries of `X-Forwarded-For` from the
+     * last to the first, and returns the first address found that is not a trusted proxy's. Each
+     * proxy appends the address that it sees, so entries that a client forged come earlier in the
+     * header. Reading ends before an invalid entry, and after `FORWARDED_HOPS_MAX` entries. If it
+     * has found only trusted proxies, returns the address that was read last; the peer's address if
+     * none was read.
      */
     of(request: Pick<HttpExchange, "peer" | "header">) {
       const peer = peerOf(request.peer);

@@ -66,9 +66,9 @@ export interface FileLogSettings extends SegmentBounds {
 }
 
 /**
- * Functions with which the server manages the event logs of the ingest processes: `settings`
- * supplies the settings of a log, and the others are called when a log changes. `index` is the
- * number of an ingest process, counted from 0.
+ * Functions of the server for the event logs of its ingest processes. `settings` supplies the
+ * settings of a log. The other functions are called when an ingest process reports a change of its
+ * log. `index` is the number of the ingest process, counted from 0.
  */
 export interface IngestLogs {
   /** Returns the log settings for an ingest process that is about to start. */
@@ -79,9 +79,10 @@ export interface IngestLogs {
    */
   opened?(index: number, durable: number): void;
   /**
-   * Called when all records with sequence numbers below `end` are durable. `sources` has the source
-   * ids of all records that became durable since the last call, and may have further ids. It is
-   * undefined if these source ids are not known.
+   * Called when all records with sequence numbers below `end` are durable in the log of the ingest
+   * process `index`. `sources` has the source ids of all records of this log that became durable
+   * since the last call for this log, and may have further ids. `sources` is undefined if these ids
+   * are not known.
    */
   written?(index: number, end: number, sources: readonly string[] | undefined): void;
   /**

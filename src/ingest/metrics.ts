@@ -101,7 +101,8 @@ const boundOf = {
 
 /**
  * Returns a function that counts a connection that was closed or refused because a maximum number
- * of connections was reached: that of one client network (`network`) or of this process (`all`).
+ * of connections was reached. The argument is `network` for the maximum of one client network,
+ * `all` for the maximum of this process.
  */
 export function createEvictionCounter(
   metrics: Metrics,

@@ -45,11 +45,11 @@ export const scanned = {
    */
   nameStart: 0,
   nameEnd: 0,
-  /** Offset after the object for which `firstMember` or `nextMember` returned OBJECT_END last. */
+  /** Offset after the closing brace that `firstMember` or `nextMember` found most recently. */
   objectEnd: 0,
   /**
-   * Whether the member name that `firstMember` or `nextMember` scanned last contains a backslash.
-   * Any further string with a backslash that is scanned also sets this to true.
+   * Whether the member name that `firstMember` or `nextMember` found last contains a backslash.
+   * Valid only until the next string is scanned: a backslash in that string also sets this to true.
    */
   isEscaped: false,
   /**

@@ -11,8 +11,8 @@ import { memberNames, OTHER_NAME } from "./member-names.ts";
 
 /**
  * Returns a function that reads the values of the members `names` from the JSON of an object, and
- * returns them in this order. It reads no further than the last of these members, which takes a
- * tenth to a third of the CPU time of `JSON.parse`.
+ * returns the values in the order of `names`. The function stops reading once it has found all of
+ * these members, and so takes a tenth to a third of the CPU time of `JSON.parse`.
  *
  * A value that is an integer beyond 2^53 is returned as text, because rounding could make the ids
  * of two users equal. A value is undefined if the object lacks the member, or if the JSON is

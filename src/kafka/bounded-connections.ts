@@ -23,8 +23,9 @@ const ANSWER_BYTES_MAX = 256 << 20;
 const SIGN_IN_ANSWER_BYTES_MAX = 2_048;
 
 /**
- * Number (API key) of a Kafka request whose response is additionally checked for its size. The
- * numbers below are those of requests whose responses `expectMembers` checks.
+ * Number (API key) of the Kafka request for sign-in (SASL). The response to this request may have
+ * at most `SIGN_IN_ANSWER_BYTES_MAX` bytes. The API keys below are those of requests about consumer
+ * groups, whose responses `expectMembers` checks.
  */
 const SASL_AUTHENTICATE = 36;
 const JOIN_GROUP = 11;

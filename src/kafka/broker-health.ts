@@ -14,7 +14,7 @@ import { type KafkaLibrary, type MetadataAnswer, requestMetadata } from "./libra
 const PROBE_MS = 1_000;
 /** Pause in milliseconds after a failed probe of a broker. */
 const RETRY_MS = 250;
-/** Minimum pause in milliseconds between two probes of a broker, even if `refresh` asks for one. */
+/** Minimum pause in milliseconds between two probes of a broker, even when `refresh` is called. */
 const PAUSE_MS_MIN = 50;
 /**
  * Maximum number of milliseconds that `refresh` waits for the other brokers after the first broker
@@ -83,9 +83,10 @@ export class BrokerHealth {
   }
 
   /**
-   * Changes a client's connection pool in two ways. For a request that every broker can answer, it
-   * prefers brokers that respond and are not outdated. If a broker has left the cluster or belongs
-   * to another one, connections to it are closed, and new connections to it fail at once.
+   * Changes a client's connection pool in two ways. For a request that every broker can answer, the
+   * pool prefers brokers that respond and agree with the other brokers about the cluster (see
+   * `ClusterView.isOutdated`). If a broker has left the cluster or belongs to another cluster,
+   * connections to this broker are closed, and new connections to this broker fail at once.
    */
   routeConnections({ connections }: Pick<Base, "connections">): void {
     const get = connections.get.bind(connections);
@@ -144,9 +145,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Probes all brokers at once. This and all later probes ask for `topics` too. Resolves when one
-   * broker has answered, after a wait of at most `FURTHER_MS_MAX` for the others that answered
-   * their last probe. Rejects when no broker answers.
+   * Starts a probe of every broker. This and all later probes ask for `topics` too. Waits until one
+   * broker has answered. Then waits at most `FURTHER_MS_MAX` for the other brokers that were
+   * responsive before the call. Rejects when no broker answers.
    */
   async refresh(topics: readonly string[]): Promise<void> {
     if (!this.#isOpen) throw this.#closedError();
@@ -181,8 +182,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Whether one more broker may be probed. Brokers that have left the cluster and do not answer are
-   * not counted towards `PROBED_MAX`. Stops probing them, except for those in the settings.
+   * Stops probing brokers that have left the cluster and do not answer, except for brokers in the
+   * settings. Returns whether one more broker may be probed. Brokers that have left and do not
+   * answer are not counted towards `PROBED_MAX`, even if they are in the settings.
    */
   #makeRoom(): boolean {
     const named = new Set((this.options.bootstrapBrokers as string[]).map(addressOf));

@@ -137,9 +137,9 @@ const CLIENT_ID = "pixelmill";
 const FETCH_OPTIONS = { retries: 0, autocommit: false };
 
 /**
- * Options of consumers that are members of a group. The caller tries again if a member cannot join.
- * With the protocol `cooperative-sticky`, a partition that moves to another member is given up by
- * its present member first.
+ * Options of consumers that are members of a group. `retries` is low, because `Membership`, which
+ * uses the consumers, joins the group again after an error. With the protocol `cooperative-sticky`,
+ * a member gives up a partition before another member gets the partition.
  */
 const GROUP_OPTIONS = {
   // The broker delays the response to a join until all members have joined.

@@ -34,9 +34,9 @@ const EMPTY: MergedView = {
 /**
  * Merges the last metadata answer of each broker into one view of the cluster. The leader of a
  * partition is the one with the highest leader epoch. A broker belongs to the cluster when at least
- * half of the counted answers list it. Answers that name a former leader are not counted, because
- * their brokers may be cut off from the others; if all answers name one, all are counted. The first
- * answer determines which Kafka cluster the view shows; answers of other clusters are ignored.
+ * half of the counted answers list it. Answers with a lower epoch for any partition are not
+ * counted, because their brokers may be cut off. If no other answers exist, all are counted. The
+ * view shows the Kafka cluster of the first answer received, and ignores answers of other clusters.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();
@@ -78,8 +78,8 @@ export class ClusterView {
   }
 
   /**
-   * Returns a topic's partitions. If most brokers report no partitions for the topic, returns one
-   * of their entries, with its error code. Returns undefined if no answer has the topic.
+   * Returns a topic's partitions, or undefined if no answer has the topic. If most answers have no
+   * partitions for it, returns the topic's entry in one of these answers, with an error code.
    */
   topic(name: string): ClusterTopicMetadata | TopicAnswer | undefined {
     return this.#merged.topics.get(name);
@@ -157,7 +157,7 @@ export class ClusterView {
     return this.#outdated.has(address);
   }
 
-  /** Returns brokers that name former leaders or that the others do not list, sorted by address. */
+  /** Returns the brokers that are outdated at present (see `OutdatedBroker`), sorted by address. */
   outdated(): OutdatedBroker[] {
     return [...this.#outdated.values()].map(({ since, ...broker }) => ({
       ...broker,
@@ -210,11 +210,11 @@ export class ClusterView {
   }
 }
 
-/** Partition for which a broker names a former leader. */
+/** Partition for which a broker names a former leader as the present leader. */
 interface BehindLeader {
   topic: string;
   partition: number;
-  /** Broker id of the leader that the outdated broker names. */
+  /** Broker id that the broker names as the leader; negative if the broker names no leader. */
   named: number;
   /** Broker id of the leader with the highest epoch. */
   latest: number;
@@ -272,7 +272,7 @@ const NO_LEADER = { leader: -1, leaderEpoch: -1, replicas: [], isr: [], offlineR
 /** Result of `identityOf` for a topic that has no partitions in a broker's answer. */
 const MISSING = "";
 
-/** Returns a topic's id, or its name (brokers before Kafka 2.8 send no id), or `MISSING`. */
+/** Returns `MISSING` for a topic without partitions, else its id (before Kafka 2.8, its name). */
 const identityOf = ({ topicId, name, partitions }: TopicAnswer) =>
   partitions.length === 0 ? MISSING : (topicId ?? name!);
 

@@ -19,8 +19,8 @@ interface CoordinatorAnswer {
 
 /**
  * Chooses a consumer group's coordinator from the answers of several brokers. Considers only the
- * answers with the largest `epochs`. If these name different coordinators, chooses the most
- * frequent one. Returns undefined if there are no answers.
+ * answers with the largest `epochs` (a sum of leader epochs). If these answers name different
+ * coordinators, chooses the most frequent one. Returns undefined if there are no answers.
  */
 export function coordinatorInOffice(
   answers: readonly CoordinatorAnswer[],
@@ -36,8 +36,8 @@ export function coordinatorInOffice(
 
 /**
  * Milliseconds between two checks whether a group member uses the right coordinator. A check asks
- * the brokers only while one of them is outdated (names former leaders, or is not listed by the
- * other brokers).
+ * the brokers for the coordinator only while `ClusterView` lists an outdated broker: a broker that
+ * names former leaders, or that the other brokers do not list.
  */
 const CHECK_MS = 2_000;
 /**

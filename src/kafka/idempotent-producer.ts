@@ -14,7 +14,7 @@ interface IdempotentProducerOptions {
   pauseMs?: number;
 }
 
-/** Information for the operator about a partition whose last batch was not acknowledged. */
+/** Leader of a partition, and how the last attempt to send a batch to the partition failed. */
 export interface WriteRefusal {
   /** Address of the broker that leads the partition, as far as this process knows. */
   leader: string | undefined;
@@ -44,7 +44,7 @@ const RETRY_MS = 250;
  * code and deliveries than it saves.
  */
 const PAUSE_MS = 1;
-/** Size in bytes above which a batch gets no further value. Its last value may exceed this size. */
+/** Size in bytes that a batch exceeds by at most one value: beyond it, no value is added. */
 const BATCH_BYTES = 512 << 10;
 
 /**
@@ -63,8 +63,8 @@ export class IdempotentProducer {
   readonly #busy = new Set<number>();
   /**
    * Producer id for new batches. It is undefined while a new id must be requested: at the start,
-   * after values were rejected, and after a broker has rejected the id. A batch that is sent again
-   * may still use an earlier id.
+   * after `#refuse` has rejected the promises of values, and after a broker has rejected the id. A
+   * batch that is sent again may still use an earlier id.
    */
   #producerId: ProducerId | undefined;
   /**
@@ -144,8 +144,9 @@ export class IdempotentProducer {
   }
 
   /**
-   * Rejects values of the given partitions with the error of `failure`: the values of the batch
-   * that was sent to the partition already, or, if there is none, all values that wait for it.
+   * Rejects values of each given partition with the error of `failure`. If the partition has an
+   * unacknowledged batch, rejects the values of this batch; waiting values stay in the queue. If
+   * the partition has no such batch, rejects all waiting values.
    */
   #refuse(partitions: readonly PartitionState[], failure: SendFailure): void {
     this.#producerId = undefined;

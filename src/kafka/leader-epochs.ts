@@ -7,10 +7,11 @@ export interface LeaderStatement {
 }
 
 /**
- * Returns the statement with the highest leader epoch. Statements with a lower epoch come from
- * brokers that are cut off from the others and still name former leaders. If several statements
- * have this epoch, prefers those that name a leader, then the leader that most of them name, then
- * the leader with the lowest id. The result does not depend on the order of the statements.
+ * Returns the statement with the highest leader epoch. If several statements have the highest
+ * epoch, prefers those that name a leader, then the leader that most of them name, then the leader
+ * with the lowest id. Statements with a lower epoch name former leaders; their brokers may be cut
+ * off from the others. The result does not depend on the order of the statements. Returns undefined
+ * if there are no statements.
  */
 export function latestStatement<T extends LeaderStatement>(
   statements: readonly T[],
@@ -67,7 +68,7 @@ export function mostFrequent(texts: readonly string[]): string {
 
 /** Outdated broker: it answers, but names former leaders, or the other brokers do not list it. */
 export interface OutdatedBroker {
-  /** Address as `host:port`. */
+  /** Address of the outdated broker as `host:port`. */
   address: string;
   /**
    * Milliseconds since the broker became outdated. Since then it has named former leaders, or has
@@ -76,7 +77,7 @@ export interface OutdatedBroker {
   forMs: number;
   /** Whether the other brokers list this broker as a member of the cluster. */
   isListed: boolean;
-  /** Partitions for which it names a former leader, while others name one of a higher epoch. */
+  /** Partitions for which another broker reports a higher leader epoch than the outdated broker. */
   partitions: OutdatedLeader[];
 }
 

@@ -55,10 +55,10 @@ export const loadKafkaLibrary = recentResult(Number.POSITIVE_INFINITY, async () 
 type Api = API<unknown[], unknown>;
 
 /**
- * Makes a client of the Kafka library call `send` for the requests named in `names`, instead of
- * sending them itself. `send` gets the library's function `api` for the request, the request's
- * arguments, and the callback `answer`. `send` must call `answer` exactly once, with the response
- * or the error.
+ * Intercepts the requests named in `names`: the client of the Kafka library passes each of these
+ * requests to `send` instead of to a broker. `send` gets `api` (the library's function that sends
+ * the request), the request's arguments, and the callback `answer`. `send` must call `answer`
+ * exactly once, with the response or the error.
  */
 export function interceptRequests(
   kafka: Pick<KafkaLibrary, "kGetApi">,

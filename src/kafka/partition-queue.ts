@@ -111,8 +111,8 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Removes the batch in flight, and returns its records. Call this if the broker may have written
-   * the batch: its producer id is then not used again.
+   * Removes the batch in flight, and returns the batch's records. Call this if the broker may have
+   * written the batch. After the call, the batch's producer id must not be used again.
    */
   abandon(): readonly R[] {
     if (this.#batch === undefined) return [];

@@ -37,10 +37,7 @@ const AT_COUNT = 8;
 const AT_CRC = 12;
 const AT_SEQUENCE = 16;
 
-/**
- * A block that was read from a log, with a correct checksum: a header, and the records that one
- * write stored together.
- */
+/** A block that was read from a log and has a correct checksum: a header followed by records. */
 export interface Block {
   /** Sequence number of the block's first record. */
   first: number;

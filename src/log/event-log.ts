@@ -66,7 +66,7 @@ export interface LogRecord {
 export interface LogPart {
   /** Sequence number of the part's first record. */
   first: number;
-  /** Size of the part on disk in bytes, exact or estimated. */
+  /** Size of this part of the log in bytes: exact for a segment file, estimated in Kafka. */
   bytes: number;
 }
 

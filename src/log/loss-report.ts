@@ -11,10 +11,7 @@ export interface Gap {
 interface LogLosses {
   records: number;
   bytes: number;
-  /**
-   * Sequence number at the end of each reported gap → number of records that are missing in the
-   * gap.
-   */
+  /** Number of records missing in each reported gap, by the sequence number after the gap. */
   gaps: Map<number, number>;
 }
 

@@ -177,11 +177,11 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Searches `run` (consecutive blocks of a segment) for the record with the number `position`, and
-   * adds the blocks to the segment's index. Returns the block that contains the record; if the
-   * record is missing, the next block. If that block is beyond the log's end, returns the sequence
-   * number at which reading continues. Returns undefined if all blocks end before `position`, so
-   * that the search must continue after `run`.
+   * Searches `run` (consecutive blocks of a segment) for the first block whose last record has a
+   * sequence number of at least `position`. Adds the blocks to the segment's index. Returns the
+   * block found; it contains the record with the number `position`, unless that record is missing.
+   * If the block ends beyond the log's end, returns instead the sequence number at which reading
+   * continues. If no block is found, returns undefined, and the search must continue after `run`.
    */
   #pick(segment: KnownSegment, run: BlockRun, position: number): Lookup | undefined {
     let found: Block | undefined;
@@ -231,7 +231,8 @@ class SegmentLogReader implements LogReader {
 
   /**
    * Reads consecutive blocks and skips bytes that the disk cannot read. Throws unless the disk can
-   * read bytes after the skipped ones, in this segment or at the start of the next segment.
+   * read the first block after the skipped bytes. If no block follows in this segment, returns no
+   * blocks, but throws unless the disk can read the start of the next segment.
    */
   async #readPast(segment: KnownSegment, fd: number, range: BlockRunRange): Promise<BlockRun> {
     const run = await readBlockRun(fd, { ...range, pastErrors: true });

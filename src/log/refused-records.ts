@@ -12,8 +12,9 @@ import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
 
 /**
- * Maximum number of lines at the end of the file `refused` that readers use. Each line is a range
- * of sequence numbers whose missing records readers do not report.
+ * Maximum number of lines that readers take from the end of the file `refused`; earlier lines are
+ * ignored. Each line is a range of sequence numbers. Readers do not report records with these
+ * numbers as missing.
  */
 const LINES_MAX = 10_000;
 

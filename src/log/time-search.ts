@@ -29,8 +29,9 @@ export async function firstTime(
  * end if all records are older. Uses a binary search, so it reads only a few blocks.
  *
  * If the clock was set back by `d`, the times are not all in ascending order, and the search may
- * return the number of a later record. Even then, all records before this record are older than
- * `time + d`, and it and all later records have a time of at least `time - d`.
+ * return a higher number than that of the first such record. Even then, all records below the
+ * returned number are older than `time + d`. The record with the returned number and all later
+ * records have a time of at least `time - d`.
  */
 export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf): Promise<number> {
   const end = reader.end();

@@ -10,7 +10,7 @@ import type { Gap } from "./loss-report.ts";
 export const LOG_GATHER_MS = 1;
 /** Milliseconds between two attempts to replace a segment that has reached its largest age. */
 export const LOG_ROTATE_RETRY_MS = 1_000;
-/** Milliseconds between two attempts to write to a disk that failed. */
+/** Milliseconds between two attempts to write to the log's disk after a write has failed. */
 export const LOG_PROBE_MS = 250;
 
 /** Size in bytes after which a new segment file begins. Only whole segments can be deleted. */

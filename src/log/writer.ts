@@ -28,7 +28,7 @@ import {
 
 /**
  * Opens a log for writing: locks its directory, truncates an incomplete last block, starts a
- * segment. Throws `StartError` if another process holds the lock, and the file system's own errors.
+ * segment. Throws the file system's errors, and `StartError` if another process holds the lock.
  */
 export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<LogWriter<T>> {
   makeDirectory(options.directory);

@@ -37,8 +37,8 @@ export function createAges(wall: () => number, elapsed: () => number) {
 
   /**
    * Returns the age of the time `at`: the number of milliseconds since then, at least 0. `at` is a
-   * time of the wall clock in milliseconds since the epoch. If the clock may have been set since
-   * `at`, returns the smallest possible age.
+   * time of the wall clock in milliseconds since the epoch. If the wall clock was set, several ages
+   * are possible, and the smallest of them is returned (see `createAges`).
    */
   function ageOf(at: number): number {
     const ages = times().map((time) => time - at);
@@ -49,9 +49,10 @@ export function createAges(wall: () => number, elapsed: () => number) {
 
   /**
    * Returns the earliest possible present time, in milliseconds since the epoch. The wall clock may
-   * have been set wrongly, so each remembered difference between it and the monotonic clock gives
-   * one possible time. Ignores times before `SET_CLOCK_MS_MIN` unless all are before it. With them,
-   * a machine whose clock started in 1970 would never delete old data.
+   * have been set wrongly, so each remembered difference between the wall clock and the monotonic
+   * clock gives one possible time. Possible times before `SET_CLOCK_MS_MIN` are ignored. With these
+   * times, a machine whose clock started in 1970 would never delete old data. If all possible times
+   * are before `SET_CLOCK_MS_MIN`, none of them is ignored.
    */
   function earliestNow(): number {
     const all = times();

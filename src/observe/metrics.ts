@@ -4,8 +4,8 @@ export type Metrics = Registry;
 
 /**
  * Names of the default metrics of prom-client that are removed: those of heap spaces. Bun has only
- * one heap space. For each of these metrics it walks the whole heap, which takes 70 ms of every
- * scrape.
+ * one heap space. To collect these metrics, Bun would walk the whole heap at each scrape, which
+ * takes 70 ms.
  */
 const HEAP_SPACES = ["total", "used", "available"].map((what) => {
   return `nodejs_heap_space_size_${what}_bytes`;

@@ -13,7 +13,7 @@ export class Notifier {
     return () => this.#waiters.delete(call);
   }
 
-  /** Resolves at the next notification. */
+  /** Resolves at the next call of `notify`. */
   wait(): Promise<void> {
     return new Promise((resolve) => this.once(resolve));
   }
@@ -36,12 +36,13 @@ export class Notifier {
 export interface Clock {
   /** Current wall-clock time, in whole milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds on a clock that is never set, for measuring durations. */
+  /** Time of a monotonic clock in milliseconds, for measuring durations. */
   elapsed(): number;
   /**
    * Returns the age of the time `at` in milliseconds, at least 0. `at` is in milliseconds since the
-   * epoch, by the wall clock of this process or of another one. If the wall clock may have been set
-   * since then, returns the smallest possible age, so that a new event never looks old.
+   * epoch, by the wall clock of this process or of another one. If this process's wall clock was
+   * set, several ages are possible. Then returns the smallest of them, so that a new event never
+   * looks old.
    */
   age(at: number): number;
   /** A random number from 0 inclusive to 1 exclusive. */
@@ -53,10 +54,10 @@ export interface Clock {
 const elapsed = () => performance.now();
 
 /**
- * Creates a clock that shows the system's wall-clock time, corrected by its error. `errorMs`
- * returns the error: the milliseconds by which the system's clock is ahead, negative if it is
- * behind. If the error changes much, `Clock.age` returns the smallest possible age, as it does
- * after the system's clock was set.
+ * Creates a clock that shows the system's wall-clock time minus the error of the system's clock.
+ * `errorMs` returns the error: the milliseconds by which the system's clock is ahead, negative if
+ * the clock is behind. If the corrected time jumps by `STEP_MS_MIN` or more, several ages of a time
+ * are possible, and `Clock.age` returns the smallest of them.
  */
 export function correctedClock(errorMs: () => number): Clock {
   const now = () => Date.now() - errorMs();

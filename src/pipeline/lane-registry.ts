@@ -155,10 +155,10 @@ export class LaneRegistry {
   }
 
   /**
-   * Writes the read positions of the next `CHECKS_AT_ONCE_MAX` lanes, so that a restart repeats few
-   * events. `trimEnds` maps each log to the sequence number below which it could be trimmed if no
-   * lane needed the records. `continueCheckpoint` then writes the positions of the lanes whose
-   * stored position in a log is below this number.
+   * Writes the read positions of the next `CHECKS_AT_ONCE_MAX` lanes, whatever these positions are,
+   * so that a restart repeats few events. `trimEnds` maps each log to the sequence number below
+   * which it could be trimmed if no lane needed the records. Later calls of `continueCheckpoint`
+   * write only the positions of lanes whose stored position in a log is below the log's number.
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;
@@ -208,7 +208,7 @@ export class LaneRegistry {
     await this.#removals.stop();
   }
 
-  /** Queues updates for the lanes of all destinations. The cost grows with their number. */
+  /** Queues updates for all destinations' lanes. The cost grows with the number of destinations. */
   #queueUpdates(): void {
     const { live, ledger } = this.parts;
     this.#listed.clear();

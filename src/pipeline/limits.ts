@@ -5,8 +5,9 @@
  */
 export const LANE_HELD_BYTES_MIN = 256 << 10;
 /**
- * Largest number of events of one replay that a lane processes at a time, unless it gathers large
- * deliveries. The same number applies separately to requeued dead letters of any lane.
+ * Largest number of events of one replay that a lane (the delivery to one destination) processes at
+ * a time, unless the lane gathers large deliveries. Requeued dead letters have a separate limit of
+ * the same number in every lane, even in a lane that gathers large deliveries.
  */
 export const LANE_REPLAYS_EVENTS_MAX = 256;
 /**

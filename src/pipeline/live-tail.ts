@@ -65,8 +65,8 @@ export class LiveTail implements TailSubscriptions {
     readonly live: Pick<Live, "sourceById">,
     readonly remote?: RemoteTail | undefined,
     /**
-     * Names of event members whose values may be credentials. Messages about events made by user
-     * code leave these members out.
+     * Names of event members whose values may be credentials if user code wrote them. Messages
+     * leave these members out of events that user code made, and keep them in other events.
      */
     readonly overrideMembers: readonly string[] = [],
   ) {

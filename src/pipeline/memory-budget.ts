@@ -25,7 +25,7 @@ export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 const plainBounds = {
   /** Largest number of events that were read and have no final outcome yet. */
   unsettledEvents: LANE_IN_FLIGHT_EVENTS_MAX,
-  /** Largest number of events that were read and whose outcome is not on disk yet. */
+  /** Limit on the number of events that were read and whose outcome is not on disk yet. */
   uncommittedEvents: LANE_UNCOMMITTED_EVENTS_MAX,
   bytes: LANE_IN_FLIGHT_BYTES_MAX,
 };
@@ -183,9 +183,9 @@ export class LaneBudget {
   }
 
   /**
-   * Whether the lane may pass any event to delivery at present. True if the lane has free memory.
-   * Also true if its workspace has no event in delivery, because no final outcome would then free
-   * memory for the lane.
+   * Whether the lane may pass an event to delivery at present, whatever the event's size. True if
+   * the lane has free memory. Also true if the lane's workspace has no event in delivery: no event
+   * could then get a final outcome that frees memory for the lane.
    */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.

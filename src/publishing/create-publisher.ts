@@ -204,10 +204,10 @@ export function createPublisher(parts: PublisherParts) {
     },
 
     /**
-     * Publishes the selected versions, all or none. The selected versions, and all published code
-     * that imports them, must load and pass their tests; otherwise the result has `published:
-     * false` and the failures. In a rollback (every selected version was published before), failing
-     * tests are only warnings, because a rollback must always work.
+     * Publishes the selected versions, all or none. If a selected version, or published code that
+     * imports a selected library, does not load or fails its tests, nothing is published: the
+     * result has `published: false` and the failures. In a rollback (every selected version was
+     * published before), all these failures are only warnings, and the versions are published.
      */
     publish(workspaceId: string, selection: CodeSelection) {
       return tests(workspaceId, selection.caller, (context) =>
@@ -220,7 +220,7 @@ export function createPublisher(parts: PublisherParts) {
       return toTestResult(await testSelection(workspaceId, selection));
     },
 
-    /** Answers `POST /transformations/tests/run`: tests versions and lists the suites' results. */
+    /** Answers `POST /transformations/tests/run`: tests the selected code and lists all results. */
     async runSuites(workspaceId: string, selection: CodeSelection) {
       return toValidationResult(catalog, await testSelection(workspaceId, selection));
     },
@@ -254,8 +254,9 @@ async function retryOn<T>(
 }
 
 /**
- * Returns the fields with which a catalog change publishes the tested code. Leaves out code that
- * was tested only because it imports a tested library.
+ * Returns fields of a catalog change that publishes code. `publish` has the tested code of the
+ * request. `testedImporters` has the published code that was tested only because it imports a
+ * library of the request. `usedLibraries` has the published libraries that the tests used.
  */
 function publication(
   testRun: CodeTestReport,

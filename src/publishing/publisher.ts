@@ -45,8 +45,8 @@ export interface CodeSelection extends NotedRequest {
 }
 export interface TestSuite extends Pick<TestCase, "id" | "name" | "description" | "input"> {
   /**
-   * Metadata for each event, in the order of `input`. In tests, these fields replace the default
-   * ones of `metadata(event)`.
+   * Metadata for each event, in the order of `input`. When the suite runs, `metadata(event)` in
+   * user code returns these fields instead of the default fields with the same names.
    */
   metadata?: Record<string, unknown>[];
   expectedOutput?: unknown[];

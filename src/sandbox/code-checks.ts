@@ -137,10 +137,11 @@ export function createCodeChecks(
   }
 
   /**
-   * Calls `request`, which sends a request to a guest process. The method `how` of the pool
-   * provides this process. Resolves with the reply. If the process ends before it replies, calls
-   * `failed` and resolves with the result of `failed`. The argument of `failed` is the error of
-   * `budget` if the budget has ended, otherwise an error that blames the checked code.
+   * Calls `request` with a guest process, and resolves with the reply. `how` names the method of
+   * the pool that provides the process. If the process ends before it replies, or if the CPU time
+   * of `budget` is used up before there is a process, calls `failed` and resolves with the result
+   * of `failed`. The argument of `failed` is `budget.error` if the budget's time is used up or the
+   * caller has hung up. Otherwise the argument is an error that says why the process ended.
    */
   function ask<T>(
     how: "useThrowAway" | "parseInThrowAway",

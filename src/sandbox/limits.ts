@@ -40,6 +40,7 @@ export const defaultLimits = {
 };
 
 /**
- * Limits of a sandbox. Tests use lower ones than production, to stop endless loops within seconds.
+ * Limits of a sandbox. The server uses `defaultLimits`, but `memoryBytes` can be configured. The
+ * project's own tests use other limits, such as a short CPU time to end endless loops soon.
  */
 export type SandboxLimits = typeof defaultLimits;

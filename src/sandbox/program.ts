@@ -83,8 +83,9 @@ export interface EventMetadata {
    */
   shared: string | Uint8Array;
   /**
-   * JSON values of the keys `ownMetadataKeys`, in their order and separated by commas. They replace
-   * the values of these keys in `shared`. Empty if `shared` has all of the metadata.
+   * JSON values of the event's metadata keys `ownMetadataKeys`, in the order of these keys and
+   * separated by commas. The values replace the values of the same keys in `shared`. Empty if
+   * `shared` has all metadata of the event.
    */
   own: string;
 }
@@ -165,13 +166,13 @@ export interface LogLine {
 /** Receives the lines that user code writes with `log(...)` while a batch runs. */
 export interface LogSink {
   /**
-   * Maximum number of lines per batch. With 0, the guest process sends no lines, and `log(...)`
-   * takes almost no time.
+   * Maximum number of `log(...)` lines of user code that are kept per batch. Further lines are
+   * dropped. With 0, the guest process sends no lines, and `log(...)` takes almost no time.
    */
   lines: number;
   /** Maximum total size of the lines of a batch, in UTF-16 units of JSON. */
   chars: number;
-  /** Receives the lines. Called once after the batch has run, unless there are no lines. */
+  /** Receives the lines that user code logged. Called once after the batch, if there are any. */
   take(lines: LogLine[]): void;
 }
 

@@ -77,7 +77,7 @@ export class TestBudget implements Disposable {
     this.#clock.refresh();
   }
 
-  /** Counts CPU time used by a guest of the request. Ends the budget if no CPU time is left. */
+  /** Deducts CPU time that a guest process has used. Ends the budget if no CPU time is left. */
   charge(cpuMs: number): void {
     this.#cpuMs += cpuMs;
     if (this.#cpuMs >= this.limits.cpuMs) this.#stop("cpu");

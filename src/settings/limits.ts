@@ -91,8 +91,9 @@ export const SDK_BODY_BYTES_MAX = 5 << 20;
  */
 export const HTTP_CHUNK_FRAMING_BYTES_MAX = 65_536;
 /**
- * Minimum rate at which a client must send a body, in bytes per second. The average is measured
- * once `IDLE_CONNECTION_SECONDS_MAX` have passed. A slower connection is closed.
+ * Minimum rate at which a client must send a body, in bytes per second. A body may take
+ * `IDLE_CONNECTION_SECONDS_MAX`, plus the time that the bytes received so far take at this rate. A
+ * connection whose body takes longer is closed.
  */
 export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 /**
@@ -103,9 +104,10 @@ export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
  * Maximum total size of the incomplete requests on all connections of one ingest process. A request
- * that makes the total exceed it is answered with 503. For a request larger than
- * `HTTP_HEAD_BYTES_MAX`, the limit is three quarters of this size. If the response to an earlier
- * request is being sent on the same connection, the connection is closed instead.
+ * that makes the total exceed it is answered with 503. A request of which more than
+ * `HTTP_HEAD_BYTES_MAX` has arrived gets this answer when the total exceeds three quarters of the
+ * maximum. If the response to an earlier request is being sent on the same connection, the
+ * connection is closed instead.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /**
@@ -142,7 +144,7 @@ export const LOG_PENDING_BYTES_MAX = 64 << 20;
  * written.
  */
 export const INGEST_REFUSED_SHARE_MAX = 0.5;
-/** Smallest share of the last minute's events refused with 503 at which `/ready` warns. */
+/** Smallest share of refused events (503) in the last minute's events at which `/ready` warns. */
 export const INGEST_REFUSED_SHARE_WARNED = 0.01;
 /**
  * Minimum number of events in the last minute for which `/ready` judges the share that was refused.
@@ -206,8 +208,8 @@ export const DESCRIPTION_CHARS_MAX = 4_096;
 /** Maximum length of the note that says why a revision was saved or published. */
 export const REVISION_NOTE_CHARS_MAX = 500;
 /**
- * Maximum length of an id in a request's body. Callers choose the id in the field `externalId`. The
- * server generates all other ids, which have 27 characters.
+ * Maximum length of an id in a request, such as an `externalId` that the caller has chosen. Ids
+ * that the server generates have 27 characters.
  */
 export const ID_CHARS_MAX = 255;
 /** Maximum length of a member's email address (RFC 3696: 320). */
@@ -279,7 +281,8 @@ export const SESSION_SECONDS_MAX = 43_200;
 export const SESSIONS_OF_TOKEN_MAX = 32;
 /**
  * Maximum number of sources in a workspace's overview; the same maximum applies to destinations,
- * and to problems. The overview shows the busiest sources, and the most urgent of the others.
+ * and to problems. The overview shows the busiest sources, the most urgent destinations and the
+ * worst problems.
  */
 export const OVERVIEW_ITEMS_MAX = 30;
 /**
@@ -336,8 +339,9 @@ export const TAILS_OF_WORKSPACE_MAX = 10;
  */
 export const TAILS_MAX = 100;
 /**
- * Maximum number of unsent bytes of one live tail (stream of new events). While this number is
- * reached, further events are left out of the live tail, because its client reads too slowly.
+ * Maximum number of unsent bytes of one live tail (stream of new events). Only the last event added
+ * may exceed this number. Once it is reached, further events are left out until the client has read
+ * more.
  */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 /**
@@ -420,7 +424,8 @@ export const SEARCH_TEXT_CHARS_MAX = 1_024;
 export const SEARCHES_OF_WORKSPACE_MAX = 2;
 /**
  * Maximum number of concurrent searches of all workspaces. A further search is answered with 429.
- * All searches together take at most half of the time of the server's event loop.
+ * Whatever their number, all searches together take at most half of the time of the server's event
+ * loop.
  */
 export const SEARCHES_MAX = 16;
 
@@ -455,8 +460,9 @@ export const TEST_REQUESTS_MAX = 256;
  */
 export const TEST_CPU_MS_MAX = 10_000;
 /**
- * Maximum wall-clock time of the tests of one request. It stops tests whose code sleeps. The time
- * starts again from zero with each guest (confined process for user code) of the request.
+ * Maximum wall-clock time of the tests of one request, counted from the last start of a guest
+ * (confined process for user code) for this request. Before the first such start, the time counts
+ * from the arrival of the request. The maximum stops tests whose code sleeps.
  */
 export const TEST_WALL_MS_MAX = 120_000;
 /**
@@ -533,14 +539,14 @@ export const GUEST_CPU_MS_MAX = 4_000;
  */
 export const GUEST_CULPRITS_MAX = 4;
 /**
- * Interval at which the number of events that count towards `GUEST_CULPRITS_MAX` goes down by one,
- * so that one more event may use the whole CPU time of a batch.
+ * Interval at which the number of a program's events that count towards `GUEST_CULPRITS_MAX` goes
+ * down by one. An event counts if it used up its CPU time or ended the guest process.
  */
 export const CULPRIT_FORGOTTEN_MS = 60_000;
 /**
  * Maximum CPU time of one event of a program (user code), once `GUEST_CULPRITS_MAX` other events of
- * the program have each used up the whole CPU time of a batch. In a new guest process, the event
- * gets more.
+ * the program have each used up the whole CPU time of a batch. In a guest process that has run no
+ * event before, the maximum is a quarter of `GUEST_CPU_MS_MAX` instead.
  */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /**
@@ -558,8 +564,8 @@ export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
  */
 export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
 /**
- * Maximum memory of a Python guest process above the memory of an idle Python guest, which is 220
- * MB. A guest whose heap is full takes 220 MB more than an idle one.
+ * Maximum memory of a Python guest process above the memory of an idle Python guest. A guest that
+ * uses more is killed. An idle guest takes 220 MB, and a guest whose heap is full takes 440 MB.
  */
 export const GUEST_PYTHON_MEMORY_BYTES_MAX = 320 << 20;
 /** Maximum number of outputs that user code returns for one event. */
@@ -597,7 +603,10 @@ export const CODE_LOG_BYTES_MAX = 1 << 20;
  * Above it, the workspace that logged longest ago loses its lines.
  */
 export const CODE_LOGS_BYTES_MAX = 32 << 20;
-/** Maximum number of requests that user code may make with `fetch` for one batch of events. */
+/**
+ * Maximum number of requests that user code may make with `fetch` in one attempt to run a batch of
+ * events.
+ */
 export const FETCHES_MAX = 1_000;
 /**
  * Maximum number of concurrent requests that user code makes with `fetch` for one batch of events.
@@ -610,8 +619,9 @@ export const FETCHES_AT_ONCE_MAX = 50;
  */
 export const FETCH_MS_MAX = 10_000;
 /**
- * Maximum time that user code may wait for `fetch` in one batch of events: from its first request
- * to the end of its last one.
+ * Maximum time for which user code may use `fetch` in one attempt to run a batch of events. The
+ * time begins with the first request, and includes the time between requests. After this time, open
+ * requests are aborted, and further requests fail.
  */
 export const FETCH_WAIT_MS_MAX = 60_000;
 /**
@@ -626,9 +636,9 @@ export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
  */
 export const SUSPENSION_BATCHES = 20;
 /**
- * Number of consecutive events of a program (user code) after which it is suspended at once, if
- * each of them used up the CPU time or ended the guest process. After the first such event, each
- * event gets only a quarter of the CPU time, until one succeeds.
+ * Number of consecutive culprits (events that used up the CPU time or ended the guest process)
+ * after which a program (user code) is suspended, even in the middle of a batch. After the first
+ * culprit, each event gets only a quarter of the CPU time, until an event succeeds.
  */
 export const SUSPENSION_CULPRITS = 3;
 /**
@@ -655,7 +665,7 @@ export const CODE_SLOW_MS = 10_000;
 export const COSTLY_PROGRAM_MS = 600_000;
 /**
  * Smallest CPU time at which a batch counts as costly. A batch is also costly if one of its events
- * used up its time or ended the guest process.
+ * used up the CPU time that an event may use, or ended the guest process.
  */
 export const COSTLY_BATCH_CPU_MS = 1_000;
 /**
@@ -739,20 +749,23 @@ export const RETRY_DELAY_MS_MAX = 60_000;
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
  * Minimum number of failed attempts to send an event alone in a request, before the event can be
- * given up as the cause of its failures. An attempt counts only if, since the previous one, the
- * destination has accepted another event or no other event was tried.
+ * given up as the cause of its failures. A failed attempt counts if the destination accepted
+ * another event since the event's previous attempt. Otherwise, a failed attempt counts only if no
+ * other event was sent to the destination since then.
  */
 export const POISON_ATTEMPTS_MIN = 8;
 /**
  * Minimum number of failed attempts to send an event alone in a request, before the same user's
- * next event is tried too, to find out whether the destination accepts other events. It is tried
- * only if no other event was accepted between the last two failures, or if failed events take much
- * memory. Otherwise it waits for the failed event, which keeps the order.
+ * next event is tried too. The next event shows whether the destination accepts other events. The
+ * next event is tried only if no other event was accepted between the failed event's last two
+ * attempts, or if failed events take much memory. Otherwise, the next event waits for the failed
+ * event, which keeps the order.
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**
- * Share of a destination's limits on events in memory. If failed events take a larger share, they
- * are retried without delay, to free memory. An event counts as failed if it failed alone in a
+ * Share of a destination's limits on events in memory. While failed events take a larger share and
+ * other events wait to be sent, all failed events are retried without delay. Failed events then
+ * leave the memory sooner, delivered or given up. An event counts as failed if it failed alone in a
  * request, or waits behind such an event of the same user.
  */
 export const RETRIES_SHARE_MAX = 0.25;
@@ -774,8 +787,9 @@ export const LANE_HISTORIES_MAX = 10_000;
  */
 export const LANE_HISTORY_CONNECTIONS_MAX = 20_000;
 /**
- * Maximum number of sources whose events one node counts at the same time to compute figures. The
- * same maximum applies to transformations.
+ * Maximum number of sources whose events one node counts at the same time to compute figures. A
+ * second maximum of the same size applies to transformations. Events of sources and transformations
+ * beyond the maximum are not counted.
  */
 export const FIGURE_COUNTERS_MAX = 10_000;
 /** Time for which figures by minute are stored. */

@@ -48,14 +48,15 @@ export class LiveSettings {
   }
 
   /**
-   * Removes all parts. The server calls this when it has closed the parts that it added. When it
-   * opens again, it adds new ones with `add`.
+   * Removes all parts of the server that were added with `add`. The server calls this method when
+   * it has closed these parts. If the server then opens again in the same process, it adds new
+   * parts.
    */
   removeParts(): void {
     this.#parts.length = 0;
   }
 
-  /** Asserts that the parts together take exactly the settings that are marked `reloadable`. */
+  /** Asserts that the `keys` of all server parts together are exactly the `reloadable` settings. */
   expectComplete(): void {
     const taken = new Set(this.#parts.flatMap((part) => part.keys));
     const isTaken = (key: Key) => taken.has(key) === isReloadable(key);

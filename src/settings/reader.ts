@@ -139,7 +139,8 @@ function converted(schema: TSchema, value: unknown): unknown {
 
 /**
  * Converts a string of digits to a number. Returns any other value unchanged, so that validation
- * refuses it. TypeBox's conversion accepts more: `1e3` and `true` as 1, and `0.9` as 0.
+ * refuses it. TypeBox's conversion accepts more: it converts `1e3` to 1, `true` to 1 and `0.9` to
+ * 0.
  */
 function wholeNumber(value: unknown): unknown {
   return typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;

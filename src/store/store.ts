@@ -4,9 +4,10 @@ import type { Table } from "./table.ts";
 
 export interface ChangeOptions {
   /**
-   * Whether `apply` may run without checking that this node has the newest writes of other nodes,
-   * which saves a request to the brokers. If `apply` writes a row, a missing write makes it run
-   * again. If it writes nothing, its result may be out of date.
+   * Whether `apply` may run without checking that this node has the newest writes of other nodes.
+   * This saves a request to the brokers. If this node lacks such a write and `apply` writes a row,
+   * `apply` runs again with the newest writes. If `apply` writes nothing, its result may be out of
+   * date.
    */
   allowStale?: boolean;
 }
@@ -23,9 +24,10 @@ export interface Store {
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
    * Registers a listener, and returns a function that removes it. The listener is called with the
-   * names of the changed tables after each commit of any node of the cluster. A commit of this
-   * store object is left out if each call of `change` in it had `allowStale`. A standalone store
-   * never calls listeners.
+   * names of the changed tables after each commit of any node of the cluster. One commit can
+   * contain several calls of `change`. If all calls in a commit of this store object had
+   * `allowStale`, the listener is not called for the commit. A standalone store never calls
+   * listeners.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
@@ -68,10 +70,10 @@ export interface LocalStore extends Store {
   /** Iterates over the encoded rows of a table, by ascending key. `range` restricts the keys. */
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
-   * Writes an encoded row. Throws outside a transaction. A dry run (a transaction that is rolled
-   * back) only records the write, so that later reads in it do not see the write. It must therefore
-   * write only the value that the row already has, as a compaction does to append the row to the
-   * log again.
+   * Writes an encoded row. Throws outside a transaction. In a dry run (a transaction that is rolled
+   * back), the write is only recorded, and later reads in the dry run return the old value. In a
+   * dry run, the caller must therefore write only the value that the row already has. A compaction
+   * does so to append the row to the log again.
    */
   write(write: RowWrite): void;
   /**

@@ -26,8 +26,9 @@ export interface TakeOverOptions {
   path: string;
   version: string;
   /**
-   * Addresses in the settings of this server, by plane. A received socket is kept only if its plane
-   * has the same address in the settings of the running server.
+   * Addresses in the settings of this (new) server, by plane. A socket that the running server
+   * hands over is kept only if the settings of both servers have the same address for the socket's
+   * plane.
    */
   settings: Partial<Record<Plane, Address>>;
 }

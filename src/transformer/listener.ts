@@ -191,7 +191,7 @@ function nothing(path: string): HttpResponse {
   return textResponse(404, `There is nothing at this path${hint}`);
 }
 
-/** Returns a function that counts a response in the metrics, and returns that response. */
+/** Creates a function that counts a response in the metrics and returns the same response. */
 function createRequestCounter(metrics: Metrics) {
   const counter = new Counter({
     name: "pixelmill_transformer_requests_total",

@@ -21,7 +21,7 @@ export interface ProgramRequest {
   libraryVersionIds: readonly string[];
   /**
    * Credentials that the program gets in addition to those of the workspace. If a name occurs in
-   * both, the credential of the request is used.
+   * both, the credential in this field is used.
    */
   credentials: Readonly<Record<string, string>>;
 }

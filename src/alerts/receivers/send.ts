@@ -11,8 +11,8 @@ interface SenderParts {
    */
   egress: Egress;
   /**
-   * Opens connections to the mail server. It reaches all addresses, because the operator sets the
-   * address of the mail server.
+   * Opens connections to the mail server. Allows every address, also private addresses, because the
+   * operator sets the address of the mail server.
    */
   mailEgress: Egress;
   /** Returns the mail server that the operator has set; undefined when there is none. */

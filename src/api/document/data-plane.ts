@@ -3,7 +3,7 @@ import { sdkPaths } from "./sdk.ts";
 
 export { transformerPaths } from "./transformer.ts";
 
-/** OpenAPI tags of operations of other listeners: the data plane and that for rudder-server. */
+/** OpenAPI tags of the data plane (`pixel`, `sdk`) and of the listener for rudder-server. */
 export const dataPlaneTags = ["pixel", "sdk", "rudder-server"];
 
 /**

@@ -83,8 +83,8 @@ async function loadTitles(): Promise<Map<string, string>> {
 const hrefOf = (name: string) => (name === "" ? GUIDE : `${GUIDE}/${name}`);
 
 /**
- * Renders a page's Markdown as HTML. Raw HTML is shown as text, and links lead only to pages of the
- * guide or to other sites.
+ * Renders a page's Markdown as HTML. Raw HTML is shown as text, and images are left out. Links to
+ * pages of the guide and to URLs with http or https stay; any other link becomes plain text.
  */
 export function render(markdown: string, name: string): string {
   const html = Bun.markdown.html(markdown.replace(/<!--.*?-->\n?/gs, ""), {

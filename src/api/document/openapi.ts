@@ -139,8 +139,9 @@ function unavailable({ method, status, needs, isLong }: Route): string {
 }
 
 /**
- * Whether the route may answer 404 because the item that a request names does not exist. A request
- * names an item by an id in its path or query. A request to `/v2/workspace` names the workspace.
+ * Whether the route may answer 404 because an item does not exist. True for a route that has the
+ * item's id in its path or query. Also true for `/v2/workspace`, whose item is the token's
+ * workspace.
  */
 function namesThing({ path, query }: Route): boolean {
   const { id, versionId } = query.properties;

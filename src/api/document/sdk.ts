@@ -1,6 +1,6 @@
 import { errorResponses, jsonAnswer, jsonRequest } from "./json-bodies.ts";
 
-/** Returns the paths at which SDKs send events and request settings, for the OpenAPI document. */
+/** Returns the OpenAPI paths to which SDKs send events and from which SDKs read their settings. */
 export function sdkPaths(): Record<string, Record<string, unknown>> {
   return {
     ...Object.fromEntries(

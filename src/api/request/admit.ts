@@ -84,7 +84,7 @@ function authenticateNoted(route: Route, deps: RouteDeps, incoming: IncomingRequ
   }
 }
 
-/** Counts a request for the audit log if `error` says that its token lacks a permission. */
+/** Counts a request as refused in the audit log if `error` says that a permission is lacking. */
 export function noteLacking(
   route: Route,
   deps: RouteDeps,

@@ -21,9 +21,10 @@ interface BodyOptions {
   /** Called with the number of bytes read, after the whole body was read or reading it failed. */
   onRead?(bytes: number): void;
   /**
-   * Called once if the body is longer than `BODY_BYTES_PER_REQUEST`. The server reads the rest only
-   * after the promise has resolved, and then allows `secondsMax` seconds for it. `signal` aborts if
-   * the promise is pending at `secondsMax` seconds after the reading began.
+   * Called once if the body is longer than `BODY_BYTES_PER_REQUEST`. `signal` aborts if the promise
+   * has not resolved `secondsMax` seconds after the server began to read the body. After the
+   * promise has resolved, the server reads the rest of the body, within another `secondsMax`
+   * seconds.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }

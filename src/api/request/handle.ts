@@ -119,8 +119,8 @@ function toResponse(route: Route, answer: unknown): Response {
 interface AdmittedRequest {
   principal: Principal;
   /**
-   * Present if the handler may run although this node may not have read the catalog's newest
-   * changes. The transaction that makes the request's change then checks the token again.
+   * Present if this node runs the handler without first waiting for the catalog's newest changes.
+   * In this case, the transaction that makes the request's change checks the token again.
    */
   view: UnprovenView | undefined;
   deadline: RequestDeadline;
@@ -237,11 +237,11 @@ export function bodyBytesMax({ hasLargeBody = false }: Pick<Route, "hasLargeBody
 }
 
 /**
- * Throws unless the token has at least one permission of `needsOneOf` (if present), and all
- * permissions of each entry of `alsoNeeds` whose condition holds for this query and body.
- *
- * A route with an empty `needs` demands more if it has `alsoNeeds`: the token must have all
- * permissions of at least one entry, even if no condition holds.
+ * Throws unless the token has the permissions that the route needs in addition to `needs`:
+ * - at least one permission of `needsOneOf`, if present
+ * - all permissions of each entry of `alsoNeeds` whose condition holds for this query and body
+ * - if `needs` is empty and `alsoNeeds` is not: all permissions of at least one entry of
+ *   `alsoNeeds`, whether or not the entry's condition holds
  */
 function permitConditional(
   { needs, needsOneOf, alsoNeeds = [] }: Route,

@@ -13,9 +13,10 @@ interface StatePage<State> {
   /** Number of rows on all pages. */
   total: number;
   /**
-   * States of all items that match the search text, whatever their state. If `all` resolved with
-   * undefined, states of the first `STATUS_ITEMS_MAX` of these items. A list sorted by name without
-   * a state filter has no `measured`, because it needs only the states of `rows`.
+   * States of all items that match the search text, including items that the state filter excludes.
+   * If the caller's function `all` resolved with undefined, only the states of the first
+   * `STATUS_ITEMS_MAX` of these items in stored order. Absent for a list that is sorted by name and
+   * has no state filter, because such a list needs only the states of `rows`.
    */
   measured?: readonly State[];
   /**

@@ -26,10 +26,11 @@ export class RequestDeadline {
   #isExtended = false;
 
   /**
-   * `latenessMs` returns the number of milliseconds by which this process has recently run timers
-   * late. It is called again whenever the deadline is computed. `DELAYS` times its result, but at
-   * most half of `ms`, is subtracted from `ms`, so that the client waits for at most `ms` although
-   * timers run late.
+   * `ms` is the number of milliseconds within which the client must get a response. `latenessMs`
+   * returns by how many milliseconds this process has recently run timers late. Late timers can
+   * delay one response `DELAYS` times. The deadline is therefore earlier than `ms` by `DELAYS`
+   * times this lateness, but by at most half of `ms`. Each computation of the deadline calls
+   * `latenessMs` again.
    */
   constructor(
     private readonly ms: number = API_ANSWER_MS_MAX,

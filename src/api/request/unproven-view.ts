@@ -9,8 +9,8 @@ import { authenticate, permit } from "./authenticate.ts";
  */
 interface Judges {
   /**
-   * Checks the token in the transaction of the request's change, against the newest state. May be
-   * called several times.
+   * Checks the token against the newest state, at the start of the transaction that makes the
+   * request's change. Called again each time the store repeats the transaction.
    */
   judge(): Principal;
   /**
@@ -22,10 +22,10 @@ interface Judges {
 
 /**
  * Whether a request's token is checked again in the transaction of the request's change. If so,
- * this node need not read the catalog's newest changes before it runs the handler. False for a
- * route that needs no token or lacks `readsInChange`. Also false if the token is not valid in the
- * state that this node has read, because a change that this node has not read may have made the
- * token valid.
+ * this node runs the handler without first reading the catalog's newest changes. False for a route
+ * that needs no token or lacks `readsInChange`. Also false if the token is not valid in the state
+ * that this node has read. This node then reads the newest changes first, because a change may have
+ * made the token valid.
  */
 export function isJudgedInChange(
   { needs, readsInChange = false }: Route,
@@ -43,9 +43,10 @@ export function isJudgedInChange(
 
 /**
  * Knows, for one request, whether this node's copy of the catalog certainly has all changes that
- * were confirmed before the request, also those of other nodes. Fetching missing changes from the
- * brokers takes time. A request that makes a change need not wait for them: the transaction of its
- * change checks the token again, against the newest state.
+ * any node confirmed before the request. Fetching missing changes from the brokers takes time. A
+ * request that makes a change need not wait for the missing changes: the transaction of this change
+ * checks the request's API token again, against the newest state. A request that makes no change
+ * must wait, because the response could otherwise be outdated.
  */
 export class UnprovenView {
   #isProven = false;
@@ -65,9 +66,10 @@ export class UnprovenView {
 
   /**
    * Calls `handle` with `caller`, and returns the result. The transaction of the change that
-   * `handle` makes calls `judge`. The change takes effect only if `judge` returns a caller equal to
-   * `caller`. If it does not, or if `handle` ends without a change, waits for the newest state,
-   * calls `handle` again with the caller that `readmit` returns, and returns that result.
+   * `handle` makes calls `judge` first. If `judge` returns a caller equal to `caller`, the change
+   * takes effect. If `judge` returns another caller or throws, or if `handle` makes no change,
+   * waits for the newest state and calls `readmit`. Then calls `handle` again with the caller from
+   * `readmit`, and returns the result of this call.
    */
   async change<T>(
     caller: Principal,

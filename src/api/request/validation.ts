@@ -55,9 +55,10 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 }
 
 /**
- * Yields the errors of a validation. For an array or object that fits no type of a union, TypeBox
- * has one error, which does not say what is wrong. Yields instead the errors against the first type
- * of the union that is also for arrays, or for objects.
+ * Yields the errors of a validation. For an array that fits no type of a union, TypeBox has one
+ * error, which does not say what is wrong. This function instead yields the errors of the array
+ * against the first array type of the union, if there is one. The same applies to objects and
+ * object types.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {

@@ -24,12 +24,13 @@ export class PreconditionFailed extends ApiError {
   constructor(
     message: string,
     /**
-     * Fields of the error response besides the message. `current` is the resource's current state.
-     * If there are more dead letters than the request expected, it is `{ count }`, a minimum of
-     * their number. `base` is the earlier state whose tag the request sent in If-Match.
+     * Fields of the error response besides the message. `current` is the resource's current state,
+     * and `base` is the earlier state whose tag the request sent in If-Match. If the request's
+     * filter finds more dead letters than the request expected, `current` is `{ count }` instead:
+     * at least `count` dead letters match.
      */
     readonly states: { current?: unknown; base?: unknown },
-    /** The resource's current state and its entity tag. Undefined if no tagged resource exists. */
+    /** The resource's state and entity tag. Absent if the resource does not exist or has no tag. */
     readonly now?: Tagged<unknown>,
   ) {
     super("changed", message);

@@ -21,10 +21,10 @@ interface Part {
 /**
  * Responds with a list of any length: `{[key]: [item…], …rest}`. A list shorter than
  * `LIST_CHUNK_CHARS` is sent as an ordinary response. A longer list is written in parts, as fast as
- * the client reads. The whole server writes one part at a time, so that lists do not delay other
- * requests. Throws `TooManyRequests` for a longer list if the workspace already reads the maximum
- * number of long lists. `items` may yield undefined, which is not written, while it searches for an
- * item: the server can then handle other requests first.
+ * the client reads. The server writes a part of only one list at a time, so that lists do not delay
+ * other requests. Throws `TooManyRequests` for a longer list if the workspace already reads the
+ * maximum number of long lists. `items` may yield undefined while `items` searches for the next
+ * item: nothing is written then, and the server can handle other requests first.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },

@@ -172,7 +172,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables) {
     open: tables.open,
     /** Returns a workspace's alerts that have notifications to send, oldest first. */
     pending: tables.pending,
-    /** Returns the numbers that an alert rule has stored, by the id of the item each is about. */
+    /** Returns the values that a rule has stored about items (see `AlertMark`), by item id. */
     marks: tables.marks,
     /** Returns the ids of the workspaces with receivers, open alerts or unsent notifications. */
     workspaces: () => [

@@ -41,15 +41,14 @@ export interface AlertRule extends ChangeableItem {
   kind: AlertKind;
   enabled: boolean;
   /**
-   * Number with which the rule compares the value that it measures. The rule's condition holds when
-   * this value is at least the number. For the number of nodes and for free disk space, the
-   * condition holds when the value is below the number. Absent for kinds of rules without a
-   * threshold.
+   * Limit for the value that the rule measures. Absent for kinds of rules without a limit. The
+   * rule's condition holds when the value is at least the limit, except for the number of nodes and
+   * for free disk space: there the condition holds when the value is below the limit.
    */
   threshold?: number;
   /** Time in seconds for which the rule's condition must hold before an alert begins. */
   forSeconds: number;
-  /** Time in seconds for which the rule's condition must not hold before an alert ends. */
+  /** Time in seconds for which the rule's condition must stay false before an alert ends. */
   clearSeconds: number;
   /** Ids of the items to which the rule applies. An empty list means all items of their type. */
   subjectIds: string[];
@@ -158,7 +157,8 @@ export type NotificationResult =
   | { kind: "dropped"; reason: string };
 
 /**
- * A value that a rule stores about an item for later evaluations, such as a number of dead letters.
+ * Value about one item that a rule watches, such as a destination's number of dead letters. The
+ * rule stores the value for later evaluations.
  */
 export interface AlertMark {
   ruleId: string;
@@ -173,7 +173,7 @@ export interface AlertMark {
  */
 export interface AlertChange {
   begun: Pick<Alert, "ruleId" | "subject" | "message">[];
-  /** Ids of the alerts that end. */
+  /** Ids of the open alerts that this evaluation ends. */
   ended: string[];
   marks: AlertMark[];
 }

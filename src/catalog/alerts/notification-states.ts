@@ -7,10 +7,10 @@ export function newNotification(receiverId: string, phase: AlertPhase): AlertNot
 }
 
 /**
- * Returns the notifications of an alert that ends. A pending notification about the beginning
- * becomes `dropped` if it was never attempted. It becomes `sent` if some of the receiver's email
- * addresses got it. A notification about the end is added for each receiver whose notification
- * about the beginning is `sent` or still pending.
+ * Returns the notifications of an alert that ends. First, each pending notification about the
+ * beginning becomes `sent` if some of the receiver's email addresses got it, or `dropped` if it was
+ * never attempted; otherwise it stays pending. Then each receiver whose notification about the
+ * beginning is now `sent` or pending gets a new notification about the end.
  */
 export function notificationsAtEnd(
   notifications: readonly AlertNotification[],

@@ -65,8 +65,9 @@ export interface FoundEntries {
    */
   reached?: string;
   /**
-   * Start of the time for which the log has all entries that the search covers, in milliseconds
-   * since the epoch. Older ones may have been deleted. Absent if the log never had such entries.
+   * Time, in milliseconds since the epoch, from which the log still has every entry of the searched
+   * groups (see `EntryGroup`). Earlier entries may have been deleted. Absent if these groups never
+   * had an entry.
    */
   keptSince?: number;
 }
@@ -128,7 +129,7 @@ export class AuditTables {
   /**
    * Finds at most `count` of a workspace's entries that match `filter`, newest first. To continue a
    * search, the caller passes `reached` of the previous result as `after`. If `others` is true,
-   * also finds entries about refused tokens that belong to no workspace.
+   * also finds entries about refused unknown tokens, which belong to no workspace.
    */
   find(
     workspaceId: string,

@@ -28,8 +28,9 @@ export const AUDIT_BYTES_MAX = 256 << 20;
 export const AUDIT_REFUSALS_BYTES_MAX = 2 << 20;
 /**
  * Maximum number of audit entries about refused tokens that one node writes in a minute for single
- * callers (a token used from one address). The requests of all further callers are counted
- * together, in one more entry per workspace.
+ * callers, one entry for each caller (a token used from one address). The callers with the most
+ * requests get these entries. The requests of all further callers are counted together, in one more
+ * entry per workspace.
  */
 export const AUDIT_REFUSALS_PER_MINUTE_MAX = 20;
 /**

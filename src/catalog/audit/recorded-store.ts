@@ -29,8 +29,8 @@ interface AuditWriter {
 
 /**
  * Wraps the catalog's store. Each transaction of the wrapped store also stores an audit entry for
- * each changed row that the audit log shows. All other parts of the catalog write only through the
- * wrapped store, so that no change is made without an entry.
+ * each row in which it changed something that the audit log shows. All other parts of the catalog
+ * write only through the wrapped store, so that each such change has an entry.
  */
 export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogStore {
   /** First write to each row in the transaction in progress, by table and key. */

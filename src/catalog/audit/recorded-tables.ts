@@ -201,8 +201,9 @@ export function describeRows(name: string): Describe<unknown> | undefined {
 }
 
 /**
- * Returns the verb in the action of an audit entry about a row of `table`, such as `update`.
- * `before` is undefined for a created row, `after` for a deleted one.
+ * Returns the verb that says how a row of `table` changed, such as `update` in the audit action
+ * `source.update`. `before` is the row before the change, undefined for a created row. `after` is
+ * the row after the change, undefined for a deleted row.
  */
 export function verbOf(table: string, before: unknown, after: unknown): string {
   if (table === "resources") return verbOfCode(before as Resource, after as Resource);

@@ -21,8 +21,8 @@ export interface CodeChange {
   /** Published library versions that the tests used, each with its import name and language. */
   usedLibraries: { importName: string; language: Language; versionId: string }[];
   /**
-   * Published code that imports a library in `publish` and was tested with the library's new
-   * version.
+   * Published code that imports a library listed in `publish`. The code was tested with the new
+   * version of this library.
    */
   testedImporters?: { versionId: string }[];
   /**

@@ -206,8 +206,8 @@ function checkImportersTested(tables: CodeTables, workspaceId: string, change: C
 const limitOf = (kind: CodeKind) => (kind === "library" ? "libraries" : "transformations");
 
 /**
- * Returns the ids of all transformations and libraries, other than the given library, whose
- * published version imports it directly.
+ * Returns the ids of all transformations and libraries whose published version directly imports
+ * `library`. Leaves out the id of `library` itself.
  */
 function importersOf(tables: CodeTables, workspaceId: string, library: Revision): string[] {
   const name = library.importName ?? "";

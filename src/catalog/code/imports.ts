@@ -13,9 +13,9 @@ const IMPORT_CHARS_MAX = 255;
 const STATIC = 1;
 
 /**
- * Returns the names that code imports, each once and in code order. Searches the text without
- * compiling it, because it is used for drafts, which may have errors. For publishing, a sandbox
- * process finds the imports with the language's own parser instead.
+ * Returns the names that code imports, each once, in the order in which they first occur in the
+ * code. Does not compile the code, because this function is for drafts, which may have errors. For
+ * publishing, a sandbox process finds the imports with the language's own parser instead.
  */
 export function importsOf(language: Language, code: string): string[] {
   const names = familyOf(language) === "python" ? pythonImports(code) : javascriptImports(code);

@@ -29,8 +29,8 @@ export function withRevision(resource: Resource, revision: Revision): Resource {
 }
 
 /**
- * Returns a transformation or library with this revision published, whatever its state was before.
- * If it was deleted, it is thereby restored.
+ * Returns a copy of a transformation or library in any state, with `revision` as the published
+ * revision. If the original was deleted, the copy is not.
  */
 export function withPublished(resource: Resource, revision: Revision): Resource {
   checkSame(resource, revision);

@@ -82,10 +82,10 @@ export function openConnections(
         return made;
       },
       /**
-       * Changes a connection. If `input` replaces its source or destination, later events take the
-       * new route, and undelivered events of the old route are discarded. A connection that was
-       * removed together with its source or destination is restored. For this, `input` must replace
-       * the one that was removed.
+       * Changes a connection. If `input` names another source or destination, later events take the
+       * new route, and undelivered events of the old route are discarded. Also restores a
+       * connection that was removed together with its source or destination. `input` must then name
+       * a replacement for each source or destination that was deleted.
        */
       update(workspaceId: string, id: string, input: Partial<ConnectionInput>, logEnds: Positions) {
         const stored = connections.find(id);

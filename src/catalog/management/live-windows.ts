@@ -36,17 +36,18 @@ export function setLive(connection: Connection, live: boolean, logEnds: Position
 
 /**
  * Returns the first live window (range of log positions to deliver) of a connection that is new, or
- * that has a new source or destination. The window is empty when the connection is not live.
+ * that was changed to another source or destination. The window is empty when the connection is not
+ * live.
  */
 export function newWindow(live: boolean, logEnds: Positions): Pick<Connection, "from" | "until"> {
   return live ? { from: logEnds } : { from: logEnds, until: logEnds };
 }
 
 /**
- * Returns a connection's earlier live windows (ranges of log positions to deliver) together with
- * its last one, which ended at `until`, as the new value of `earlier`. Returns an empty object if
- * the last window is empty. Earlier windows are kept because delivery may still have to deliver
- * some of their events.
+ * Returns an object with the new value of `earlier`: the connection's earlier live windows (ranges
+ * of log positions to deliver), then the last window, which ended at `until`. If the last window is
+ * empty, returns an empty object, and `earlier` stays unchanged. Earlier windows are kept because
+ * delivery may still have to deliver some of their events.
  */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};

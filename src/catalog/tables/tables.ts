@@ -123,8 +123,8 @@ export interface StoredSession {
   createdAt: number;
   expiresAt: number;
   /**
-   * Hash of the OpenID provider's URL and the id that the provider gave to its own session. Absent
-   * when the session did not begin at a provider, or the provider sent no such id.
+   * Single hash over both the OpenID provider's URL and the id of the provider's own session.
+   * Absent when this session did not begin at a provider, or the provider sent no such id.
    */
   providerSession?: string;
 }
@@ -195,8 +195,9 @@ function credentialTable(store: CatalogStore) {
       return Object.fromEntries([...range].map(({ key, value }) => [key[1], value]));
     },
     /**
-     * Table of one stamp (a random id) per workspace. Each change of the workspace's credentials
-     * replaces the stamp, so that caches of programs see the change.
+     * Table of one stamp (an id) per workspace. Each change of the workspace's credentials replaces
+     * the stamp. The stamp is part of the id of each published program of the workspace, so that a
+     * program with changed credentials counts as a new program.
      */
     stamps: store.table<string, string>("credential-stamps"),
     putValue(credential: Credential, value: string): void {

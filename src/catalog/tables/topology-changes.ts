@@ -29,7 +29,7 @@ export function topologyChanges(store: CatalogStore) {
       changes.remove(epoch - CHANGES_KEPT_MAX);
     },
     /**
-     * Returns the ids of the destinations that have changed since the epoch `topology` had the
+     * Returns the ids of the destinations that changed after the counter (epoch) `topology` had the
      * value `since`. Returns `undefined` when not all of these changes are stored.
      */
     changedSince(since: number): ReadonlySet<string> | undefined {

@@ -3,10 +3,11 @@ import { type CaseContent, type CodeContent, caseText, pathOf } from "./code-ite
 import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
- * Makes a transformation or library on the server, with its test cases, equal to `content`. Creates
- * it if `server`, the state in which the caller read it, is undefined. Returns its new state.
- * Changed code becomes a new revision that is not published. Rejects rather than overwrite code or
- * a test case that others have changed since the caller read it.
+ * Makes a transformation or library (the item) on the server, with its test cases, equal to
+ * `content`. `server` is the item's state when the caller read the item. If `server` is undefined,
+ * creates the item. Returns the item's new state. Changed code becomes a new revision that is not
+ * published. Rejects rather than overwrite code or a test case that others have changed since the
+ * caller read the item.
  */
 export async function applyContent(
   client: Client,

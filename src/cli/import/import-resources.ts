@@ -14,9 +14,10 @@ interface Resources {
 }
 
 /**
- * Copies sources, destinations and connections from RudderStack to this server. An item's id in
- * RudderStack becomes the copy's external id, by which the next run recognizes that the item was
- * copied. rudder-server continues to deliver to the destinations.
+ * Copies sources, destinations and connections from RudderStack to this server. The id of an item
+ * in RudderStack becomes the external id of the copy, by which the next run recognizes that the
+ * item was copied. Events for the copied destinations are delivered by rudder-server, not by
+ * pixelmill.
  */
 export async function importResources(
   client: Client,

@@ -2,9 +2,7 @@ import { RequestRefused } from "../../api/client.ts";
 import type { CommandOutput } from "../terminal/output.ts";
 import { plain } from "../terminal/text.ts";
 
-/**
- * State of an import from RudderStack: the number of copied items, failures, and ids of the copies.
- */
+/** State of an import from RudderStack: ids and number of the copies, and whether a step failed. */
 export class ImportRun {
   /** Number of copied items. In a dry run, the number of items that an import would copy. */
   copied = 0;

@@ -136,8 +136,9 @@ export class RudderStackApi {
 }
 
 /**
- * Returns the seconds to wait before the next attempt: the number in the header `Retry-After`, or
- * else 1 second, doubled with each attempt. The result is at most `WAIT_SECONDS_MAX`.
+ * Returns the seconds to wait before the next attempt, at most `WAIT_SECONDS_MAX`. If the header
+ * `Retry-After` has a number, returns this number. Otherwise returns 1 after the first attempt, and
+ * doubles this number with each further attempt.
  */
 function waitSeconds(answer: Response, attempt: number): number {
   const asked = Number.parseFloat(answer.headers.get("retry-after") ?? "");

@@ -7,7 +7,7 @@ interface AnswerHealthOptions {
   logger: Logger;
 }
 
-/** Errors of requests to the partition leaders that did not answer, by partition number. */
+/** Errors of partitions whose end offset could not be read from the leader, by partition number. */
 type Failures = ReadonlyMap<number, unknown>;
 
 /** Returns a clause that names the partitions in `failures`, whose leaders do not answer. */
@@ -25,8 +25,8 @@ export class AnswerHealth {
   constructor(private readonly options: AnswerHealthOptions) {}
 
   /**
-   * Records the result of one request to the leaders of all partitions. `failures` has, by
-   * partition number, the errors of the leaders that did not answer.
+   * Records the result of one round of requests for the end offset of every partition. `failures`
+   * has the errors of partitions whose end offset could not be read, by partition number.
    */
   noteAnswers(failures: Failures): void {
     if (failures.size > 0) {

@@ -26,8 +26,8 @@ export class BlockRecordCounts {
 
   /**
    * Estimates how many event records have a sequence number from `from` (inclusive) to `to`
-   * (exclusive). Each block reserves `BLOCK_RECORDS_MAX` sequence numbers, and its records use the
-   * first of them.
+   * (exclusive). Each block reserves `BLOCK_RECORDS_MAX` sequence numbers. A block with n records
+   * uses the first n of the reserved numbers, one per record.
    */
   estimateBetween(from: number, to: number): number {
     const first = Math.floor(from / BLOCK_RECORDS_MAX);

@@ -36,7 +36,7 @@ export interface PartitionLogsOptions {
 
 /** Maximum milliseconds for which a broker delays a fetch response that has no new block. */
 const TAIL_WAIT_MS = 500;
-/** Maximum bytes of blocks (compressed to about 1/15) in one fetch from one partition. */
+/** Maximum compressed bytes (about 1/15 of the original) of one partition's blocks in a fetch. */
 const WINDOW_BYTES = 64 << 10;
 /** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;
@@ -109,10 +109,11 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Reads the ends of all logs from the brokers, by log name. Omits partitions whose leader does
-   * not answer within `msMax` milliseconds; `failures` in the result has their errors. Also opens
-   * new partitions, and tells the listeners of `onOffsetsInvalid` which logs have invalid offsets.
-   * Rejects when the topic is unknown, or was deleted and created again.
+   * Reads the end of each log (one per partition) from the brokers, by log name. Omits a log if its
+   * partition's leader does not answer within `msMax` milliseconds; `failures` in the result has
+   * the error, by partition number. Opens the logs of partitions that were added to the topic.
+   * Tells the listeners of `onOffsetsInvalid` which logs have invalid offsets. Rejects when the
+   * topic is unknown, or was deleted and created again.
    */
   async learnEnds(msMax?: number) {
     const read = this.#partitions.map((reader) => offsetOf(reader.end()));
@@ -132,10 +133,10 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Finds the logs with invalid offsets, and calls the listeners of `onOffsetsInvalid` with their
-   * names. A log has invalid offsets if its offset base was computed for another topic id than
-   * `topicId`. It also has them if its end in `ends`, from the brokers, is before its end in
-   * `read`, which this node has seen. In the first case, then throws `TopicRecreated`.
+   * Calls the listeners of `onOffsetsInvalid` with the names of the logs with invalid offsets:
+   * - Logs whose end on the brokers (`ends`) is before the end known to this node (`read`).
+   * - Logs whose offset base was computed for another topic id than `topicId`. If there are any,
+   *   the method throws `TopicRecreated` after the calls.
    */
   #reportInvalidOffsets(topicId: string, ends: Map<number, bigint>, read: bigint[]): void {
     const others = [...this.#partitions.keys()].filter((it) => {
@@ -178,10 +179,10 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Reads the topic's id and a log's end offset from the brokers. `known` is the highest delivery
-   * position that is stored for the log. `known` of the result is the offset after the last block
-   * that must have existed for this position. If it is above the result's `end` plus the log's
-   * offset base, the topic has lost blocks.
+   * Reads the topic's id and a log's end offset from the brokers. The parameter `known` is the
+   * highest position (a sequence number) that is stored for the log. `known` of the result is the
+   * offset after the last block that begins below this position. If this offset is above the
+   * result's `end` plus the log's offset base, the topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offset } = await this.#asker.endOffsetOfOneTopic(this.#indexOf(log));
@@ -193,9 +194,9 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Sets a log's offset base, the number that is added to the brokers' offsets. `end` is the log's
-   * end as an offset of the brokers. Readers of new blocks continue there. If `lost` is present, it
-   * describes a loss of blocks, which this method logs and adds to `warnings`.
+   * Sets a log's offset base, the number that is added to the brokers' offsets. If the offset base
+   * changes, new blocks are fetched from `end`, the log's end as an offset of the brokers. If
+   * `lost` is present, logs the loss of blocks that `lost` describes, and adds it to `warnings`.
    */
   setOffsetBase(log: string, place: OffsetBase, end = 0, lost?: PartitionLoss): void {
     const partition = this.#indexOf(log);
@@ -219,7 +220,7 @@ export class PartitionLogs implements EventLogs {
     this.#moveListeners.add(listener);
   }
 
-  /** Returns the settings with which an ingest process opens the same partitions for appending. */
+  /** Returns settings with which an ingest process appends to the partitions of these logs. */
   settings(): { kind: "partitions"; settings: PartitionedLogSettings } {
     const { brokers, topic } = this.options;
     const settings = { brokers, topic: topic.name, partitions: this.#partitions.length };

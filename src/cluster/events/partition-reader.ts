@@ -33,8 +33,9 @@ const READ_MS_MAX = 5_000;
 const READ_RETRY_MS = 50;
 
 /**
- * Limit on the number of parts into which the method `parts` divides a partition. The method
- * doubles the parts' length until fewer than this number of whole parts fit into the partition.
+ * Exclusive limit on the number of full-length parts into which the method `parts` divides a
+ * partition. The method doubles the parts' length until fewer than this number of full-length parts
+ * fit. Shorter parts at the partition's ends are not counted.
  */
 const PARTS_MAX = 64n;
 
@@ -97,8 +98,9 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Sets whether this node delivers the partition's events. While it does, missing blocks are
-   * reported as lost, because no other node deletes blocks of the partition.
+   * Sets whether this node delivers the partition's events. Only the node that delivers them
+   * deletes blocks of the partition. While this node delivers, the reader therefore reports missing
+   * blocks as lost, except blocks that the reader itself has deleted.
    */
   setOwned(isOwned: boolean): void {
     this.#isOwned = isOwned;
@@ -164,10 +166,11 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Divides the partition into parts of equal length, limited in number by `PARTS_MAX`, and an
-   * empty part at its end. The first part, and the last one before the empty part, may be shorter.
-   * Callers use the parts to find old events by time and to add up sizes. The boundaries are
-   * multiples of the length, so most of them stay the same from call to call.
+   * Divides the partition into parts whose boundaries are multiples of one length, so that most
+   * boundaries stay the same from call to call. The first and the last part may be shorter.
+   * `PARTS_MAX` limits the number of full-length parts. An empty part follows at the end, because
+   * retention deletes a part only if another part follows. Other callers use the parts to find old
+   * events by time and to add up sizes.
    */
   parts(): LogPart[] {
     const first = offsetOf(this.#first);
@@ -236,8 +239,9 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Raises the partition's first sequence number, and its end, if they are below the sequence
-   * number of the block at `offset`, the oldest block on the brokers.
+   * Raises the partition's first sequence number, if it is lower, to that of the block at `offset`,
+   * the oldest block on the brokers. Then raises the partition's end, if it is lower, to the first
+   * sequence number.
    */
   #startAt(offset: bigint): void {
     this.#opened ??= sequenceOf(offset);

@@ -19,9 +19,10 @@ const PROBE_MS = 250;
  */
 const ANSWER_MS_MAX = 10_000;
 /**
- * Last part of `ANSWER_MS_MAX`, in milliseconds. It has a timer of its own, which starts when the
- * timer of the first part expires. After a suspension of the process, it thus leaves time to read
- * the acknowledgements that arrived meanwhile, before records are rejected.
+ * Milliseconds at the end of `ANSWER_MS_MAX` that a second timer measures. The second timer starts
+ * when the first one, which measures the rest, expires. After a suspension of the process, the
+ * first timer may expire at once. The second timer then leaves time to read acknowledgements that
+ * arrived meanwhile, before records are rejected.
  */
 const LATE_READ_MS = 250;
 /** Milliseconds without an acknowledgement after which `probe` sends a test block. */
@@ -31,7 +32,7 @@ export interface PartitionWriterOptions<T> {
   partition: number;
   producer: IdempotentProducer;
   codec: RecordCodec<T>;
-  /** Offset after the newest known block of the partition when the writer is created. */
+  /** Offset after the newest block of the partition that was known at the writer's creation. */
   end: bigint;
   logger: Logger;
   /** Counters shared by the writers of all partitions. */
@@ -42,8 +43,8 @@ export interface PartitionWriterOptions<T> {
    */
   pendingBytesMax?: number;
   /**
-   * Called after a change of the result of `durable` or `healthy`, after a test block has failed,
-   * and before the promises of `append` for stored records resolve.
+   * Called after the result of `durable` or `healthy` has changed, and after a test block (an empty
+   * block) has failed. Also called before the promises of `append` for stored records resolve.
    */
   onChange?(): void;
 }
@@ -146,8 +147,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends the waiting records as one batch, even if there are none, and then further batches until
-   * no record waits. No `await` may follow the loop: records appended during it would not be sent.
+   * Sends the waiting records as one batch, and then further batches until no record waits. If no
+   * record waits at first, sends a test block (an empty block). No `await` may follow the loop:
+   * records that are appended during such an `await` would not be sent.
    */
   async #run(): Promise<void> {
     do await this.#flush();

@@ -16,8 +16,8 @@ export interface PartitionedLogSettings {
   brokers: BrokerSettings;
   topic: string;
   /**
-   * Number of partitions of the topic when the settings were made. The log also appends to
-   * partitions that are added later.
+   * Number of the topic's partitions that the server knew when it created this object. The log also
+   * appends to partitions that are added later.
    */
   partitions: number;
 }

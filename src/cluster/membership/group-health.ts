@@ -32,12 +32,13 @@ export interface GroupFacts {
 }
 
 /**
- * Returns the trouble and the warnings about the membership of a node in the group:
- * - No broker answers: trouble once this has lasted for `REQUEST_MS_MAX`, and no warnings.
- * - The coordinator refuses a node that has never been a member since its start: trouble. A rolling
- *   upgrade then stops before the next node.
- * - Only the coordinator is silent, or the group has removed the node: a warning. Without the
- *   group, the node still accepts events and API requests.
+ * Returns the trouble and the warnings about a node's membership in the group, as listed below.
+ * Trouble makes the node not ready, so that a rolling upgrade stops at this node. A node with
+ * warnings alone still accepts events and API requests.
+ * - No broker has answered for `REQUEST_MS_MAX`: trouble, and no warnings.
+ * - The coordinator refuses a node that has not been a member since its start: trouble.
+ * - Some broker answers, but the coordinator has been silent for `silentMsMax`: a warning.
+ * - The group has removed the node: a warning.
  */
 export function judgeGroup(facts: GroupFacts): Judgement {
   const { group, isMember, hasJoined, joinError, silentMs, isAnyResponsive } = facts;

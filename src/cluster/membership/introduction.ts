@@ -67,9 +67,9 @@ export class DescribedNodes {
   #last: ClusterNode[] | undefined;
 
   /**
-   * Takes the brokers' newest description of the group, and returns the nodes in it. If it contains
-   * no nodes because members are joining, returns the result of the previous call again. Undefined
-   * if there was no previous call.
+   * Returns the nodes in `group`, the brokers' newest description of the group. The list is empty
+   * if `group` is undefined or has no members. While members join, `group` may have no nodes; the
+   * method then returns the result of the previous call, or `undefined` if there was none.
    */
   take(group: Group | undefined, topic: string): ClusterNode[] | undefined {
     const nodes = nodesOf(group, topic);

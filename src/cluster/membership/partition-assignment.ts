@@ -22,7 +22,7 @@ const REFUSED_SHARE_MAX = 0.5;
  */
 export type BrokerOf = (partition: number) => number | undefined;
 
-/** Partitions of each member, by member id. */
+/** Partitions that each member keeps or is to get, by member id. */
 type Holdings = ReadonlyMap<string, readonly number[]>;
 /** A number of partitions for each member, by member id. */
 type Counts = ReadonlyMap<string, number>;
@@ -32,14 +32,14 @@ type Counts = ReadonlyMap<string, number>;
  * two rebalances: the first takes the partition from its member, which stops it, and the second
  * assigns it to another member.
  *
- * A member that refuses a partition loses it if another member can run it, and gets no further
- * partitions. The numbers of partitions of the other members differ by at most one. Within these
- * rules, the fewest possible partitions move.
+ * A member that refuses a partition loses this partition if another member can run it, and gets no
+ * further partitions. The numbers of partitions of the other members differ by at most one. Within
+ * these rules, the fewest possible partitions move.
  *
  * Members get partitions with the same leader (broker) where possible, because a member sends a
  * fetch to each broker that leads one of its partitions. A partition without a member goes to the
  * member that has the most partitions with the same leader. A member that must give up partitions
- * begins with those whose leader leads the fewest of its partitions.
+ * counts its partitions per leader, and begins with the leader that has the lowest count.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],

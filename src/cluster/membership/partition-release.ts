@@ -22,18 +22,19 @@ export interface RefusedPartitions {
  */
 const OBSERVED_MS_MAX = 1_000;
 /**
- * Longest back-off before a refused partition is accepted again, as a multiple of the group's
- * session timeout.
+ * Longest back-off before this node again accepts a partition that this node has refused, as a
+ * multiple of the consumer group's session timeout.
  */
 const BACKOFF_SESSIONS_MAX = 32;
 
 type ObservedPartition = ReturnType<typeof newlyObserved>;
 
 /**
- * Decides which partitions this node refuses because it cannot process them. A partition is refused
- * after it has had trouble for one session timeout. It is accepted again when this node has been
- * able to run it for a back-off time, which doubles with each refusal. A partition that is still
- * assigned to this node is accepted as soon as its trouble ends.
+ * Decides which partitions this node refuses because it cannot process them. The node refuses a
+ * partition once its trouble with the partition has lasted for one session timeout. The node
+ * accepts the partition again after a back-off time, throughout which the partition could have run
+ * here. The back-off time doubles with each refusal. Only a refused partition that is still
+ * assigned to this node is accepted earlier, as soon as the trouble ends.
  */
 export class PartitionRelease {
   readonly #observed = new Map<number, ObservedPartition>();
@@ -47,7 +48,7 @@ export class PartitionRelease {
 
   /**
    * `sessionMs` is the session timeout of the consumer group, in milliseconds. A node refuses a
-   * partition with which it has had trouble for this long.
+   * partition once its trouble with the partition has lasted this long.
    */
   constructor(private readonly sessionMs: number) {}
 
@@ -79,7 +80,7 @@ export class PartitionRelease {
     }
   }
 
-  /** Returns the partitions that this node refuses, by reason. */
+  /** Returns the partitions that this node refuses to run, grouped by reason. */
   refused(): RefusedPartitions[] {
     const refused = [...this.#observed].filter(([, { isRefused }]) => isRefused);
     return [...Map.groupBy(refused, ([, { reason }]) => reason)].map(([reason, found]) => ({
@@ -93,25 +94,26 @@ export class PartitionRelease {
   }
 
   /**
-   * Returns the partitions that this node stops without waiting for their deliveries in flight,
-   * because another node may soon run them. These are the partitions that it refuses, and those
-   * that it refused in its last report. The latter may work now, but perhaps only briefly, as on a
-   * full disk that still takes small writes.
+   * Returns the partitions that this node refuses now or refused in its last report. If the group
+   * takes such a partition away, this node stops the partition without waiting for deliveries in
+   * flight, because another node may soon run it. A partition that was refused in the last report
+   * may work now, but perhaps only briefly, as on a full disk that still takes small writes.
    */
   abandonedNumbers(): Set<number> {
     return this.refusedNumbers().union(this.#reportedRefusals);
   }
 
   /**
-   * Returns whether this node should report to the other nodes which partitions it refuses. A
-   * report is due (a session is the session timeout of the consumer group):
-   * - at once, if an assigned partition is refused and was not refused in the last report;
-   * - a session after the last report, if an assigned partition is still refused;
-   * - a session after the last report, if this node has been able, for a session, to run a
-   *   partition that it refused or had trouble with at that report, and does not refuse it now.
+   * Returns whether this node should report to the other nodes which partitions it refuses. `held`
+   * has the partitions that are assigned to this node. A session here is the session timeout of the
+   * consumer group. A report is due in three cases:
+   * - An assigned partition is refused, and was not refused in the last report.
+   * - An assigned partition is refused, and the last report is at least a session old.
+   * - The last report is at least a session old, and a partition that was refused or in trouble
+   *   then is not refused now, and could run here throughout the past session.
    *
-   * Reports are rare because each makes all nodes join the group again. A node whose processor is
-   * overloaded may then miss the rebalance.
+   * Reports are rare, because each makes all nodes join the group again. A node whose processor is
+   * overloaded may fail to join in time.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();
@@ -128,13 +130,13 @@ export class PartitionRelease {
     this.#sinceReportMs = 0;
   }
 
-  /** Returns the partitions that were refused or troubled when this node last observed them. */
+  /** Returns the partitions that this node refuses, or had trouble with at the last `observe`. */
   #lackedNumbers(): Set<number> {
     const lacked = [...this.#observed].filter(([, it]) => it.isRefused || it.isTroubled);
     return new Set(lacked.map(([partition]) => partition));
   }
 
-  /** Returns whether this node could run the partition throughout the last session timeout. */
+  /** Returns whether this node could run the partition throughout the past `sessionMs`. */
   #isWell(partition: number): boolean {
     const { wellMs = this.sessionMs } = this.#observed.get(partition) ?? {};
     return wellMs >= this.sessionMs;

@@ -37,8 +37,8 @@ interface PartitionState {
   isAssigned: boolean;
   isRunning: boolean;
   /**
-   * Request to stop the partition if it runs, and to start it again `afterMs` milliseconds later.
-   * Absent when there is no request.
+   * Request to stop the partition without waiting for its work in flight. If the partition is still
+   * assigned, it is started again `afterMs` milliseconds later. Absent when there is no request.
    */
   restart?: { afterMs: number } | undefined;
   /**
@@ -90,7 +90,7 @@ export class PartitionRunner {
     return this.#states.get(partition)?.startFailure !== undefined;
   }
 
-  /** Returns the assigned partitions that have not run for at least `LATE_MS`. */
+  /** Returns the partitions that have been assigned and not running for at least `LATE_MS`. */
   stopped(now = performance.now()): StoppedPartition[] {
     const late = `it has not started within ${LATE_MS / 1_000} s`;
     return this.assigned().flatMap((partition) => {

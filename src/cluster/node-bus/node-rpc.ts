@@ -42,9 +42,10 @@ const SILENT_MS = 3 * ANNOUNCE_MS;
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
 /**
- * Milliseconds after the arrival of the answers to a question during which an equal question is not
- * sent, but gets these answers. The answers are not kept if, at their arrival, more than
- * `SERVED_MAX` questions wait for answers or have kept ones.
+ * Milliseconds, from the arrival of other nodes' answers to a question, for which this node keeps
+ * the answers. An equal question that this node asks meanwhile is not sent, but gets the kept
+ * answers. Answers are not kept if, at their arrival, more than `SERVED_MAX` questions wait for
+ * answers or have kept answers.
  */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;

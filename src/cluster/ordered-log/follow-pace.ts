@@ -18,9 +18,10 @@ export class FollowPace {
   constructor(private readonly pauseMs = PAUSE_MS) {}
 
   /**
-   * Records that this node has appended an entry at `position`. The node then waits until the
-   * follower has read this entry. For a barrier (an empty entry), it suffices that the follower
-   * reads the entries before it. A barrier directly after an entry of this node changes nothing.
+   * Records that this node has appended an entry at `position`. The follower (the reader of new
+   * entries) then does not pause before it has read this entry. If the entry is a barrier (an empty
+   * entry), it suffices that the follower has read the entries before the barrier. A barrier
+   * directly after another entry of this node has no effect on the pauses.
    */
   appended(position: number, isBarrier: boolean): void {
     const isNext = position === this.#appended;

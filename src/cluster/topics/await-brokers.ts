@@ -6,7 +6,7 @@ import type { KafkaClients } from "../../kafka/client.ts";
  * brokers may be starting too.
  */
 const REFUSED_MS_MAX = 5_000;
-/** Maximum milliseconds that a starting node waits for the other brokers after one has answered. */
+/** Maximum milliseconds that a starting node waits for all other brokers after the first answer. */
 const EACH_MS_MAX = 1_000;
 const LOOK_MS = 50;
 
@@ -60,8 +60,9 @@ interface Reason {
 }
 
 /**
- * Returns why a broker refuses this node. Undefined while the broker is silent or was not asked
- * yet.
+ * Returns why a broker refuses this node. `error` is the error of the broker's last probe. Returns
+ * undefined if the broker is silent (a timeout), or if `error` is undefined because no probe has
+ * ended yet.
  */
 function reasonOf(address: string, error: unknown): Reason | undefined {
   const all = causesOf(error);

@@ -7,7 +7,7 @@ import { TopicRecreated } from "./topic-identity.ts";
 
 export type Bound = "first" | "end";
 
-/** First or end offsets of a topic's partitions, without offset bases (see `OffsetBases`). */
+/** First or end offsets of a topic's partitions, with no offset base added (see `OffsetBases`). */
 export interface NamedOffsets {
   offsets: Map<number, bigint>;
   /** For each partition whose offset could not be read, the error that says why. */

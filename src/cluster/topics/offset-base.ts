@@ -1,6 +1,6 @@
 import { assert } from "../../assert.ts";
 
-/** Offset base of one partition. It is stored with the partition's delivery progress. */
+/** Number to add to a partition's Kafka offsets. It is stored with the delivery progress. */
 export interface OffsetBase {
   /** Id of the topic for which `base` was computed. */
   topic: string;

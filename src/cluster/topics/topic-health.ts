@@ -90,7 +90,8 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
      * belongs to another Kafka cluster, or has replicas out of sync. The text also says which
      * partitions lack a leader or a replica because of this broker. `consequences` are clauses that
      * say what this node cannot do. They are added to the text about the first broker that does not
-     * answer. If all brokers answer, each of them is a text of its own, after the others.
+     * answer. If all brokers answer, each clause of `consequences` becomes a text of its own, after
+     * the texts about brokers.
      */
     warnings(consequences: readonly string[] = []): string[] {
       const rows = rowsOfBrokers();
@@ -152,7 +153,7 @@ interface Lacks {
    * and `copy` lack a leader or copies.
    */
   away: number[];
-  /** Numbers of the partitions that have no leader, by topic name. */
+  /** Lack of a leader: the numbers of the partitions without a leader, by topic name. */
   leader: Map<string, number[]>;
   /** Numbers of the partitions that have a leader, but too few copies in sync to be written. */
   write: Map<string, number[]>;
@@ -161,9 +162,10 @@ interface Lacks {
 }
 
 /**
- * Finds the partitions that have no leader or a replica out of sync. Groups them by the brokers
- * that must start or catch up to repair them. Returns, for each group, the ids of these brokers and
- * clauses about its partitions. Clauses about missing leaders come first.
+ * Finds the partitions that have no leader, or have a replica out of sync. Groups these partitions
+ * by the brokers that must start or catch up to repair the partitions. Returns an object for each
+ * group: `away` has the ids of these brokers, and `clauses` has the clauses of a warning that say
+ * what the group's partitions lack. Clauses about missing leaders come first.
  */
 function lacksByBrokers(topics: readonly NeededTopic[], view: JudgedView) {
   const all = new Map<string, Lacks>();

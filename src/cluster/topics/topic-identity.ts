@@ -25,7 +25,7 @@ export class TopicIdentity {
     this.expectUnchanged();
   }
 
-  /** Throws `TopicRecreated` if an earlier call of `check` has observed a different id. */
+  /** Throws `TopicRecreated` if any call of `check` got another topic id than the first call. */
   expectUnchanged(): void {
     if (this.#isAnother) throw new TopicRecreated(this.topic);
   }

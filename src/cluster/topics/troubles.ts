@@ -54,14 +54,14 @@ const SILENT_MS_MAX = REQUEST_MS_MAX;
 
 /**
  * Judges the failed reads of the cluster's topics. Trouble makes `/ready` answer 503; a warning
- * does not. `unread` is a sentence about event partitions that this node cannot read, or undefined.
- *
- * - A leader of the catalog topic has not answered for `SILENT_MS_MAX`: trouble, because this node
- *   then answers no API request.
+ * does not. `unread` is a sentence about event partitions that this node cannot read, or undefined
+ * if there are none. The first case that applies decides:
+ * - A leader of the catalog topic has not answered for `SILENT_MS_MAX`: the silence is trouble,
+ *   because this node then answers no API request.
  * - At least one event partition is not available to this node (see `PartitionAccess`), but at most
  *   the share `INGEST_REFUSED_SHARE_MAX` of all: `unread` is a warning. This node serves the other
  *   partitions, and nodes that can read the failing ones take them over.
- * - In all other cases, `unread` is trouble.
+ * - In all other cases, `unread` is trouble if it is defined.
  */
 export function judgeReading(
   access: (topic: "catalog" | "events", silentMs: number) => readonly PartitionAccess[],

@@ -21,9 +21,9 @@ import type { Editor } from "./use-editor.ts";
 /** Editor of the test events of a test run. The user types events, or copies real ones. */
 function TestEvents(props: {
   editor: Editor;
-  /** Passes on real events that the user has loaded. Code completion then offers their fields. */
+  /** Callback for real events that the user loads. Code completion then offers their fields. */
   onRealEvents: (events: readonly unknown[]) => void;
-  /** Element above the events, such as tabs. */
+  /** Control for switching to the test cases, shown above the events. Absent for a library. */
   switcher?: ComponentChildren;
 }) {
   const { events: text, setEvents: setText, eventsError, run, save } = props.editor;
@@ -174,10 +174,11 @@ const emptyTexts: Record<EventOrigin, string> = {
 type AddEvent = (event: unknown) => void;
 
 /**
- * For each origin of real events, such as the live tail, the function that loads them for the
- * dialog. It calls `add` with each event. `isNew` is false if it loads them again after a failure,
- * and the user has already selected some. The dialog then still shows the earlier events, and only
- * the live tail adds further ones.
+ * For each origin of real events, such as the live tail, the function that loads the events for the
+ * dialog, and calls `add` with each event. `isNew` is false if the events are loaded again after a
+ * failure, and the user has already selected events. The dialog then keeps the shown events. In
+ * this case the function of the live tail adds only newly received events, and the other functions
+ * add none.
  */
 const loadEvents: Record<
   EventOrigin,

@@ -29,8 +29,9 @@ interface SelectProps {
 type NameFieldProps = SelectProps & Pick<FieldProps, "hint" | "path" | "isList">;
 
 /**
- * Properties of a field that selects an item by its name. `names` is the state of the search for
- * names. `without` has the ids of items that the field does not offer.
+ * Properties of a field that selects an item by its name. `names` has the items that the search for
+ * names has found so far, and functions to search and to load more. `without` has the ids of items
+ * that the field does not offer.
  */
 interface Searched {
   names: NameSearch;
@@ -77,8 +78,8 @@ function NameSelect(props: ControlProps) {
 }
 
 /**
- * Row in the list of choices. The row is an item or the option for no item, which has an empty id.
- * With `more`, the row loads more items.
+ * Row in the list of choices. The row is one of three: an item, the option for no item (with an
+ * empty id), or, with `more`, a command that loads more items (also with an empty id).
  */
 type Row = Named & { more?: true };
 

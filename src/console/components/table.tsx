@@ -32,7 +32,7 @@ const columnOf =
     ...look,
   });
 
-/** Functions that make columns, by layout. */
+/** Functions that make columns. Each is named after the layout of the columns that it makes. */
 export const column = {
   plain: columnOf(),
   name: columnOf({ kind: "name" }),

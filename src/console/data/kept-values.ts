@@ -44,8 +44,8 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     discard: () => keep(undefined),
     /**
      * Drops the unsaved values after the server has stored `saved`. If the user has typed more
-     * since the component was rendered, it keeps all typed values instead, as an edit that began
-     * from `saved`.
+     * since the render that returned this function, keeps all values of the form instead, and makes
+     * `saved` the `base` of the edit.
      */
     settle(saved: Values) {
       const latest = keptValues.get(key);

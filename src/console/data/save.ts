@@ -21,8 +21,9 @@ export interface FieldConflict {
 }
 
 /**
- * Thrown by a save if this user and another user have changed the same fields. This user must first
- * choose which values to save.
+ * Thrown by a save of an item that another user has changed meanwhile, if both users have changed a
+ * field to different values, or if this user has changed a secret. This user must first choose
+ * which values to save.
  */
 export class SaveConflict extends Error {
   constructor(
@@ -119,9 +120,9 @@ export function changedState(error: unknown): ChangedState | undefined {
 }
 
 /**
- * Waits for `request`, which changes an item, and settles as it does. If the server refuses the
- * change because another user has changed the item, it first calls `reload`, so that the user sees
- * the item's current state.
+ * Returns the result of `request`, which changes an item, or rejects with the error of `request`.
+ * If the server refuses the change because another user has changed the item, calls `reload` before
+ * rejecting, so that the user sees the item's current state.
  */
 export async function reloadIfChanged<T>(
   request: Promise<T>,

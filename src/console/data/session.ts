@@ -20,7 +20,7 @@ export const client = createClient({ baseUrl: "", fetch: fetchSignedIn as typeof
 
 /** Time limit in milliseconds for a GET request. */
 const READ_MS_MAX = 20_000;
-/** Time limit in milliseconds for other requests, which may run tests of user code. */
+/** Time limit in milliseconds for requests other than GET, some of which run tests of user code. */
 const REQUEST_MS_MAX = 180_000;
 
 const SESSION_PATH = "/v2/session";
@@ -133,8 +133,8 @@ function begin(begun: ConsoleSession): void {
 }
 
 /**
- * Ends the session in this page. Deletes the session, the sample events and the unsaved values of
- * forms. Unsaved code stays in local storage.
+ * Signs this page out: forgets the session, the sample events and the unsaved values of forms.
+ * Sends nothing to the server. Unsaved code stays in local storage.
  */
 function end(): void {
   for (const forget of onSignOut) forget();

@@ -19,12 +19,15 @@ const FRESH_MS = 30_000;
  * components that show names are rendered again.
  */
 const names = signal<ReadonlyMap<string, string>>(new Map());
-/** Milliseconds before a failed request for a name is repeated. */
+/** Milliseconds after a failed request for a name before a look-up requests the name again. */
 const RETRY_MS = 3_000;
 
-/** Time (`Date.now()`) at which each name was last requested; set back after a failed request. */
+/**
+ * Time (`Date.now()`) at which each item's name was last requested. A failed request sets an
+ * earlier time, so that a look-up requests the name again after `RETRY_MS` instead of `FRESH_MS`.
+ */
 const askedAt = new Map<string, number>();
-/** Time (`Date.now()`) at which each name last arrived. */
+/** Time (`Date.now()`) at which the server last sent each item's name. */
 const answeredAt = new Map<string, number>();
 const waiting: Record<NamedKind, Set<string>> = {
   source: new Set(),

@@ -8,8 +8,9 @@ interface Page {
 
 /**
  * Component state for a filtered list that is loaded one page at a time, newest items first. Loads
- * the first page when the form changes, and again after a temporary failure. `request` requests the
- * page after `cursor`, and `itemsOf` returns an answer's items.
+ * the first page when `form` (the values of the filter) changes, and again after a temporary
+ * failure. `request` requests the page after `cursor` or, without `cursor`, the first page.
+ * `itemsOf` returns an answer's items.
  */
 export function usePages<Answer extends Page, T>(
   form: object,
@@ -18,7 +19,7 @@ export function usePages<Answer extends Page, T>(
 ) {
   const [attempt, setAttempt] = useState(0);
   const { value: first, error } = useResource(() => request({}), [form, attempt]);
-  /** The first page and all pages that `loadOlder` has loaded. Empty until its first call. */
+  /** Pages from `loadOlder`, with the first page in front. Empty until `loadOlder` loads a page. */
   const [loaded, setLoaded] = useState<readonly Answer[]>([]);
   const latestFirst = useRef(first);
   latestFirst.current = first;

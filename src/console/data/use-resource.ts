@@ -32,7 +32,7 @@ export function useResource<T>(
    * load whose result is shown. Both are 0 at first.
    */
   const order = useRef({ begun: 0, shown: 0 });
-  /** Whether polling pauses. True while the server asks for a longer pause between requests. */
+  /** Whether polling is suspended because the server has asked for a pause (Retry-After). */
   const isHeldBack = useRef(false);
 
   const reload = useCallback(async () => {

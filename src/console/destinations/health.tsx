@@ -127,8 +127,9 @@ function figuresOf(state: DestinationRow | undefined) {
 }
 
 /**
- * Facts about a destination, such as its type. If the session may not read its settings, they
- * include the transformation and the sources instead of facts from the settings.
+ * Panel with facts about a destination, such as its type. If the session may not read the settings
+ * of the destination, the panel shows the transformation and the sources instead of facts from the
+ * settings.
  */
 function Facts(props: HealthProps & { known: Destination | DestinationRow }) {
   const { id, known, destination, status, reload } = props;

@@ -17,7 +17,7 @@ export interface FlowEdge {
 
 /** Maximum number of nodes per column. The graph leaves out all further nodes. */
 const ROWS_MAX = 12;
-/** Id of the node for events that go to destinations without a transformation. */
+/** Id of the node through which events go to the destinations that have no transformation. */
 export const PASS_THROUGH = "pass-through";
 
 /**

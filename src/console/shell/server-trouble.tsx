@@ -18,10 +18,10 @@ const READ_MS_MIN = 2_000;
 const showThemselves = new Set(["", "system"]);
 
 /**
- * Notice that says why the server accepts no events or delivers none. It is hidden on the screens
- * in `showThemselves`, and while the server is ready or does not answer. It reads `/ready` every
- * `POLL_MS`. It also reads it after a failed request, unless a failed request led to a read less
- * than `READ_MS_MIN` ago.
+ * Notice that says why the server accepts no events or delivers none. The notice is hidden on the
+ * screens in `showThemselves`, and while the server is ready or does not answer. `/ready` is read
+ * every `POLL_MS`. A failed request also causes a read, unless another failed request has caused a
+ * read within the last `READ_MS_MIN`.
  */
 export function ServerTrouble() {
   const { value, reload } = useResource(readReadiness, [], POLL_MS);

@@ -168,9 +168,10 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 
 /**
  * Merges two lists of outcomes of one event, without duplicates, and sorts the result by
- * destination. An outcome with a time (`at`) comes from the server's memory. One without a time
- * comes from stored data, usually with less detail. It is left out if the same destination has one
- * with a time. But a dead letter is left out only for a dead letter with a time.
+ * destination. An outcome with a time (`at`) comes from the server's memory. An outcome without a
+ * time comes from stored data, usually with less detail. Such an outcome is left out if the same
+ * destination has an outcome with a time. Exception: a dead letter without a time is left out only
+ * if the same destination has a dead letter with a time.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

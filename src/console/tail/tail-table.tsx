@@ -20,9 +20,9 @@ export function TailTable(props: {
   events: readonly TailEvent[];
   open: (key: string) => void;
   /**
-   * Scope that all rows share: `source` if all events have the same source, `destination` if all
-   * outcomes are at the same destination. The table omits the name of this source or destination.
-   * Absent if the rows are of several sources and several destinations.
+   * Kind of the one item to which the table is limited. With `source`, all events are from the same
+   * source. With `destination`, all outcomes are at the same destination. The table omits the name
+   * of this source or destination. If `of` is absent, the table omits no names.
    */
   of?: "source" | "destination";
   /**

@@ -15,15 +15,15 @@ export interface EventRow {
 }
 
 /**
- * Component state for a list to which events are added while the user selects some. A selected
- * event stays in the list after newer events have displaced it. Between `hold` and `release` (while
- * the pointer is over the list, or the list has the focus) no row moves. Events that arrive in this
- * time are shown after `release`.
+ * Component state for a list to which events are added while the user selects some. The list has
+ * the `EVENT_ROWS_MAX` newest events, and the selected events even if they are older. Between
+ * `hold` and `release` (while the pointer is over the list, or the list has the focus) no row
+ * moves. Events that arrive in this time are shown after `release`.
  */
 export function useEventRows() {
   const [rows, setRows] = useState<readonly EventRow[]>([]);
   const [selected, setSelected] = useState<ReadonlyMap<number, JsonObject>>(new Map());
-  /** The newest events, newest first. While the list is held, some of them are not shown yet. */
+  /** Newest events, newest first. Events added between `hold` and `release` are not shown yet. */
   const newest = useRef<readonly EventRow[]>([]);
   const chosen = useRef(selected);
   const holds = useRef(0);

@@ -43,7 +43,7 @@ const toSuite = ({ id, name, input, expectedOutput }: TestCase) => ({
 
 /**
  * Parses the user's test events: JSON with one event, or with an array of events. Returns an empty
- * array for blank text, and throws for any other text.
+ * array for blank text. Throws if the text is not JSON, or if an event is not a JSON object.
  */
 export function parseEvents(text: string): Events {
   if (text.trim() === "") return [];

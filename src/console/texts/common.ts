@@ -62,8 +62,8 @@ export const commonTexts = {
   partNotLoaded:
     "This part of the console could not be loaded. If the server has been upgraded, load the page again.",
   /**
-   * Message for a request for a change that got no answer. `isRepeatable` is true if sending the
-   * request a second time has no further effect.
+   * Message that is shown if the server did not answer a request that changes something.
+   * `isRepeatable` is true if sending the request a second time has no further effect.
    */
   outcomeUnknown: (isRepeatable: boolean) =>
     isRepeatable
@@ -157,7 +157,7 @@ export const commonTexts = {
   range: (first: number, last: number, total: number) =>
     `${formatCount(first)} to ${formatCount(last)} of ${formatCount(total)}`,
   ago: (duration: string) => `${duration} ago`,
-  /** End of a sentence that says how long a state has lasted or, for `since`, when it began. */
+  /** End of a sentence: how long a state has lasted. The text `since` says when the state began. */
   lasts: (duration: string) => `for ${duration}`,
   since: (date: string) => `since ${date}`,
   lessThanAgo: (duration: string) => `less than ${duration} ago`,

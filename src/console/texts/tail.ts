@@ -61,8 +61,8 @@ export const tailTexts = {
       ? isolated(destination)
       : `${isolated(destination)} ${outcomeNames[outcome].toLowerCase()}`,
   /**
-   * Explanations of the outcomes. The console shows the one of an event's outcome if it can show
-   * neither the delivered event nor a reason for the outcome.
+   * Explanations of the outcomes. The explanation of an event's outcome is shown if the console can
+   * show neither the event as sent to the destination nor a reason for the outcome.
    */
   explanations: {
     delivered: "Delivered. The event is too long to be kept in memory.",

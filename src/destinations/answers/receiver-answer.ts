@@ -66,8 +66,9 @@ const shownHeaders = [
 ];
 
 /**
- * Converts an HTTP response to a `ReceiverAnswer`. `sent` are secrets of the request that are not
- * in the destination's config.
+ * Converts an HTTP response to a `ReceiverAnswer`. `sent` has secrets of the request that are not
+ * in the destination's config. The result has these secrets too, so that they can be masked when
+ * the answer is shown.
  */
 export function answerOf(
   { status, headers, body }: EgressResponse,
@@ -102,8 +103,8 @@ export function shownReason(reason: string, mask: Mask): string {
 }
 
 /**
- * Number of characters after the shown text that are also searched for secrets. They are needed to
- * recognize a secret that begins in the shown text and ends after it.
+ * Number of characters, or of bytes in a body, that are searched for secrets beyond the shown text.
+ * They are needed to recognize a secret that begins in the shown text and ends after it.
  */
 const BEHIND_CHARS = 64;
 
@@ -113,9 +114,10 @@ function shownText(text: string, mask: Mask, charsMax: number): string {
 }
 
 /**
- * Masks secrets in a text. With `isCut`, the text is only the beginning of a longer one, and its
- * last `BEHIND_CHARS` characters may contain the beginning of a secret. They are therefore removed,
- * unless the masked text ends with a mask.
+ * Returns a text with secrets masked. With `isCut`, the text is the beginning of a longer text, and
+ * may end with the beginning of a secret. The last `BEHIND_CHARS` characters of the masked text are
+ * therefore removed. Nothing is removed if the masked text ends with a mask, because a secret at
+ * the end is then masked already.
  */
 function maskedText(text: string, mask: Mask, isCut: boolean): string {
   const masked = harmless(mask.mask(text));

@@ -34,8 +34,9 @@ const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
  */
 export class SecretMask {
   /**
-   * Maps the hash of each stored run (substring of a secret) to the number of runs skipped between
-   * this run and the next stored one. `find` masks this many more characters on each side.
+   * Maps the hash of each stored run (`RUN_CHARS` consecutive characters of a secret) to the number
+   * of runs skipped before the next stored run. Successive runs begin one character apart. `find`
+   * therefore masks this number of further characters before and after each run that it finds.
    */
   readonly #runs = new Map<number, number>();
   /** Matches all secrets shorter than `RUN_CHARS`. Undefined if there are none. */

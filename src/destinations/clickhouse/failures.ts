@@ -31,10 +31,10 @@ const meanings = new Map<number, string>([
 ]);
 
 /**
- * ClickHouse's error codes for a statement that would fail at every retry, because of a name, a
- * value or the size of the statement: its events are refused. A code is not included if the cause
- * is, or may be, the server, the account or the definition of a table. The delivery is retried
- * after such a code.
+ * ClickHouse's error codes after which the events of a statement are refused. The statement would
+ * fail at every retry, because of a name, a value or the size of the statement. After any code
+ * outside this set, the delivery is retried: the cause is, or may be, the server, the account or
+ * the definition of a table.
  */
 const refusing = new Set([
   // Values that cannot be parsed or converted.

@@ -73,8 +73,9 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 }
 
 /**
- * Describes an invalid path for an error message: `an absolute path`, or `another path`. Uses
- * `describeValue` only for an empty path and for a value that is not a string.
+ * Returns the text for an invalid path in an error message: `an absolute path` if the path begins
+ * with `/`, otherwise `another path`. For an empty path, or a value that is not a string, returns
+ * the text of `describeValue` instead.
  */
 function describePath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);

@@ -13,9 +13,10 @@ import { openSafely } from "./safe-path.ts";
 const newline = 10;
 const sectorBytes = 512;
 /**
- * Number of bytes at the end of a file that are checked for zeros left by a power loss. Only the
- * last append can be incomplete on the disk. It has fewer bytes than this, unless its events were
- * collected for a Parquet file before the destination's format was changed.
+ * Number of bytes at the end of a file that are checked for zeros left by a power loss. Such zeros
+ * are always in the last append, which normally has fewer bytes. The last append may have more
+ * bytes if its events were collected for a Parquet file, before the destination's format was
+ * changed. Zeros before the checked bytes then stay in the file.
  */
 const checkedBytes = 2 * DELIVERY_BYTES_MAX;
 /** Number of bytes that `lastLine` reads at a time, from the end of the file backwards. */
@@ -171,11 +172,11 @@ async function repairTail(handle: FileHandle): Promise<number> {
 }
 
 /**
- * Cuts off the end of a file that a power loss left incomplete, and returns the new size in bytes.
- * Sectors that did not reach the disk read as zeros, up to the end of a sector or of the file. The
- * file is cut after the last whole line before such zeros. The events of the incomplete append were
- * not acknowledged, and will be delivered again. Zeros that end at another place are kept, because
- * no power loss caused them.
+ * Cuts off the part of a file that a power loss damaged, and returns the new size in bytes. Sectors
+ * of the last append that did not reach the disk read as zeros. These zeros end where a sector or
+ * the file ends. Everything after the last whole line before the zeros is cut off. The events of
+ * the last append were not acknowledged, and will be delivered again. Zeros that end elsewhere have
+ * another cause, and the file then stays unchanged.
  */
 async function truncateUnwritten(handle: FileHandle, size: number): Promise<number> {
   const from = Math.max(0, size - checkedBytes);

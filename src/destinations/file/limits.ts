@@ -3,7 +3,7 @@
 export const FILE_BATCH_EVENTS_MAX = 1_000;
 /**
  * Maximum bytes of an incomplete last line that is deleted when the file is opened. A longer line
- * is kept: it is not pixelmill's, because an event has at most 3 MiB.
+ * is kept. The maximum is far above the 3 MiB that a line written by pixelmill can have.
  */
 export const FILE_LINE_BYTES_MAX = 64 << 20;
 /** Smallest rotation size of a file destination, in bytes. */

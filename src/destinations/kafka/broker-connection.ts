@@ -76,10 +76,11 @@ export class BrokerConnection {
   }
 
   /**
-   * Sends one request by calling `ask`, and resolves with the result of `ask`. Passes to `ask` the
-   * client library's function for the request, in the newest version that both the library and the
-   * broker support, and this connection. Rejects with the client library's `ResponseError` when the
-   * answer contains an error code, and with a `KafkaFailure` for all other errors.
+   * Sends one request by calling `ask`, and resolves with the result of `ask`. The first argument
+   * of `ask` is the client library's function for the request, in the newest version that both the
+   * library and the broker support. The second argument is this connection. Rejects with the client
+   * library's `ResponseError` when the answer contains an error code, and with a `KafkaFailure` for
+   * all other errors.
    */
   async exchange<Name extends keyof Requests, T>(
     name: Name,

@@ -90,8 +90,8 @@ export class EventProducer {
   }
 
   /**
-   * Removes all records from the queues of the partitions, except the records of batches in flight.
-   * Returns these, each by its event. Their outcome is not known, so they must be sent again.
+   * Removes the waiting records of all partitions. Returns the records of batches in flight, by
+   * event. These records stay queued, and must be sent again because their outcome is unknown.
    */
   #unsettled(): Map<OutgoingEvent, KafkaEventRecord> {
     const unsettled = new Map<OutgoingEvent, KafkaEventRecord>();

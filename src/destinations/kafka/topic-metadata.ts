@@ -161,7 +161,8 @@ export class TopicMetadata {
 
 /**
  * Returns the metadata of one topic from the answers of several brokers and from `before`, the
- * earlier metadata. For each partition, it contains the statement with the highest leader epoch.
+ * earlier metadata. For each partition, the result names the leader that has the highest leader
+ * epoch in the answers and in `before`.
  */
 function latestLeaders(answers: MetadataAnswer["topics"], before?: TopicLeaders): TopicLeaders {
   // The leader epochs of a topic that was created again begin at 0 again.

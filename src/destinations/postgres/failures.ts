@@ -33,13 +33,14 @@ const meanings = new Map<string, string>([
 ]);
 
 /**
- * SQLSTATE codes of a statement that would fail at every retry, because of a name, a value or the
- * size of the statement: its events are refused. A code is not included if the cause is, or may be,
- * the server, the account or the definition of a table. The delivery is retried after such a code.
+ * SQLSTATE codes after which the events of a statement are refused, except the codes in
+ * `definitions`. The statement would fail at every retry, because of a name, a value or the size of
+ * the statement. After any other code, the delivery is retried: the cause is, or may be, the
+ * server, the account or the definition of a table.
  *
  * - Class 21, 22, 23, 44: values that do not fit, or violate a constraint or the check of a view.
  * - Class 42, except the codes in `definitions`: names that cannot be used.
- * - Class 54: a row, a statement or a table that would be too large.
+ * - Class 54: a row or a statement that is too large, or more columns than a table can have.
  * - Class P0: functions of the table's triggers that refuse the row.
  */
 const refusing = /^(21|22|23|42|44|54|P0)/;

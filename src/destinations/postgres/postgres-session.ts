@@ -56,9 +56,9 @@ export class PostgresSession {
   readonly #messages = new PostgresMessageReader(DATABASE_ANSWER_BYTES_MAX);
   #signIn: PostgresSignIn | undefined;
   /**
-   * Settles when all messages that arrived during the sign-in are handled. They are handled one
-   * after the other: one of them waits for the proof of the password, which another thread
-   * computes.
+   * Settles when all sign-in messages that have arrived so far are handled. Each message waits
+   * until the message before it is handled. The wait can be long, because another thread computes
+   * one response: the proof of the password.
    */
   #handled: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;

@@ -8,7 +8,7 @@ import { FrameReader } from "../frame-reader.ts";
  * The library `pg` throws errors that cannot be caught.
  */
 export interface PostgresMessage {
-  /** The message type, one letter. */
+  /** Type of the message: one character, such as `R` or `1`. */
   type: string;
   body: Buffer;
 }

@@ -14,7 +14,7 @@ const ignored = [
   ...["skipTracksTable", "skipUsersTable", "preferAppend", "allowUsersContextTraits"],
   ...["underscoreDivideNumbers", "sshHost", "sshPort", "sshUser", "sshPublicKey"],
 ];
-/** RudderStack's config keys for the secrets of staging files, which pixelmill does not use. */
+/** RudderStack's config keys for secrets of staging files. pixelmill uses no staging files. */
 const unusedSecrets = [
   ...["accessKeyID", "accessKey", "accountKey", "sasToken", "secretAccessKey", "credentials"],
 ];

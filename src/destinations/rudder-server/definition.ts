@@ -37,8 +37,8 @@ export interface SourceDefinition {
   /** Name of the source type in RudderStack's spelling, such as `Javascript`. */
   name: string;
   /**
-   * Key in `destConfig` under which a destination type lists its settings for this type of source,
-   * such as `web` or `cloud`.
+   * Key in the `destConfig` of destination definitions, such as `web` or `cloud`. The list under
+   * this key names the settings that have a separate value for sources of this type.
    */
   type: string;
   /** Category of the source type. rudder-server accepts only null, which means event streams. */

@@ -69,10 +69,10 @@ function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
 }
 
 /**
- * Returns one receiver that stands for all servers that get secrets of a config. Any setting
- * outside `holders` (those with secrets) and `receiverless` may name such a server. The values of
- * all these settings together therefore identify the receiver: if one of them changes, the API does
- * not keep the stored secret.
+ * Returns one receiver that stands for all servers that get secrets of a config. pixelmill does not
+ * know which settings name these servers. The receiver is therefore identified by the values of all
+ * settings except those in `holders` (settings with secrets) and `receiverless` (settings that
+ * never name a server). If one of these values changes, the API does not keep the stored secrets.
  */
 function othersAsAudience(config: Config, holders: ReadonlySet<string>): SecretAudience {
   const others = Object.entries(config)

@@ -44,8 +44,9 @@ export function s3Kind(egress: Egress): DestinationKind<S3Config> {
 }
 
 /**
- * Returns the server of `endpoint`, which gets the secret key. Without an endpoint, all hosts of
- * Amazon count as one receiver, although their names differ by region and bucket.
+ * Returns the server that gets requests signed with the secret key: the host of `endpoint`. Without
+ * an endpoint, returns `amazonaws.com` for all hosts of Amazon, so that another region or bucket
+ * does not count as another receiver.
  */
 function audienceOf(endpoint: string | undefined): SecretAudience {
   return audienceOfUrl(endpoint ?? "https://amazonaws.com");

@@ -54,7 +54,7 @@ const timeMax = Date.parse("9999-12-31T23:59:59.999Z");
  */
 const longMax = 2 ** 63;
 
-/** A point in time. */
+/** A point in time, with a precision of one microsecond. */
 interface Time {
   /** Milliseconds since the epoch. */
   ms: number;
@@ -204,7 +204,7 @@ export function cleanJson(json: string): string {
  */
 export type RestValues = Record<string, unknown>;
 
-/** Maps an event's rest values to the last number that `putRest` has appended to each path. */
+/** Maps `RestValues` to the last number added to each of their repeated paths (2 for `a_b__2`). */
 const lastNumbers = new WeakMap<RestValues, Map<string, number>>();
 
 /**

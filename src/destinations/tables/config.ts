@@ -46,7 +46,7 @@ export const tlsKeys = {
   }),
 };
 
-/** Schemas of `tlsKeys`, with the condition that the setting `tls` of the config is `verify`. */
+/** Schemas of `tlsKeys` for a config in which these keys are allowed only if `tls` is `verify`. */
 export const certificateKeys = {
   tlsCa: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsCa),
   tlsServerName: appliesWhen({ tls: ["verify"] }, tlsKeys.tlsServerName),

@@ -35,9 +35,9 @@ export class NoRowError extends Error {
 type JsonObject = Record<string, unknown>;
 
 /**
- * Maximum total length of the paths of an event's values without a column, in characters per byte
- * of the event. If the paths are longer, the event is refused. A path contains the keys of all
- * objects around a value: without this limit, one long key around thousands of values would make
+ * Maximum total length, in characters, of the paths of values that get no column: this number for
+ * each byte of the event. An event with longer paths is refused. A path contains the keys of all
+ * objects around its value. Without this limit, one long key around thousands of values would make
  * gigabytes of paths.
  */
 const REST_CHARS_PER_BYTE_MAX = 8;
@@ -78,9 +78,9 @@ const types = new Map([
 
 /**
  * Describes the rows for a type of event: the name of their `table`, the member `part` of the event
- * whose keys become columns, and the fixed columns `own`, which only this type has besides those in
- * `fixed`. In the result, `names` are the columns that an event's properties never fill: all fixed
- * ones, `id` and `event`.
+ * whose keys become columns, and the fixed `columns`. Fixed columns are the ones in `fixed`, which
+ * all types have, and the ones in `own`, which only this type has. In the result, `names` are the
+ * columns that an event's properties never fill: `id`, `event` and all fixed columns.
  */
 function rowShape(table: string, part: string, own: FixedColumns) {
   const columns = Object.entries({ ...fixed, ...own });
@@ -148,8 +148,9 @@ export function rowsOf(
 }
 
 /**
- * Makes the row of the table `users` from the first row of an identify event. Returns undefined if
- * the event has no userId, or one that cannot be the key of a row.
+ * Makes the row of the table `users` from an identify event's row of the table `identifies`.
+ * `index` is the event's index in the delivery. Returns undefined if the event has no userId, or if
+ * the userId cannot be the key of a row.
  */
 function userRow({ cells, rest }: EventRow, index: number): EventRow | undefined {
   const { user_id: userId, received_at: receivedAt } = cells;

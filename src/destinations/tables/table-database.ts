@@ -10,8 +10,8 @@ export interface TableLoad {
   columns: TableColumns;
   records: TableRecord[];
   /**
-   * Maps the index in the batch of each event without a record to the reason: a value fits no
-   * column of the table, not even `rest__json`.
+   * Maps the index (in the batch) of each event that gets no record to the reason. The only reason
+   * is a value that fits no column of the table, not even `rest__json`.
    */
   refused?: ReadonlyMap<number, string>;
   /**
@@ -69,8 +69,9 @@ export class DatabaseFailure extends Error {
   /** Whether another program may have changed a table. Its columns must then be read again. */
   readonly isStale: boolean = false;
   /**
-   * Possible cause of a failure of kind `later`: an event of the batch (`event`), or only the
-   * database (`destination`, the default).
+   * Possible causes of a failure of kind `later`. With `event`, an event of the batch or the
+   * database may be the cause. With `destination` (the default), only the database may be the
+   * cause.
    */
   readonly scope: FailureScope = "destination";
   /** Whether no column can be added to the table: it is a view, or the user lacks the right. */
@@ -103,8 +104,9 @@ export class DatabaseFailure extends Error {
 const eventTableColumns = ["received_at", "event", "event_text"];
 
 /**
- * Whether pixelmill or RudderStack created a table. An event is written to the table with its name
- * only if this is true, because clients choose event names freely.
+ * Whether pixelmill or RudderStack created a table. Clients choose event names freely, and may
+ * choose the name of any table. An event is therefore written to the table named after the event
+ * only if this is true.
  */
 export function isOwn({ columns, isMarked, hasOwnKey }: ExistingTable): boolean {
   return isMarked || (hasOwnKey && eventTableColumns.every((column) => columns.has(column)));

@@ -123,8 +123,9 @@ export class TableLoader {
   }
 
   /**
-   * Deletes what the loader has stored about tables that other programs may change: which get no
-   * rows, which get no further columns, and their number. The loader then asks the database again.
+   * Deletes what the loader has stored about changes by other programs: which tables get no rows,
+   * which tables get no further columns, and how many tables the schema has. The loader asks the
+   * database again when it needs one of these facts.
    */
   #forgetOthers(): void {
     this.#tableCount = undefined;
@@ -156,10 +157,11 @@ export class TableLoader {
   }
 
   /**
-   * Creates the missing tables of rows with `isOwnOnly`. Adds to `#skipped` each table that cannot
-   * get rows: another program created it (see `isOwn`), a type in the database has its name, or the
-   * schema has the maximum number of tables. Returns whether it added a table to `#skipped`. The
-   * caller must then make the rows again, without this table.
+   * Checks the tables of rows with `isOwnOnly` (rows only for tables that pixelmill or RudderStack
+   * created), and creates the missing tables. Adds a table to `#skipped` in three cases: another
+   * program created the table (see `isOwn`), a type in the database has its name, or the table is
+   * missing and the schema has the maximum number of tables. Returns whether a table was added. The
+   * caller must then make the rows again, without the added tables.
    */
   async #findSkipped(rows: readonly EventRow[]): Promise<boolean> {
     const named = Map.groupBy(
@@ -198,8 +200,9 @@ export class TableLoader {
   }
 
   /**
-   * Creates the table if it is missing, and adds the columns that the rows need. Converts the rows
-   * into records.
+   * Creates the table if it is missing, and adds the columns that the rows need. Returns the rows
+   * as records, which the caller inserts. If a row does not fit the table, its event is in
+   * `refused`.
    */
   async #loadIntoWidened(table: string, rows: readonly EventRow[]): Promise<TableLoad> {
     const columns = await this.#columnsFor(table, rows);
@@ -247,9 +250,9 @@ export class TableLoader {
   }
 
   /**
-   * Returns whether a missing table may be created for rows with `isOwnOnly`. The table `users`
-   * always may. A table that is named after an event may be created only while the schema has fewer
-   * than `TABLES_OF_DESTINATION_MAX` tables.
+   * Returns whether a missing table may be created: `users`, or a table that is named after an
+   * event. The table `users` may always be created. A table that is named after an event may be
+   * created only while the schema has fewer than `TABLES_OF_DESTINATION_MAX` tables.
    */
   async #mayCreate(table: string): Promise<boolean> {
     if (table === USERS_TABLE) return true;

@@ -81,8 +81,8 @@ export function missingColumns(
 /**
  * Returns those columns of `missing` with which a new table is created: the ones whose names
  * pixelmill chooses (see `knownTypes`). Other column names come from an event, and the database
- * could refuse the whole table because of one, for example the name of a system column. These
- * columns are added when the database has described the new table.
+ * could refuse the whole table because of one such name, for example the name of a system column.
+ * Columns with names from an event are added when the database has described the new table.
  */
 export function initialColumns(missing: NewColumns): NewColumns {
   return new Map([...missing].filter(([column]) => knownTypes.has(column)));

@@ -31,7 +31,7 @@ const CACHED_CHARS_MAX = 256;
  * cached, because computing a column name is the most expensive part of making a row.
  */
 export interface KeyPath {
-  /** The keys, joined by `_`, at most `KEY_CHARS_MAX` characters. */
+  /** Keys of the path, joined by `_`. A text of more than `KEY_CHARS_MAX` characters is cut. */
   text: string;
   /** Name of the column; undefined until `columnOf` has computed it. */
   column: string | undefined;
@@ -87,8 +87,8 @@ export class WarehouseNames {
   }
 
   /**
-   * Returns the column name for keys that are joined by `_`; empty when no character of the keys
-   * can be used in a name.
+   * Returns the column name for `path`, a text of keys already joined by `_`. The name is empty
+   * when no character of `path` can be used in a name.
    */
   column(path: string): string {
     return this.#safe(snake(path));
@@ -137,7 +137,7 @@ export const restColumn = "rest__json";
 
 /**
  * Maximum length, in characters, of an event's name or of the joined keys of a path. A longer text
- * is cut, and gets a hash of the whole text at its end.
+ * is cut to this length, including a hash of the whole text at its end.
  */
 const KEY_CHARS_MAX = 1_089;
 

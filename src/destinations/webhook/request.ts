@@ -20,10 +20,11 @@ export interface WebhookRequest extends EgressRequest {
 }
 
 /**
- * Returns a function that builds one request from events with equal batch keys, which all override
- * the request in the same way. The function throws `RequestBuildError` when it cannot build the
- * request. If the request has `hasHeadRoom`, its body is in a buffer from `buffers`, which the
- * caller may give back after use.
+ * Returns a function that builds one webhook request for a list of events. All events in the list
+ * must have the same batch key, and so make the same changes to the URL and the headers. The
+ * function throws `RequestBuildError` when it cannot build the request. If the request has
+ * `hasHeadRoom` (free bytes before the body), its body is in a buffer from `buffers`. The caller
+ * may give this buffer back after use.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string, buffers?: BodyBuffers) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);
@@ -77,8 +78,8 @@ async function compressed(request: WebhookRequest): Promise<WebhookRequest> {
 }
 
 /**
- * Returns the JSON texts of events with equal batch keys, and the changes that all of these events
- * make to the request.
+ * Returns the JSON text of each event, and the changes (`overrides`) that the events make to the
+ * request, if any. All of `events` must have the same batch key, and so make the same changes.
  */
 function textsAndOverrides(events: readonly OutgoingEvent[]): {
   texts: Uint8Array[];

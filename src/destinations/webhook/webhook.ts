@@ -163,9 +163,9 @@ const secretsOf = ({ headers, urlWithoutEvent: url }: WebhookRequest) =>
 
 /**
  * Tests a connection by sending a test event, because nothing else shows that the receiver accepts
- * events. Returns the results of the steps. With OAuth settings, requests an access token first, in
- * the step `sign-in`. If this step fails, it is the only result. If it passes, the result lists it
- * directly before the step `write`, and omits it if `write` was not reached.
+ * events. Returns the results of the steps. With OAuth settings, the step `sign-in` requests an
+ * access token before all other steps. If `sign-in` fails, no other step runs. If `sign-in` passes,
+ * its result is listed just before the result of `write`, or left out if `write` was not reached.
  */
 async function testWebhook(
   egress: Egress,

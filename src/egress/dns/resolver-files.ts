@@ -38,7 +38,7 @@ export function parseResolverSettings(text: string): ResolverSettings {
   return settings;
 }
 
-/** Parses a hosts(5) file. Returns the addresses of each host name in lower case. */
+/** Parses a hosts(5) file. Returns a map from each host name, in lower case, to its addresses. */
 export function parseHosts(text: string): Map<string, string[]> {
   const hosts = new Map<string, string[]>();
   for (const line of text.split("\n")) {

@@ -57,9 +57,9 @@ const depths = new Int32Array(SECTION_COUNT);
 
 /**
  * Number of bits of an index into `takenBy`, a hash table that detects repeated parameters. The
- * index is taken from the hash of a member's path. An entry contains the number (see `queryNumber`)
- * of the last query that wrote a member with this index. If it is the current query, the event is
- * built as a tree instead.
+ * index is taken from the hash of a member's path. The entry is the number of the last query that
+ * wrote a member with this index. If a query finds its own number (`queryNumber`) in the entry, the
+ * event is built as a tree, not in one pass.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);
@@ -129,9 +129,10 @@ export function endStream(): void {
 }
 
 /**
- * Closes a section's open containers to which the parameter that `readPair` has read last does not
- * belong. Returns the first level of the parameter's name for which no container is open. `base`
- * and `leaf` are the first and the last level of this name that are written to the section.
+ * Closes a section's open containers to which the parameter read last by `readPair` does not
+ * belong. Returns the level (position in the parameter's name) of the first component without an
+ * open container. `base` is the level of the first component that is written: 1 in the sections of
+ * `properties` and `context`, otherwise 0. `leaf` is the level of the last component.
  */
 function leaveContainers(section: number, base: number, leaf: number): number {
   const depth = depths[section]!;
@@ -166,8 +167,8 @@ function closeDownTo(section: number, depth: number): void {
 }
 
 /**
- * Opens a container for the component at `level` in the name of the parameter that `readPair` read
- * last: an array if the next component of the name is an index, otherwise an object.
+ * Opens a container for the component at `level` of the parameter name read last by `readPair`. The
+ * container is an array if the component at `level + 1` is an array index, otherwise an object.
  */
 function openContainer(section: number, level: number, hash: number, out: number): number {
   const open = section * PIXEL_LEVELS_MAX + depths[section]!++;

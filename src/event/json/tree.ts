@@ -28,13 +28,13 @@ export const NEXT = 2;
 export const NAME = 3;
 export const NAME_END = 4;
 /**
- * Offset, within a node, of the number that says where its first child begins in `nodes`. If the
- * node is a value, the number says where the value's text begins in the scratch buffer. The number
- * at LAST says where the last child begins, or where the text ends.
+ * Offset, within a node, of a number. In an object or array, the number is the offset of the first
+ * child in `nodes`, or NONE. In any other node, the number is the offset of the value's text in the
+ * scratch buffer. The number at LAST is the offset of the last child, or of the end of the text.
  */
 export const FIRST = 5;
 export const LAST = 6;
-/** Offset, within an array node, of the length of the array. */
+/** Offset, within an array node, of the number of array elements, including gaps. */
 export const LENGTH = 7;
 const PARENT = 8;
 const HASH = 9;
@@ -68,8 +68,8 @@ export const nodes = new Int32Array(NODE_FIELDS * NODES_MAX);
 
 /**
  * Number of bits of an index into `slots`, the hash table that finds a node by its parent and name.
- * The table is not cleared between queries. Instead, as in the sparse set of Briggs and Torczon, an
- * entry is valid only if the node to which it refers is in use and refers back to the entry.
+ * The table is not cleared before the next query string is read. Instead, an entry is valid only if
+ * its node is in use and refers back to the entry (the sparse set of Briggs and Torczon).
  */
 const SLOT_BITS = 15;
 const slots = new Int32Array(1 << SLOT_BITS);
@@ -115,7 +115,7 @@ function fix(name: string, kind: number): number {
   return insert(ROOT, kind, start, end, hash);
 }
 
-/** Clears the tree. The next query can set the field `event` only if `type` is "track". */
+/** Clears the tree for the next query. If `type` is "page", a parameter `event` is ignored. */
 export function clearTree(type: "page" | "track"): void {
   used = fixedEnd;
   pathLevels = 0;
@@ -168,8 +168,9 @@ export function claim(): number {
 }
 
 /**
- * Adds nodes below `above`: one for each component, from level `from` on, of the parameter name
- * that `readPair` read last. `firstHash` is the hash of the first one. Returns the last node.
+ * Adds a node for each component of the parameter name read last by `readPair`, beginning with
+ * level `from`. The first node is a child of `above`, and each further node is a child of the node
+ * before it. `firstHash` is the hash of the component at `from`. Returns the last node.
  */
 function addPath(above: number, from: number, firstHash: number): number {
   const last = pair.levels - 1;
@@ -208,10 +209,10 @@ function addChild(parent: number, kind: number, level: number, hash: number): nu
 }
 
 /**
- * Reserves the array elements that the parameter name read last by `readPair` adds. The name's
- * components from `level` on are not in the tree yet; the caller adds them below `node`. Returns
- * false, and reserves nothing, when `node` is an array but the component at `level` is no array
- * index, or when the arrays of the event would have more than `ARRAY_ELEMENTS_MAX` elements.
+ * Reserves the array elements that the parameter read last by `readPair` adds. The component at
+ * `level` of its name has no node yet; the caller adds this node below `node`. Returns false, and
+ * reserves nothing, when `node` is an array but this component is no array index, or when the
+ * event's arrays would have more than `ARRAY_ELEMENTS_MAX` elements in all.
  */
 function reserveElements(node: number, level: number): boolean {
   let more = 0;
@@ -229,8 +230,8 @@ function reserveElements(node: number, level: number): boolean {
 }
 
 /**
- * Returns the child of `parent` with the name between two offsets; `hash` is the name's hash. If
- * there is none, returns NONE and sets `freeSlot` to the hash table slot for it.
+ * Returns the child of `parent` with the name between two offsets of the scratch buffer; `hash` is
+ * the name's hash. If there is none, returns NONE and sets `freeSlot` to the slot for a new child.
  */
 function childOf(parent: number, hash: number, start: number, end: number): number {
   let slot = Math.imul(hash ^ parent, 0x9e3779b1) >>> (32 - SLOT_BITS);
@@ -276,8 +277,8 @@ function hasNameAt(node: number, level: number): boolean {
 }
 
 /**
- * Whether the text between two offsets is `screen`, the name of an object in `context`. Its values,
- * like those of `properties`, are written as numbers if they look like numbers.
+ * Whether the text between two offsets of the scratch buffer is `screen`. In the objects
+ * `properties` and `context.screen`, values that look like numbers are written as numbers.
  */
 export function isScreen(start: number, end: number): boolean {
   return isSame(SCREEN.start, SCREEN.end, start, end);

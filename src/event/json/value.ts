@@ -14,10 +14,10 @@ startsNumber[MINUS] = 1;
 startsNumber[PERCENT] = 1;
 
 /**
- * Writes the value of the query parameter read last by `readPair` as JSON at offset `out`, and
- * returns the offset after it. A value that looks like a number is written as a number if
- * `isInNumberZone` is set (fields in `properties` or `context.screen`). Every other value is
- * written as a string.
+ * Writes the value of the query parameter read last by `readPair` to offset `out`, as JSON. Returns
+ * the offset after the written value. With `isInNumberZone`, a value that looks like a number is
+ * written as a number. Every other value is written as a string. Callers set `isInNumberZone` for
+ * parameters in `properties` and `context.screen`.
  */
 export function writeValue(out: number, isInNumberZone: boolean): number {
   const { start, end } = pair;

@@ -7,16 +7,17 @@ import { SIX_BIT_ID_BYTES, unpackSixBitId } from "./packed-source-id.ts";
 /**
  * Offset of the first 4 bytes of a packed client address in a record of format version 3.
  *
- * This executable reads records of this version, but does not write them. Numbers are little
- * endian. The parts of a record:
+ * This executable reads records of this version, but does not write them. The parts of a record,
+ * whose numbers are little endian:
  *
  * version u8 · type and flags u8 · length of the source id u8 · length of the address u8 · first 4
  * bytes of a packed address · receivedAt f64 · rest of the address · source id · messageId · sentAt
- * · `after` (ends of the other logs) · length of the refusal u8 and the refusal · event's JSON
+ * · `after` · length of the refusal u8 and the refusal · event's JSON.
  *
- * The refusal is the reason why the server refused the event. The flags say which of messageId,
- * sentAt, `after` and refusal are present. `sentAt` is stored as its difference to receivedAt
- * (i32), or as a time (f64) if the difference does not fit.
+ * `after` has the ends of all event logs except the record's own. The refusal is the reason why the
+ * server refused the event. The flags say which of messageId, sentAt, `after` and refusal are
+ * present. `sentAt` is stored as its difference to receivedAt (i32), or as a time (f64) if the
+ * difference does not fit.
  */
 const ADDRESS_AT = 4;
 

@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** The bytes of an empty address: the initial value of `lastBytes`, as `lastText` is empty then. */
+/** The bytes of an empty address. At first, `lastBytes` has this value and `lastText` is empty. */
 const none = new Uint8Array(0);
 
 /**

@@ -24,10 +24,10 @@ export interface PixelRecord {
   /** The client's query without `?`, in ASCII. The server may have appended `context.userAgent`. */
   query: string;
   /**
-   * Ends of the other event logs at the time when the pixel arrived; undefined when there are no
-   * other logs. They order events of different logs: if a client got the response to one pixel
-   * before it sent another, the record of the first is in the same log as that of the second, or
-   * before one of the second's ends.
+   * Ends of the other event logs (all but this record's log) when the pixel arrived; undefined when
+   * there are no other logs. The ends order events of different logs. If a client got the response
+   * to pixel A before it sent pixel B, the record of A is in the log of B's record, or before the
+   * end that B's record gives for A's log.
    */
   after?: readonly LogEnd[] | undefined;
 }
@@ -36,10 +36,11 @@ export interface PixelRecord {
  * Version of a record without `after`. Numbers are little endian. The parts of the record:
  *
  * version u8 · type u8 · lengths of sourceId u8, clientAddress u8 and query u32 · receivedAt f64 ·
- * messageId (16 bytes) · sourceId, clientAddress and query with one byte per character
+ * messageId (16 bytes) · sourceId, clientAddress and query with one byte per character.
  *
- * A record with `after` (the ends of the other event logs) has version 2. The ends follow the
- * query: the number of ends (u8), then for each end its log number (u16) and sequence number (f64).
+ * A record with `after` (the ends of all event logs except the record's own) has version 2. The
+ * ends follow the query: the number of ends (u8), then for each end its log number (u16) and
+ * sequence number (f64).
  */
 const VERSION = 1;
 const VERSION_WITH_ENDS = 2;

@@ -132,7 +132,10 @@ function scanBatch(bytes: Buffer, start: number): number {
   return at === OBJECT_END ? scanned.objectEnd : NOT_JSON;
 }
 
-/** Scans the array of events at `start`. Returns the offset after it, `NOT_JSON` or `TOO_MANY`. */
+/**
+ * Scans the array of events at `start`. Returns the offset after the array. Returns `NOT_JSON` for
+ * invalid JSON, and `TOO_MANY` for more than `SDK_BATCH_EVENTS_MAX` events.
+ */
 function scanEvents(bytes: Buffer, start: number): number {
   let at = tokenAt(bytes, start + 1);
   if (bytes[at] === BRACKET_CLOSE) return at + 1;

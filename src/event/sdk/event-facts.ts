@@ -106,8 +106,9 @@ export function eventCount(): number {
 }
 
 /**
- * Scans the event that begins at `start`, and stores the result in `table`. Returns the offset
- * after the event, or `NOT_JSON`. With `isInBatch`, an event without a known type is refused.
+ * Scans the event that begins at `start`. Stores the result in `table`, including the reason if the
+ * event is refused. With `isInBatch`, an event without a known type is refused. Returns the offset
+ * after the event, even if the event is refused. Returns `NOT_JSON` for text that is not JSON.
  */
 export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): number {
   const isObject = bytes[start] === BRACE_OPEN;
@@ -128,8 +129,9 @@ export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): num
 }
 
 /**
- * Checks the event that was scanned last. Stores its flags and the hash of its user in its part of
- * `table`, which begins at index `at`. Returns the index of its problem in `problems`.
+ * Checks the event that was scanned last. Stores the event's flags and the hash of its user in the
+ * part of `table` that begins at index `at`. Returns the index in `problems` of the event's
+ * problem, or 0 if the event is valid.
  */
 function checkEvent(bytes: Buffer, at: number, isInBatch: boolean): number {
   const type = typeIndex(bytes) + 1;
@@ -185,8 +187,9 @@ function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
 }
 
 /**
- * Refuses each event that is too large together with the members that it inherits from its batch:
- * `context`, of `contextBytes` bytes, and `integrations`, of `integrationsBytes` bytes. Returns the
+ * Refuses each event that, with the members inherited from its batch, has more than
+ * `SDK_EVENT_BYTES_MAX` bytes. An event without `context` inherits a `context` of `contextBytes`
+ * bytes; `integrations`, of `integrationsBytes` bytes, is inherited in the same way. Returns the
  * total size in bytes of the valid events, with the inherited members.
  */
 export function inherit(contextBytes: number, integrationsBytes: number): number {

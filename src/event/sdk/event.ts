@@ -46,7 +46,7 @@ export function eventOfJson(record: JsonRecord): BuiltEvent {
   return { ...namesOf(json, record, ids), json: built, messageId, choice };
 }
 
-/** Returns the event of a refused record with unchanged JSON, which may be any value. */
+/** Returns a refused record's event. The event's JSON is `json`, which may be any JSON value. */
 function eventAsSent(json: Buffer, record: JsonRecord): BuiltEvent {
   const ids = idsOfEvent(json);
   const messageId =

@@ -2,7 +2,7 @@ import { BACKSLASH, MINUS, NINE, QUOTE, SPACE, ZERO } from "../../json/bytes.ts"
 import { stringText } from "../../json/json-scanner.ts";
 import { userHash } from "../user-hash.ts";
 
-/** Returns the content of the JSON string between two offsets; undefined for another value. */
+/** Returns the content of the JSON value between two offsets if it is a string, else undefined. */
 export function stringAt(bytes: Buffer, start: number, end: number): string | undefined {
   return start >= 0 && bytes[start] === QUOTE ? stringText(bytes, start, end) : undefined;
 }
@@ -35,8 +35,8 @@ export function isId(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * Returns the user hash of an id, given as a JSON value between two offsets. A pixel whose id
- * parameter has the same text gets the same hash.
+ * Returns the user hash of an id. The id is the JSON value between two offsets of `bytes`. A pixel
+ * gets the same hash if its decoded id is equal to the text of this id (see `idText`).
  */
 export function idHash(bytes: Buffer, start: number, end: number): number {
   if (bytes[start] === QUOTE && !hasBackslash(bytes, start, end)) {

@@ -41,11 +41,11 @@ const CASE_BIT = 0x20;
 const cursor = { at: 0, end: 0 };
 
 /**
- * Reads an ISO 8601 date and time between two offsets, such as `2026-11-20T07:31:05.123Z`. Also
- * accepts a space instead of the `T`, any number of digits after the second, and an offset from UTC
- * such as `+01:00`. A time without an offset is in UTC. A date without a time stands for midnight
- * in UTC. Returns milliseconds since the epoch, rounded down; NaN for other text and for years
- * outside 0 to 9999.
+ * Parses the bytes from offset `start` to offset `end` as an ISO 8601 date and time, such as
+ * `2026-11-20T07:31:05.123Z`. Also accepts a space instead of the `T`, any number of decimal places
+ * in the seconds, and a time zone such as `+01:00`. A time without a time zone is in UTC. A date
+ * without a time stands for midnight in UTC. Returns milliseconds since the epoch, rounded down;
+ * NaN for other text and for years outside 0 to 9999.
  */
 function readIsoTime(bytes: Uint8Array, start: number, end: number): number {
   cursor.at = start;

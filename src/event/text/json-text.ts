@@ -10,9 +10,9 @@ import { BACKSLASH, hexDigit, LETTER_U, SPACE, ZERO } from "../../json/bytes.ts"
 export const TEXT_GROWTH_MAX = 6;
 
 /**
- * For each byte of a text, how it is written in a JSON string: 0 if unchanged; the second character
- * of its short escape, such as `\n`; LETTER_U if it needs an escape such as `\u0001`; NOT_ASCII if
- * it belongs to a UTF-8 sequence of several bytes.
+ * For each byte value, how the byte is written in a JSON string: 0 if unchanged; the second
+ * character of the byte's short escape, such as `\n`; LETTER_U if the byte needs an escape such as
+ * `\u0001`; NOT_ASCII if the byte belongs to a UTF-8 sequence of several bytes.
  */
 export const escapes = new Uint8Array(256).fill(LETTER_U, 0, SPACE);
 for (const pair of ['""', "\\\\", "\bb", "\ff", "\nn", "\rr", "\tt"]) {
@@ -37,10 +37,10 @@ export function isText(bytes: Uint8Array, from: number, end: number): boolean {
 }
 
 /**
- * Converts decoded bytes to JSON text, the content of a JSON string without quotes, exactly as
- * `JSON.stringify` writes it. Reads UTF-8 from `from` to `end`, and replaces invalid sequences by
- * U+FFFD. Writes to the same array at offset `into`, which must be beyond `end`. Returns the offset
- * after the written text.
+ * Converts percent-decoded bytes to JSON text, the content of a JSON string without quotes, exactly
+ * as `JSON.stringify` writes it. Reads the bytes from `from` to `end` as UTF-8, and replaces
+ * invalid sequences by U+FFFD. Writes to the same array at offset `into`, which must not be before
+ * `end`. Returns the offset after the written text.
  */
 export function writeText(bytes: Uint8Array, from: number, end: number, into: number): number {
   let out = into;

@@ -35,7 +35,7 @@ export class RelayedSocket {
     other.#socket?.pause();
   }
 
-  /** Sends waiting bytes when this socket accepts more. When all are sent, resumes `other`. */
+  /** Called when this socket accepts more: sends waiting bytes; resumes `other` if all are sent. */
   drained(other: RelayedSocket): void {
     if (this.#flush()) other.#socket?.resume();
   }
@@ -56,7 +56,7 @@ export class RelayedSocket {
     setTimeout(() => this.terminate(), 1_000 * IDLE_CONNECTION_SECONDS_MAX).unref();
   }
 
-  /** Calls `close` after `IDLE_CONNECTION_SECONDS_MAX`, in case the peer has not closed by then. */
+  /** Calls `close` after `IDLE_CONNECTION_SECONDS_MAX`; no effect if the peer has closed first. */
   closeLater(): void {
     setTimeout(() => this.close(), 1_000 * IDLE_CONNECTION_SECONDS_MAX).unref();
   }

@@ -45,8 +45,8 @@ interface Log {
    */
   mark: DurableMark | undefined;
   /**
-   * Whether the log has no records, and no ingest process of this server writes records to it. Its
-   * end then never changes, so other ingest processes need not read it.
+   * Whether an earlier ingest process left the log behind without records. The end of such a log
+   * never changes, so the ingest processes of this server need not read this end.
    */
   isEmpty: boolean;
 }

@@ -15,10 +15,11 @@ export interface IngestLog {
    */
   append(record: EventRecord, user: number): Promise<void>;
   /**
-   * Appends the records of one request. `users` has the hash of each event's user. Stores all
-   * records or none, with two exceptions: some records may be missing if a partition fails during
-   * the write, or if the records do not fit into one block (the unit of a write to a log file).
-   * Stores none if one of them belongs to a partition that accepts no records.
+   * Appends the records of one request. `users` has the hash of each event's user. Resolves when
+   * all records are durable. Rejects without storing any record if one of them belongs to a
+   * partition that accepts none. Also rejects if a write fails. The log then has all of the records
+   * or none. Except if the records belong to several partitions or do not fit into one block (the
+   * unit of a write): the log may then have some of them.
    */
   appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
   /**

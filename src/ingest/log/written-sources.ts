@@ -2,19 +2,18 @@ import type { EventRecord } from "../../event/record.ts";
 import type { LogWriter } from "../../log/event-log.ts";
 
 /**
- * Collects the source ids of appended records for the next report to the server about durable
- * records. A report that is made during the write of a record may cover this record or not. The
- * record's source id is therefore in that report and in the next one.
+ * Collects the source ids of appended records for the reports to the server about durable records.
+ * A report that is made while a record is being written may count this record as durable or not.
+ * The record's source id is therefore in each report during the write, and in the first report
+ * after it.
  */
 export class WrittenSources {
-  /** Source ids of the records whose flush has ended since the last report. */
+  /** Source ids of records whose write has succeeded or failed since the last call of `take`. */
   #ended = new Set<string>();
   /** Source ids of the records that are being written, by the promise of their flush. */
   readonly #writing = new Map<Promise<void>, Set<string>>();
 
-  /**
-   * Returns a writer that appends records to `log`, and adds their source ids to the next report.
-   */
+  /** Returns a writer that appends records to `log`, and keeps their source ids for `take`. */
   wrap(log: LogWriter<EventRecord>): LogWriter<EventRecord> {
     return {
       append: (record) => {

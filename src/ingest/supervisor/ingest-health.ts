@@ -21,13 +21,13 @@ export interface ProcessState {
 }
 
 /**
- * Judges whether the server accepts events. It counts as not accepting them in three cases:
+ * Judges whether the server accepts events. The server counts as not accepting events in three
+ * cases:
  * - An ingest process is not running or does not respond.
- * - The last write failed in more than the share `INGEST_REFUSED_SHARE_MAX` of the partitions that
- *   were written to.
- * - The share of the last minute's events that were refused is more than
- *   `INGEST_REFUSED_SHARE_MAX`. This case requires at least `INGEST_JUDGED_EVENTS_MIN` events, and
- *   a recent refusal.
+ * - More than the share `INGEST_REFUSED_SHARE_MAX` of the partitions fail: the last write to each
+ *   of these partitions failed. Partitions that were never written are not counted.
+ * - More than the share `INGEST_REFUSED_SHARE_MAX` of the last minute's events were refused. This
+ *   case requires at least `INGEST_JUDGED_EVENTS_MIN` events, and a recent refusal.
  */
 export function judgeIngest(
   processes: readonly ProcessState[],
@@ -48,7 +48,7 @@ export function judgeIngest(
   const reasons = isRefusingMost ? [...refused, ...faults] : [];
   const troubles = [...down, ...reasons];
   return {
-    /** Why the server does not accept most events; undefined while it accepts them. */
+    /** Why the server counts as not accepting events; undefined if the server accepts events. */
     trouble: troubles.length > 0 ? troubles.join("; ") : undefined,
     /** Sentences on refused events and failed log writes; empty when `trouble` contains them. */
     warnings: isRefusingMost ? [] : [...refused, ...faults],
@@ -96,7 +96,10 @@ export class RecentOutcomes {
     };
   }
 
-  /** Whether the server has refused events recently, by `REFUSING_MS` and `REFUSING_MS_STORING`. */
+  /**
+   * Whether the last refusal of an event is less than `REFUSING_MS` old. If the server has stored
+   * an event since, the limit is `REFUSING_MS_STORING` instead.
+   */
   isRefusing(): boolean {
     const isStoring = this.#storedAt > this.#refusedAt;
     return this.now() - this.#refusedAt < (isStoring ? REFUSING_MS_STORING : REFUSING_MS);

@@ -37,15 +37,15 @@ export interface IngestProcessOptions {
   /** Command line that starts this executable as an ingest process. */
   command: readonly string[];
   settings: Omit<IngestSettings, "log">;
-  /** The server's side of the process's log: supplies its settings and handles its changes. */
+  /** Functions that give the process its log settings, and receive its reports about the log. */
   logs: IngestLogs;
   /** File descriptor of the listening socket. The socket stays open when the process dies. */
   socketFd: number;
   logger: Logger;
   onDeath(): void;
   /**
-   * Called about every second. `outcomes` has the numbers of events that were stored and refused
-   * since the last call, `received` the number of stored events of each source.
+   * Called about every second. Both arguments count events since the last call: `outcomes` has the
+   * numbers of stored and of refused events, `received` the number of stored events of each source.
    */
   onOutcomes(outcomes: IngestOutcomes, received: readonly ReceivedCount[]): void;
 }
@@ -67,8 +67,9 @@ export class IngestProcess {
   readonly #restartDelay = new RestartDelay();
   #failure: string | undefined;
   /**
-   * Number of pulses that did not come since the last message of the process. A long pause of the
-   * server itself adds only one, because the interval timer fires only once after the pause.
+   * Number of pulses that the process has missed. A timer of the server adds 1 every
+   * `INGEST_PULSE_MS`; any message of the process, pulse or other, sets the number to 0. A long
+   * pause of the server itself adds only 1, because the timer fires only once after the pause.
    */
   #missed = 0;
   /** State of the process's main thread when `#missed` became 1, to see any progress since then. */

@@ -48,7 +48,7 @@ export interface SegmentFile extends Segment {
   direct: number | undefined;
   /** Offset in the file after the last block that is on disk. */
   end: number;
-  /** Whether the last write took so little time that the next write may block the event loop. */
+  /** Whether the last write was so fast that the next one is synchronous if it is small. */
   quick: boolean;
 }
 
@@ -73,11 +73,12 @@ export async function createSegment(directory: string, first: number): Promise<S
  * Writes blocks at the end of the segment. When a write fails, some of its bytes may be on disk;
  * the caller must truncate them.
  *
- * The write is synchronous and blocks the event loop if it is small (see `mayBlock`) and the last
- * one took less than a millisecond. Handing it to a thread would cost as much CPU time as the write
- * itself (256 connections: 78,000 instead of 90,000 pixels per CPU-second at the same p99). After a
- * slower write, threads of the thread pool do the writes until one is fast again. A stalling disk
- * therefore stalls the event loop only once.
+ * The write is synchronous and blocks the event loop if it is small (see `mayBlock`) and the
+ * previous write took less than a millisecond. Otherwise a thread of the thread pool does the
+ * write. While a disk is slow, only the first slow write blocks the event loop. Passing a write to
+ * a thread costs as much CPU time as the write itself. With 256 connections, a CPU-second was
+ * enough for 78,000 pixel requests with threads and for 90,000 with synchronous writes, at the same
+ * p99 latency.
  */
 export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promise<void> {
   let bytes = 0;
@@ -94,7 +95,7 @@ export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promi
   segment.end += bytes;
 }
 
-/** Whether the next write, of `bytes` bytes, may be synchronous and so block the event loop. */
+/** Whether the next write, of `bytes` bytes, is to be synchronous, which blocks the event loop. */
 export function mayBlock({ quick }: Pick<SegmentFile, "quick">, bytes: number): boolean {
   return quick && bytes <= LOG_BLOCKING_WRITE_BYTES_MAX;
 }
@@ -102,10 +103,11 @@ export function mayBlock({ quick }: Pick<SegmentFile, "quick">, bytes: number): 
 type Put = (fd: number, blocks: Buffer[], position: number) => number | Promise<number>;
 
 /**
- * Writes the blocks, with direct I/O if they consist of whole pages. Direct I/O stalls less often
- * (of 20,000 writes of 8 KB, one per millisecond, 35 instead of 105 took more than 1 ms) and costs
- * 2 to 3 % less CPU time per pixel. Blocks written with direct I/O are not in the page cache, so
- * readers read them from the disk. That costs little, because a reader reads many blocks at a time.
+ * Writes the blocks, with direct I/O if they consist of whole pages. In a test with one write of 8
+ * KB per millisecond, 35 of 20,000 writes took more than 1 ms with direct I/O, and 105 without
+ * direct I/O. Direct I/O also costs 2 to 3 % less CPU time per pixel request. Blocks written with
+ * direct I/O are not in the page cache, so readers read them from the disk. That costs little,
+ * because a reader reads many blocks at a time.
  */
 async function putBlocks(segment: SegmentFile, blocks: Buffer[], put: Put): Promise<number> {
   const { fd, direct, end } = segment;

@@ -115,8 +115,9 @@ export class DeadLetters {
 
   /**
    * Returns the ids of dead letters that match a filter, oldest first: at most `part.count`. Scans
-   * letters with ids above `part.after` and below `part.before`. Also scans letters whose ids
-   * contain a future time, because the clock was ahead.
+   * letters with ids above `part.after` and below `part.before`. Also scans letters with ids above
+   * `part.before` if the ids contain a future time; such ids were created while the clock was
+   * ahead.
    */
   ids(workspaceId: string, filter: LetterFilter, part: Omit<LetterScan, "now">): LetterScanResult {
     const scan = { ...part, now: this.now() };
@@ -175,10 +176,11 @@ export class DeadLetters {
   }
 
   /**
-   * Calls `step` for every ledger, repeatedly until all `ids` are handled there. Each call is one
-   * transaction. `step` gets the ids that remain, and requeues or deletes the dead letters with the
-   * first of these ids. It returns the number of ids that it handled (`done`), and the number of
-   * letters that it requeued or deleted (`count`). Resolves with the sum of all `count`s.
+   * Calls `step` for every ledger, repeatedly until all `ids` are handled in that ledger. Each call
+   * of `step` is one transaction. `step` gets the remaining ids, and handles the first ones, as
+   * many as fit into one transaction: it requeues or deletes the ledger's dead letters with these
+   * ids. `step` returns the number of ids that it handled (`done`), and the number of letters that
+   * it requeued or deleted (`count`). Resolves with the sum of all `count`s.
    */
   async #inLots(
     ids: readonly string[],
@@ -208,9 +210,10 @@ interface Part<T> {
 }
 
 /**
- * Merges the values of all ledgers into one page, ordered by id. A ledger whose scan stopped early
- * may have further letters with ids above its `reached`. The page therefore ends at the smallest
- * `reached`, and leaves out all values after it.
+ * Merges the values of all ledgers (one for each dead letter found) into one page of at most
+ * `count` values, ordered by id. A ledger whose scan stopped early may have further letters with
+ * ids above its `reached`. The page therefore ends at the smallest `reached` of all ledgers, and
+ * leaves out values with higher ids.
  */
 function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => string): Part<T> {
   const ends = parts.flatMap(({ reached }) => reached ?? []);

@@ -69,8 +69,9 @@ function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string
 }
 
 /**
- * Maximum number of characters that a dead letter stores of the reason of a failed attempt. A
- * reason that equals the letter's reason is not stored with the attempt.
+ * Maximum number of characters that a dead letter stores of a failed attempt's reason. A longer
+ * reason is truncated. If an attempt's full reason equals the reason of the dead letter, the
+ * attempt is stored without a reason.
  */
 const ATTEMPT_REASON_CHARS_MAX = 200;
 

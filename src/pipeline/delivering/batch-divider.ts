@@ -17,10 +17,11 @@ export const QUICK_FAILURES_MAX = 2;
 const WHOLE_FAILURES_MAX = 2;
 
 /**
- * Decides which events of a batch are sent in the next request. After a failed request, halves the
- * number of events from request to request, until the event that causes the failure is sent alone.
- * Later requests, also those of later batches, have at most half as many events as the first failed
- * one. This maximum is doubled after each success.
+ * Decides which events of a batch are sent in the next request. If an event may have made a request
+ * fail, begins a search for this event: each request of the search has half of the suspected
+ * events, until the event is sent alone. Requests after the search, also those of later batches,
+ * have at most half as many events as the failed request that began the search. Each later success
+ * doubles this maximum.
  */
 export class BatchDivider {
   /** Maximum number of events in a request while no event is suspected of causing a failure. */

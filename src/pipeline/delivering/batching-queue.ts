@@ -33,7 +33,7 @@ export interface BatchingQueueContext
 /**
  * Interval in milliseconds at which the queue checks whether its lane (the delivery to one
  * destination) was stopped. It checks this while it waits for all events of a delivery that a crash
- * interrupted.
+ * or a normal stop interrupted.
  */
 const RECOVERY_POLL_MS = 1_000;
 
@@ -56,9 +56,10 @@ export class BatchingQueue {
   /** Number of events at the front of the queue that are delivered without waiting for more. */
   #flushed = 0;
   /**
-   * Name of the delivery that a crash interrupted. Its events are the first ones in the queue. The
-   * limits of number and size do not apply to this delivery. Undefined when no delivery was
-   * interrupted, and after the delivery's events were taken from the queue.
+   * Name of the delivery that a crash or a normal stop interrupted. Its events are the first ones
+   * in the queue. The limits of number and size do not apply to this delivery. The field is
+   * undefined when no delivery was interrupted, and after the delivery's events were taken from the
+   * queue.
    */
   #recovered: string | undefined;
   #working: Promise<void> | undefined;
@@ -89,7 +90,7 @@ export class BatchingQueue {
 
   /**
    * Delivers all queued events without waiting for more. Called when memory is needed, and when all
-   * events of the delivery that a crash interrupted are in the queue again.
+   * events of the delivery that a crash or a normal stop interrupted are in the queue again.
    */
   flush(): void {
     this.#flushed = this.#queue.length;
@@ -97,9 +98,10 @@ export class BatchingQueue {
   }
 
   /**
-   * Ends the recovery of the delivery that a crash interrupted, unless the queue has events. Called
-   * when user code has run again over all events of that delivery. If the queue is empty then, the
-   * code made no output of these events, and there is nothing to deliver again.
+   * Ends the recovery of the delivery that a crash or a normal stop interrupted, if the queue is
+   * empty. Called when user code has run again over all events of that delivery. An empty queue
+   * then means that the code made no outputs, and there is nothing to deliver again. If the queue
+   * has outputs, does nothing, because their delivery ends the recovery.
    */
   endRecovery(): void {
     if (this.#recovered === undefined || this.#queue.length > 0) return;

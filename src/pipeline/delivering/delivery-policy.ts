@@ -103,11 +103,12 @@ export class DeliveryPolicy {
 
   /**
    * Records that a request with only this event has failed. If the event's retry window has ended,
-   * or the event itself causes its failures, makes it a dead letter and returns true. While
-   * `isPressed` is true (failed events take much memory), failures that the destination seems to
-   * cause count against the event as well. `isOnly` is true if no event of another user waits for a
-   * retry. Failures that the event may have caused then count even if no other event was tried in
-   * between.
+   * or the event itself causes its failures, makes the event a dead letter and returns true.
+   * Otherwise returns false. A failure counts against the event only if `failure.scope` is `event`,
+   * and another event was accepted since the previous failure, if any. While `isPressed` is true
+   * (failed events take much memory), the scope does not matter. While `isOnly` is true (no event
+   * of another user waits for a retry), a failure of the scope `event` also counts if no other
+   * event was tried since the previous failure.
    */
   giveUpIfHopeless(
     output: Output,
@@ -143,10 +144,11 @@ export class DeliveryPolicy {
 
   /**
    * Whether to send the next event of the user of `output`, although `output` still fails. The next
-   * event shows whether the destination accepts any events, but may arrive before `output`. True
-   * only if `output` may have caused at least `FOLLOWER_ATTEMPTS_MIN` of its failures, and no other
-   * event was accepted between its last two failures. While `isPressed` is true (failed events take
-   * much memory), all of its failures count, and events that were accepted do not matter.
+   * event shows whether the destination accepts any events, but may arrive before `output`. True if
+   * `output` may have caused at least `FOLLOWER_ATTEMPTS_MIN` of its failures (`ofEvent`), and no
+   * other event was accepted between the last two failures. While `isPressed` is true (failed
+   * events take much memory), true if `output` has failed at least `FOLLOWER_ATTEMPTS_MIN` times,
+   * whatever the cause. Counts only failures of requests that held only `output`.
    */
   needsFollower({ failedAlone }: Output, isPressed: boolean): boolean {
     if (failedAlone === undefined) return false;
@@ -197,9 +199,9 @@ export class DeliveryPolicy {
 }
 
 /**
- * Returns the initial failure counts of an event that has just failed alone for the first time.
- * They do not include this failure. They are set as if another event had been accepted just before
- * it, so that this failure counts against the event.
+ * Returns the failure counts to which the caller adds an event's first failure in a request with
+ * only this event. All numbers of failures are 0. `takenAtLast` is set as if another event had been
+ * accepted just before this failure, so that the caller counts the failure against the event.
  */
 function firstFailure(counts: OutputCounts): FailuresAlone {
   return {
@@ -216,8 +218,9 @@ function firstFailure(counts: OutputCounts): FailuresAlone {
 }
 
 /**
- * Whether an event itself causes its failures, judged by how many other events were accepted and
- * failed in the same time. Counts only failures that no outage of the destination explains.
+ * Whether an event itself causes its failures. Compares the number of these failures with the other
+ * events since the first failure: how many were accepted, and how many failed. Leaves out failures
+ * of the event that an outage of the destination explains.
  */
 function isAtFault(failed: FailuresAlone, now: OutputCounts): boolean {
   const { ofEventAmongTaken, ofEventAlone, countsAtFirst } = failed;

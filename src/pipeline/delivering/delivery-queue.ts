@@ -29,15 +29,15 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
 
 /** Longest time in milliseconds for which a request that is not full waits for more events. */
 const FILL_MS_MAX = 100;
-/** Minimum number of failed attempts (`#failures`) for a pause after a failed retry. */
+/** Minimum of `#failures`, which counts no retries, for a pause after a failed retry. */
 const PAUSE_FAILURES_MIN = 2;
 
 type Failure = Extract<AttemptResult, { kind: "retry" }>;
 
 /**
- * Sends events to a destination, the events of each user in order. Divides a failing batch until
- * one event fails alone. Sets this event aside to retry it later, and sends the events of other
- * users. If these fail too, the destination is probably down, and the pauses become longer.
+ * Sends events to a destination, each user's events in order. Divides a failing batch until one
+ * event fails alone. Sets this event aside to retry it later, and sends events of other users. If
+ * these fail too, the destination is probably down, and the queue pauses longer after each failure.
  */
 export class DeliveryQueue {
   readonly #policy: DeliveryPolicy;
@@ -45,7 +45,7 @@ export class DeliveryQueue {
   #queuedBytes = 0;
   /** Number of events of the running delivery or retry; 0 while none is running. */
   #running = 0;
-  /** Events that failed alone in a request, each with the later events of the same user. */
+  /** Events that failed as the only event of a request, each with later events of the same user. */
   readonly #retries: RetryQueue;
   /** Whether the last attempt was a retry from `#retries`. If so, queued events are next. */
   #hasRetried = false;
@@ -53,9 +53,9 @@ export class DeliveryQueue {
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of failed attempts since the receiver last accepted or rejected a request, not counting
-   * retries of set-aside events. The pauses become longer with this number, so it is not reset when
-   * the queue continues with other events.
+   * Number of failed attempts, which are repeated, since the receiver last accepted a request or
+   * rejected it for good. Retries of set-aside events are not counted. The queue's pauses become
+   * longer with this number, so the number is not reset when the queue continues with other events.
    */
   #failures = 0;
 
@@ -156,7 +156,7 @@ export class DeliveryQueue {
     return isFullByCount || this.#queuedBytes >= DELIVERY_BYTES_MAX;
   }
 
-  /** Takes the next request's events. Moves events of users with a set-aside one to `#retries`. */
+  /** Takes a request's events. Events whose user has a set-aside event go to `#retries` instead. */
   #take(): Output[] {
     const outputs: Output[] = [];
     let bytes = 0;
@@ -230,7 +230,7 @@ export class DeliveryQueue {
     return result;
   }
 
-  /** Makes a dead letter of an event that failed alone (returns true), or sets it aside (false). */
+  /** Sets aside an event that failed alone; if hopeless, makes it a dead letter (returns true). */
   #giveUpOrSetAside(output: Output, failure: Failure): boolean {
     if (this.#policy.giveUpIfHopeless(output, failure, this.#retries.stateFor())) return true;
     this.#postpone(this.#retries.add(output), failure);
@@ -269,9 +269,10 @@ export class DeliveryQueue {
   }
 
   /**
-   * Sends the second event of `entry` although the first one, of the same user, keeps failing.
-   * Called when no other event shows whether the destination works. If the receiver accepts or
-   * rejects the second event, the first one is at fault; it is then retried at once.
+   * Sends the second event of `entry` although the first event, of the same user, keeps failing.
+   * Called when no other event shows whether the destination works. If the receiver accepts the
+   * second event or rejects it for good, the first event probably causes its own failures. The
+   * first event is then retried at once.
    */
   async #tryFollower(entry: RetryEntry): Promise<void> {
     const follower = entry.outputs.slice(1, 2);
@@ -284,7 +285,7 @@ export class DeliveryQueue {
     entry.dueAt = this.context.clock.elapsed();
   }
 
-  /** Removes `entry` from `#retries`. Puts all of its events but the first back into the queue. */
+  /** Removes `entry`, whose first event is settled. Puts its other events back into the queue. */
   #release(entry: RetryEntry): void {
     const behind = this.#retries.remove(entry);
     this.#queue.unshift(behind);

@@ -69,10 +69,11 @@ export class DestinationClient {
   /** Whether the receiver has accepted an event with the current config since the server start. */
   hasDelivered: boolean;
   /**
-   * The current outage. Set while every attempt fails; undefined once the receiver answers. `since`
-   * is the start of the outage, which may lie before the start of this process. `at` is the time of
-   * the last failed attempt; -∞ if all of them were made by earlier processes. `reason` and
-   * `response` are from the last failure.
+   * The current outage. Set while every attempt fails and is to be repeated; undefined once the
+   * receiver accepts or refuses a delivery for good. `since` is the start of the outage, which may
+   * lie before the start of this process. `at` is the time of the last failed attempt; -∞ if none
+   * of this process's attempts has failed in this outage. `reason` and `response` are from the last
+   * failure.
    */
   failure: (FailureState & { at: number }) | undefined;
   /**
@@ -87,7 +88,7 @@ export class DestinationClient {
    */
   #refusals: (FailureState & { count: number }) | undefined;
 
-  /** `onRecovery` is called at the first answer after an outage of `UNREACHABLE_MS_MIN` or more. */
+  /** The client calls `onRecovery` when a receiver outage of at least `UNREACHABLE_MS_MIN` ends. */
   constructor(
     private readonly kind: DestinationKind,
     destination: Destination,
@@ -117,7 +118,7 @@ export class DestinationClient {
     return defined({ outageMs: msOf(failure), refusedMs: msOf(refusal), reason });
   }
 
-  /** Largest number of events in one delivery. */
+  /** Maximum number of events in one delivery, as the destination's type and config set it. */
   get batchSize(): number {
     return this.kind.batchSize(this.#destination.config);
   }

@@ -23,8 +23,8 @@ interface LaneDeliveryParts
     noteOutage(): void;
   };
   /**
-   * Intent (name and event range) of the batched delivery that a crash interrupted; undefined if
-   * none.
+   * Intent (name and event range) of the batched delivery that a crash or a normal stop
+   * interrupted; undefined if there is none.
    */
   recovered: DeliveryIntent | undefined;
 }
@@ -50,8 +50,9 @@ export class LaneDelivery {
   /** Whether requests that are not full wait for more events, which will follow soon. */
   #expectsMore = false;
   /**
-   * Queues still to be resumed after an outage of the destination. At each answer of the receiver,
-   * queues are taken from this list until one of them waits for a retry. This one is resumed.
+   * Queues still to be resumed after an outage of the destination. Each answer of the receiver
+   * removes queues from this list, up to and including the first queue that waits for a retry, and
+   * ends that queue's wait. The other removed queues do not wait for a retry.
    */
   #resuming: DeliveryQueue[] = [];
 
@@ -140,9 +141,10 @@ export class LaneDelivery {
   }
 
   /**
-   * Returns the queue for the events of a group of users that has no event in delivery. Prefers the
-   * queue whose next request is being filled, so that requests become full. (With a fixed queue for
-   * each user, each request would have only a few events.) Avoids queues whose attempts fail.
+   * Returns the queue for new events of a group of users. Called only while no queue has events of
+   * this group. Prefers the queue whose next request is being filled, so that requests become full.
+   * (With a fixed queue for each user, each request would have only a few events.) Avoids queues
+   * whose attempts fail.
    */
   #choose(): DeliveryQueue {
     let best = this.#filled;

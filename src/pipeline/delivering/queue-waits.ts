@@ -48,8 +48,8 @@ export class QueueWaits {
    * true, `DeliveryQueue.resume` may end the wait.
    *
    * If `ms` is more than `RETRY_DELAY_MS_MAX`, the receiver has asked for the wait, perhaps because
-   * of a single event. Each time `RETRY_DELAY_MS_MAX` has passed, such a wait therefore ends if the
-   * receiver has accepted other events since the wait began.
+   * of a single event. After every `RETRY_DELAY_MS_MAX` milliseconds, the method therefore checks
+   * whether the receiver has accepted other events since the wait began. If so, the wait ends.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
     const { outputCounts, clock } = this.context;

@@ -27,9 +27,9 @@ export interface RetryEntry {
 }
 
 /**
- * Events of a delivery queue that failed alone in a request. Each is retried alone, while the queue
- * continues with the events of other users. Later events of the same user wait behind the failed
- * event, to keep the order.
+ * Events of a delivery queue that failed as the only event of a request. Each of these events is
+ * retried alone, while the queue continues with the events of other users. Later events of the same
+ * user wait behind the failed event, to keep the order.
  */
 export class RetryQueue {
   /** Retry entries by user, in the order in which the events were set aside. */
@@ -46,8 +46,9 @@ export class RetryQueue {
   }
 
   /**
-   * Returns `isPressed`, and `isOnly`: whether `entry` contains all events that are in retry queues
-   * of the destination. Without `entry`, `isOnly` is false.
+   * Returns `isPressed`: whether the events in all retry queues of the destination are too many or
+   * too large. Also returns `isOnly`: whether `entry` contains all of these events. Without
+   * `entry`, `isOnly` is false.
    */
   stateFor(entry?: RetryEntry): { isPressed: boolean; isOnly: boolean } {
     const isOnly = this.counts.waiting === entry?.outputs.length;
@@ -75,9 +76,10 @@ export class RetryQueue {
   }
 
   /**
-   * Adds an event behind a failed one of the same user. If the event has not failed before, `now`
-   * (a time of the clock `elapsed()`) is stored as the start of its failures. Returns false, and
-   * changes nothing, when the user has no failed event in this queue.
+   * Adds an event behind a failed event of the same user. The wait of the added event counts as a
+   * failure: if this event has not failed before, `now` (a time of the clock `elapsed()`) becomes
+   * the start of its failures. Returns false, and changes nothing, if the user has no failed event
+   * in this queue.
    */
   addBehind(output: Output, now: number): boolean {
     const entry = this.#entries.get(userOf(output));
@@ -88,7 +90,7 @@ export class RetryQueue {
     return true;
   }
 
-  /** Removes the event at `index` of an entry, because it has a final outcome. */
+  /** Removes `entry.outputs[index]`, because this outgoing event has a final outcome. */
   removeOutput(entry: RetryEntry, index: number): void {
     const [output] = entry.outputs.splice(index, 1);
     if (output !== undefined) this.#count(output, -1);
@@ -114,8 +116,9 @@ export class RetryQueue {
   }
 
   /**
-   * Makes entries due at once: with `all`, every entry; otherwise those whose `mayRetryEarlier` is
-   * true. Returns whether there is such an entry.
+   * Makes the selected entries due at once. With `all`, every entry is selected; otherwise, each
+   * entry whose `mayRetryEarlier` is true. Returns whether any entry was selected, even if it was
+   * due before.
    */
   makeDue(now: number, all = false): boolean {
     let hasAny = false;

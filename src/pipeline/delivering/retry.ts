@@ -16,7 +16,7 @@ export function retryDelayMs(attempts: number, random: number, afterMs = 0): num
   return Math.max(ceiling * random, afterMs);
 }
 
-/** Maximum probability of chance failures for an event to count as the cause of its failures. */
+/** Maximum p-value (probability of chance) for an event to count as the cause of its failures. */
 const CHANCE_MAX = 1e-6;
 
 /** Failures of one event, and the results of other events since its first failure. */

@@ -27,7 +27,7 @@ export interface ActiveLaneParts {
   labels: LaneLabels;
   routes: LaneRoutes;
   reader: LaneReader;
-  /** The batched delivery that a crash interrupted; undefined when there is none. */
+  /** Batched delivery that a crash or a normal stop interrupted; undefined when there is none. */
   recovered: DeliveryIntent | undefined;
   past: DestinationPast | undefined;
   /**
@@ -57,7 +57,7 @@ export class ActiveLane {
   /** Sends the events, and knows whether the destination works. */
   readonly delivery: LaneDelivery;
   readonly #routes: LaneRoutes;
-  /** Notified when settings change or this delivery stops. */
+  /** Signals that settings have changed or this lane stops, which ends the batch loop's pauses. */
   readonly #changed = new Notifier();
   /** Signals that this delivery stops. A batch that runs in a sandbox process is then abandoned. */
   readonly #stopping = new Notifier();
@@ -136,7 +136,7 @@ export class ActiveLane {
     this.#shared.work.notify();
   }
 
-  /** Applies the start and end of replay jobs, and makes the lane read requeued dead letters. */
+  /** Starts replays of new jobs, stops those of ended jobs, and has requeued dead letters read. */
   refreshReplays(): void {
     this.#scheduler.noteRequeued();
     // Events of a cancelled job are on their way.

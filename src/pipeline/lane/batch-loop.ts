@@ -23,8 +23,9 @@ export interface BatchLoopParts
   /** Decides for each event, by the current connections, whether to send, discard or refuse it. */
   decide(events: readonly LaneEvent[]): RouteDecision[];
   /**
-   * Whether the loop repeats a batched delivery that a crash interrupted. The repetition must have
-   * the same events. The loop therefore takes no other events until it has taken these.
+   * Whether the loop repeats a batched delivery that a crash or a normal stop interrupted. The
+   * repetition must have the same events. The loop therefore takes no other events until it has
+   * taken these.
    */
   isRecovering(): boolean;
   endRecovery(): void;
@@ -98,9 +99,10 @@ export class BatchLoop {
   /**
    * Runs user code over `events`, waits for `before` (the end of the previous batch), then passes
    * the outputs on to delivery, so that outputs leave in the order of the events. Resolves with
-   * false if user code must run again over some of the events. These are all `events` if `before`
-   * resolves with false. Otherwise they are the first event for which the code returned no result
-   * or whose outputs do not fit in memory, and all events after it.
+   * false if user code must run again over some of the events. If `before` resolves with false,
+   * these are all `events`. Otherwise, they are the first event that was not passed on, and all
+   * events after it. An event is not passed on if the code returned no result for it, or if its
+   * outputs do not fit in memory.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
     const { scheduler, decide, work } = this.parts;

@@ -6,15 +6,15 @@ import { RateMeter } from "../../concurrency/rate-meter.ts";
  */
 const INTERVAL_MS_MAX = 10;
 /**
- * Minimum number of events per second at which `intervalMs` returns `INTERVAL_MS_MAX` for a lane
- * (the delivery to one destination). With fewer events, the interval may be shorter. A batch for
- * user code costs half a millisecond besides its events. At this rate, batches of one event would
- * therefore use the whole processor.
+ * Rate of a lane (the delivery to one destination), in events per second. At this rate or a higher
+ * one, `intervalMs` returns `INTERVAL_MS_MAX` for the lane; at a lower one, the interval may be
+ * shorter. A batch for user code costs half a millisecond besides its events. Without an interval,
+ * batches of one event could therefore use a whole processor at this rate.
  */
 const LANE_EVENTS_PER_SECOND = 2_000;
 /**
- * Minimum number of batches per second, in all lanes together, at which `intervalMs` returns
- * `INTERVAL_MS_MAX` for each lane.
+ * Rate of all lanes together, in batches per second. At this rate or a higher one, `intervalMs`
+ * returns `INTERVAL_MS_MAX` for every lane; at a lower one, the interval may be shorter.
  */
 const BATCHES_PER_SECOND = 1_000;
 

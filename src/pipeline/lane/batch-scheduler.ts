@@ -69,7 +69,7 @@ export class BatchScheduler {
   lacksMemory = false;
   /** Whether the last batch was empty. */
   #wasIdle = false;
-  /** Time, by the clock `elapsed()`, at which the last batch after an empty one began. */
+  /** Start, by the clock `elapsed()`, of the latest batch that directly followed an empty batch. */
   #batchAt = 0;
   readonly #taken = new RateMeter();
   /** Time of the last batch with events, by the clock `elapsed()`; -Infinity before the first. */
@@ -96,16 +96,18 @@ export class BatchScheduler {
   }
 
   /**
-   * Puts events first in the list of events over which user code must run again, because they were
-   * taken before the events in the list. Later batches have the listed events before any new event.
+   * Adds events to the front of the list of events over which user code must run again. These
+   * events must have been taken before the listed events, because the list has the order in which
+   * events were taken. Later batches have the listed events before any new event.
    */
   putBack(events: readonly LaneEvent[]): void {
     this.#unrun.unshift(...events);
   }
 
   /**
-   * Puts events last in the list of events over which user code must run again, because they were
-   * taken after the events in the list. Later batches have the listed events before any new event.
+   * Adds events to the end of the list of events over which user code must run again. These events
+   * must have been taken after the listed events, because the list has the order in which events
+   * were taken. Later batches have the listed events before any new event.
    */
   putBackLast(events: readonly LaneEvent[]): void {
     this.#unrun.push(...events);
@@ -212,8 +214,8 @@ export class BatchScheduler {
   }
 
   /**
-   * Takes requeued dead letters or replayed events of the batched delivery that a crash
-   * interrupted.
+   * Takes requeued dead letters of the batched delivery that a crash or a normal stop interrupted.
+   * If there are none to take, takes replayed events of the same delivery.
    */
   async #takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const { reader, replays, memory } = this.parts;

@@ -28,7 +28,7 @@ export class BatchSize {
     this.bytesPerEvent = Math.max(bytesPerEvent, this.bytesPerEvent / 2);
   }
 
-  /** Records that user code took `seconds` seconds for a batch of `events` events. */
+  /** Stores how long user code ran over a batch: `seconds` seconds for `events` events. */
   noteRun(events: number, seconds: number): void {
     this.#msPerEvent = (1_000 * seconds) / events;
   }

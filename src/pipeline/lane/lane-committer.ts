@@ -37,15 +37,15 @@ export function commitDelayMs(isShared: boolean, now: number): number {
   return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
-/** Largest share of the retry window by which an outage grows between two writes of its length. */
+/** Maximum share of the retry window by which an outage grows before its new length is stored. */
 const OUTAGE_STEP_FRACTION = 1 / 8;
 
 /** A change of the lane's progress that is being written to the ledger. */
 interface PendingCommit {
   change: LaneChange;
-  /** Events whose final outcomes the change stores. */
+  /** Events whose final outcomes are in `change`. */
   events: LaneEvent[];
-  /** Log → sequence number of the first record that the lane needs once the change is on disk. */
+  /** Log → sequence number of the first record that the lane needs after `change` is on disk. */
   lows: Map<string, number>;
   replayLows: ReturnType<LaneReplays["lows"]>;
 }
@@ -84,8 +84,9 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Writes the intent of a batched delivery to the ledger, so that it can be repeated under the
-   * same name after a crash. The delivery may begin once this resolves.
+   * Writes the intent of a batched delivery (its name and range of events) to the ledger. After a
+   * crash or a normal stop, the delivery can then be repeated under the same name. The delivery may
+   * begin once the promise resolves.
    */
   writeIntent(intent: DeliveryIntent): Promise<void> {
     assert(this.#intent === undefined, "A lane has one batched delivery at a time");
@@ -157,7 +158,7 @@ export class LaneCommitter implements LaneCommitSource {
     this.#scheduleSoon();
   }
 
-  /** Schedules a commit if the outage has grown by `#outageStepMs` since its length was written. */
+  /** Schedules a commit if the destination's outage is `#outageStepMs` longer than last stored. */
   noteOutage(): void {
     const grownMs = (this.#parts.failureRecord().outageMs ?? 0) - this.#writtenOutageMs;
     if (grownMs >= this.#outageStepMs) this.schedule();
@@ -235,10 +236,10 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Milliseconds by which an outage must grow before its length is written again: at first
-   * `DOWN_MS_MIN`, later the length that was written last, but at most `OUTAGE_STEP_FRACTION` of
-   * the retry window. A long outage then costs few writes, and a crash loses at most half of its
-   * length.
+   * Milliseconds by which the destination's outage must grow before the length of the outage is
+   * stored again. The first step is `DOWN_MS_MIN`; later steps are as long as the stored length. No
+   * step is longer than `OUTAGE_STEP_FRACTION` of the retry window. A long outage then costs few
+   * writes, and a crash loses about half of the outage's length at most.
    */
   get #outageStepMs(): number {
     const { retryWindowMs } = this.#parts;

@@ -175,8 +175,9 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Stops the lane. Abandons a running batch, whose events are read again after a restart. Resolves
-   * when running deliveries have ended and a last commit of progress is scheduled.
+   * Stops the lane. Abandons the batch over which user code runs; its events are read again after a
+   * restart. Resolves when the running requests to the receiver have ended and a last commit of
+   * progress is scheduled.
    */
   async stop(): Promise<void> {
     this.#isStopped = true;

@@ -11,7 +11,7 @@ export class SourceLanes {
   readonly #bySource = new Map<string, Set<string>>();
   /**
    * Destination id → the destination's connections. Contains only destinations with an ended
-   * connection whose last record this node does not see yet.
+   * connection that still delivers log records which this node does not see yet.
    */
   readonly #ending = new Map<string, readonly Connection[]>();
 
@@ -23,10 +23,10 @@ export class SourceLanes {
   }
 
   /**
-   * Replaces the connections `before` of a destination by `connections`. Returns true if
-   * connections have ended, and their last records have become visible to this node since the
-   * previous call for this destination. The caller must then wake the destination's lane once more:
-   * it may not have read these records yet, and records added later do not wake it.
+   * Replaces the connections `before` of a destination by `connections`. Returns true if the
+   * previous call for this destination found an ended connection with records that this node did
+   * not see yet, and this call finds none. The caller must then wake the destination's lane once
+   * more: the lane may not have read these records yet, and records added later do not wake it.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);
@@ -46,8 +46,9 @@ export class SourceLanes {
   }
 
   /**
-   * Returns the ids of destinations with ended connections whose last records have all become
-   * visible to this node. Each id is returned only once.
+   * Returns the ids of destinations with ended connections, once this node sees all records that
+   * the ended connections deliver. The destination's other connections do not matter. Each id is
+   * returned only once for the same ended connections.
    */
   takeEnded(): string[] {
     return [...this.#ending].flatMap(([id, ending]) => (this.set(id, ending, ending) ? id : []));

@@ -17,13 +17,14 @@ const RETRY_MS = 1_000;
 export class UpdateQueue {
   readonly #waiting = new Set<string>();
   #isRunning = false;
-  /** Destinations whose last update has failed. */
+  /** Ids of the destinations for which the last call of `update` threw an error. */
   readonly #failed = new Set<string>();
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * `onError` is called when an update fails. It is not called while a retry of failed updates is
-   * scheduled, or if the previous update of the same destination failed too.
+   * `update` starts or updates the lane of one destination; `onError` is called when `update`
+   * throws. `onError` is not called if the previous `update` of the same destination threw too, or
+   * while a retry for any destination is scheduled.
    */
   constructor(
     private readonly slicer: TimeSlicer,
@@ -42,7 +43,7 @@ export class UpdateQueue {
     if (this.#waiting.size > 0 && !this.#isRunning) void this.#run();
   }
 
-  /** Updates the lanes of all given destinations during the call. */
+  /** Starts or updates the lane of each given destination before it returns, and queues nothing. */
   updateNow(destinationIds: Iterable<string>): void {
     for (const id of destinationIds) this.#updateOne(id);
   }

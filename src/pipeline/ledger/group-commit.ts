@@ -31,9 +31,10 @@ export interface CommitSource<Change> {
 export interface GroupCommitParts<Change> {
   /**
    * Writes all changes in one transaction. Rejects with `ClaimLostError` when another node has
-   * claimed the store, and this node can therefore never write the changes. After other errors
-   * (except an `InvariantError`, a bug), it is unknown whether they were written. The caller then
-   * repeats the call with the same `number`. Commits are numbered from 1.
+   * claimed the store: this node can then never write the changes. After an `InvariantError` (a
+   * bug), nothing was written, and the caller does not repeat the call. After any other error, the
+   * changes may have been written or not, and the caller repeats the call with the same `number`.
+   * Commits are numbered from 1.
    */
   write(changes: readonly Change[], number: number): Promise<void>;
   /**
@@ -142,9 +143,9 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Tries once to write the changes. Returns `retry` when the write has failed; it may be repeated
-   * unless `isClosed` is then true. Returns `failed` when a broken invariant (a bug) was found; all
-   * deliveries with changes in the transaction are then stopped.
+   * Tries once to write the changes. Returns `retry` when the write has failed: the caller then
+   * repeats the call, unless `isClosed` is true. Returns `failed` when a broken invariant (a bug)
+   * was found: nothing was written, and all deliveries with changes in the transaction are stopped.
    */
   async #commit(
     changes: readonly { committer: CommitSource<Change>; change: Change }[],
@@ -171,9 +172,9 @@ export class GroupCommit<Change> {
 }
 
 /**
- * Calls `step`, which handles only the delivery `committer` (to one destination), and returns its
- * result. If `step` throws because of a broken invariant (a bug), stops this delivery and returns
- * undefined.
+ * Calls `step`, which concerns only one lane (the delivery to one destination), and returns the
+ * result of `step`. If `step` throws an `InvariantError` (a bug), stops this lane with
+ * `committer.fail` and returns undefined. Throws any other error of `step`.
  */
 function stopAtBrokenInvariant<T>(
   committer: { fail(error: unknown): void },

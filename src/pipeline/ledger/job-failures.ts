@@ -13,13 +13,13 @@ const REASON_CHARS_MAX = 300;
 /** Group id of the failures whose reasons are not counted separately. */
 const OTHER = "";
 
-/** Returns the failure of a replayed event that became a dead letter again, counted once. */
+/** Returns a `JobFailure` with `count` 1 for a replayed event that became a dead letter. */
 export function jobFailureOf(letter: StoredLetter): JobFailure {
   const groupId = `${letter.destinationId}.${groupNameOf(letter)}`;
   return { groupId, reason: cutText(letter.reason, REASON_CHARS_MAX), count: 1 };
 }
 
-/** Adds the counts in `added` to those in `failures`, by group. Returns the sums, largest first. */
+/** Returns a new list: the counts in `failures` and `added`, summed by group, largest first. */
 export function addFailures(
   failures: readonly JobFailure[],
   added: readonly JobFailure[],
@@ -40,7 +40,7 @@ export function addFailures(
 /** Outcomes of one replay's requeued letters that one commit adds to the replay's counts. */
 export interface JobOutcomes {
   workspaceId: string;
-  /** Counts of the outcomes. `moved` is 0: the job itself counts the letters that it requeues. */
+  /** Numbers of these letters by outcome. `moved` is 0: the job itself counts requeued letters. */
   counts: JobCounts;
   failures: JobFailure[];
 }

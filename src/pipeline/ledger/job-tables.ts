@@ -97,8 +97,8 @@ export class JobTables {
   }
 
   /**
-   * Starts a job; throws like `expectRoom`. This method and the methods below must be called inside
-   * a transaction of the store.
+   * Starts a job. Throws the `ApiError` of `expectRoom` if the job may not start. Call this method,
+   * and every other method that changes jobs, only inside a transaction of the store.
    */
   start(job: ReplayJob): void {
     this.expectRoom(job);
@@ -160,8 +160,9 @@ export class JobTables {
   }
 
   /**
-   * Records that a job has requeued or deleted all of its letters. Ends the job at once if all
-   * requeued letters have an outcome. Otherwise `settleLetters` ends it with the last outcome.
+   * Records that a job has no letter left to requeue or delete. Ends the job at once if each letter
+   * that the job requeued has an outcome, such as delivered. Otherwise, `settleLetters` ends the
+   * job when the last of these letters gets its outcome.
    */
   endMoving(job: LetterJob, now: number): void {
     const { workspaceId, id } = job;
@@ -191,8 +192,9 @@ export class JobTables {
   }
 
   /**
-   * Deletes the oldest jobs of a workspace, so that one more job stays within the limit. Deletes
-   * only jobs that have ended or only wait for outcomes.
+   * Deletes the oldest ended jobs of a workspace, so that one more job stays within the limit. A
+   * job that has requeued all of its letters counts as ended, even if the delivery of some letters
+   * has no final outcome yet.
    */
   #dropOld(workspaceId: string): void {
     const ended = this.list(workspaceId).filter((job) => job.state !== "running" || isMoved(job));

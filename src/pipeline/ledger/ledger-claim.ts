@@ -10,7 +10,7 @@ export interface LedgerOwner {
   commits: number;
 }
 
-/** Functions that are called for a node that has claimed a shared ledger. */
+/** Functions called when other nodes change the shared ledger that this node has claimed. */
 export interface ClaimListener {
   /**
    * Called once, when another node has claimed the ledger and this node can therefore not write to
@@ -64,8 +64,8 @@ export class LedgerClaims {
   }
 
   /**
-   * Calls `apply`, which makes a change, if `claim` is the owner's claim. Otherwise throws
-   * `ClaimLostError`.
+   * Calls `apply`, which changes the ledger, if `claim` is the id of the latest claim on the
+   * ledger. Otherwise throws `ClaimLostError`, because the ledger was claimed again since then.
    */
   run(claim: string, apply: () => void): void {
     this.expect(claim);

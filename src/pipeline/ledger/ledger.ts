@@ -96,8 +96,8 @@ export class Ledger {
   }
 
   /**
-   * Whether the nodes of a cluster share the ledger: true once this node has claimed it, always
-   * false on a standalone server.
+   * Whether the nodes of a cluster share the ledger. Only such nodes call `claim`, so the value is
+   * true once `claim` has resolved, and always false on a standalone server.
    */
   get isShared(): boolean {
     return this.#claim !== undefined;
@@ -145,7 +145,7 @@ export class Ledger {
     return { destinationIds: taken.map((letter) => letter.destinationId), done };
   }
 
-  /** Runs one step of a job that requeues or deletes letters: see the function `moveLetters`. */
+  /** Requeues or deletes up to `count` dead letters of the job `id`, in one transaction. */
   async moveLetters(workspaceId: string, id: string, count: number, now: number) {
     const moved: MovedLetters = await this.#store.change(() => {
       const moved = moveLetters(this.#tables, this.#jobs, { workspaceId, id, count, now });
@@ -207,9 +207,10 @@ export class Ledger {
   }
 
   /**
-   * Removes the dead letters with the given ids from their tables, and returns them. Handles only
-   * the first ids, as many as fit into one transaction. Removes none if a user has cancelled the
-   * request; `record` is the request's entry in the list of replays.
+   * Removes the dead letters with the given `ids` from their tables. Returns the removed letters as
+   * `taken`, and the number of handled ids as `done`. Handles only the first ids, as many as fit
+   * into one transaction. If a user has cancelled the request, removes no letter and counts all ids
+   * as handled. `record` is the request's entry in the list of replays.
    */
   #take(workspaceId: string, ids: readonly string[], record: LetterJob | undefined) {
     const job = record && this.#jobs.get(workspaceId, record.id);
@@ -257,9 +258,10 @@ export class Ledger {
   }
 
   /**
-   * Handles changes that other nodes have made in `tables`. If another node has claimed the ledger,
-   * ends the commits of this node. Otherwise calls `onReplaysChanged` with the destinations that
-   * may have new requeued letters, or replay jobs that started or ended.
+   * Handles a change of the tables `tables` by any node. If another node has claimed the ledger,
+   * ends the commits of this node. Otherwise calls `onReplaysChanged`:
+   * - when requeued letters have changed, with all destinations that have requeued letters;
+   * - when replay jobs have started or ended, with all destinations that have or just had jobs.
    */
   #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;

@@ -95,11 +95,11 @@ export class LetterGroups {
   }
 
   /**
-   * Returns the id of a dead letter's group and the receiver's response to the letter's event. If
-   * this response is not stored, but the letter has a status or an error code, returns the group's
-   * latest stored response with the same ones, marked `isSample`. If there is none either, the
-   * response has only the letter's status and code. Returns an empty object if no group holds the
-   * letter.
+   * Returns the id of a dead letter's group, and the receiver's response to the letter's event. If
+   * this response is not stored, returns the group's latest stored response with the same status
+   * and the same error code, marked `isSample`. If there is no such response, `response` has only
+   * the letter's status and error code. If the letter has neither, and its own response is not
+   * stored, `response` is absent. Returns an empty object if no group holds the letter.
    */
   detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
     const { destinationId, status, code, responseId } = letter;

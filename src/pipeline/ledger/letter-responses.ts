@@ -25,8 +25,8 @@ export const RESPONSES_OF_DESTINATION_BYTES_MAX = 512 << 10;
 /** Largest total size in bytes of all stored responses, in one ledger. */
 export const RESPONSES_BYTES_MAX = 64 << 20;
 /**
- * Second part of the keys under which sums of bytes are stored instead of responses. No response
- * has this id.
+ * Second part of a key whose value is a sum of bytes, in the table of responses. In the key of a
+ * response, this part is the response's id, which is never empty.
  */
 const SUM = "";
 
@@ -70,7 +70,7 @@ export class LetterResponses {
     return [...kept.slice(replaced.length), { id, at, bytes }];
   }
 
-  /** Removes the responses of a group whose last dead letter was removed. */
+  /** Removes `kept`, all stored responses of a group that has no dead letter left. */
   drop(group: { id: string; destinationId: string }, kept: readonly KeptResponse[]): void {
     if (kept.length === 0) return;
     for (const { id } of kept) this.#responses.remove([group.id, id]);

@@ -213,7 +213,7 @@ export class LetterTables {
     return this.ownerOf(destinationId) !== undefined;
   }
 
-  /** Returns the owner of a destination's dead letters; undefined when it has none. */
+  /** Returns the workspace that owns a destination's dead letters; undefined if there are none. */
   ownerOf(destinationId: string): LetterOwner | undefined {
     const [first] = [...this.#byDestination.getRange(keyRange(destinationId, "", 1))];
     return first && { workspaceId: first.value, destinationId };
@@ -242,8 +242,9 @@ export class LetterTables {
 }
 
 /**
- * Returns the first of `values`, up to and including the one with which their total size reaches
- * `charsMax`. Returns all values if the total is smaller.
+ * Returns values from the beginning of `values`. The last returned value is the one with which the
+ * total size of the returned values reaches `charsMax`. Returns all values if their total size is
+ * smaller.
  */
 export function takeChars<T>(
   charsMax: number,

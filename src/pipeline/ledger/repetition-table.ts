@@ -13,7 +13,7 @@ export type RepetitionRow = [
   previousReceivedAt: number,
 ];
 
-/** Repeating events that one search found in one log. They are stored in one row of the table. */
+/** Events of a log whose messageId occurred before. A lot is stored as one row of the table. */
 export interface RepetitionLot {
   log: string;
   rows: RepetitionRow[];
@@ -23,8 +23,9 @@ export interface RepetitionLot {
 export type SearchedPositions = Readonly<Record<string, number>>;
 
 /**
- * Key of a row: the log of a `RepetitionLot` and the sequence number of its first event. The key
- * `POSITIONS` belongs to the one row that has the searched positions.
+ * Key of a row: the log of a `RepetitionLot` and the sequence number of the lot's first event. The
+ * key `POSITIONS` is that of the one row that holds the positions up to which the logs were
+ * searched.
  */
 type RowKey = [log: string, sequence: number];
 const POSITIONS: RowKey = ["", 0];
@@ -46,7 +47,7 @@ export class RepetitionTable {
     return (this.#table.get(POSITIONS) as SearchedPositions | undefined) ?? {};
   }
 
-  /** Yields all repetitions, in lots that are sorted by log and sequence number. */
+  /** Yields all lots, ordered by log name, then by the sequence number of their first event. */
   *lots(): Generator<RepetitionLot> {
     for (const { key, value } of this.#table.getRange({})) {
       if (key[0] !== "") yield { log: key[0], rows: value as RepetitionRow[] };

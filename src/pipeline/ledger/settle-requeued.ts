@@ -8,7 +8,7 @@ import type { RequeuedLetters } from "./requeued-letters.ts";
 export interface SettledLetter {
   id: string;
   workspaceId: string;
-  /** Id of the replay that requeued the letter; absent when an earlier version requeued it. */
+  /** Id of the replay that requeued the letter; absent if an older pixelmill release did so. */
   jobId?: string | undefined;
   outcome: Exclude<keyof JobCounts, "moved">;
   /** The new dead letter, if sending the letter again failed. */

@@ -28,7 +28,7 @@ type ResultOf<Kind extends DeliveryResult["kind"]> = Extract<DeliveryResult, { k
 
 /** The result of one attempt: a `DeliveryResult` without secrets. */
 export type AttemptResult = {
-  /** Record of this attempt, if it failed or if the receiver refused some of its events. */
+  /** Record of the whole attempt. Absent if the receiver accepted all events of the attempt. */
   attempt?: FailedAttempt;
 } & (
   | ResultOf<"delivered">

@@ -25,7 +25,10 @@ export interface DeadLetter {
   failedAttempts?: FailedAttempt[];
   /** Id of the group of dead letters that failed like this one. */
   groupId?: string | undefined;
-  /** The answer of the receiver to the last attempt. Absent when it did not answer. */
+  /**
+   * The receiver's answer to the last attempt. Headers and text may be missing, or a similar
+   * letter's (see `isSample`). Absent if no answer came, or if nothing of the answer is stored.
+   */
   response?: LetterResponse | undefined;
   /**
    * The event as it entered the failed stage: before user code for `transform`, after it for
@@ -48,7 +51,7 @@ export interface LetterResponse extends ShownAnswer {
 
 /** A dead letter in the form in which the ledger stores it, with the data that a replay needs. */
 export interface StoredLetter extends Omit<DeadLetter, "event" | "response" | "groupId"> {
-  /** HTTP status of the receiver's response to the last attempt; `code` is its error code. */
+  /** HTTP status of the response to the last attempt; `code` is the error code in this response. */
   status?: number;
   code?: string;
   /**
@@ -82,7 +85,7 @@ export interface NewLetter extends StoredLetter {
 export interface RequeuedLetter {
   letter: StoredLetter;
   replayedAt: number;
-  /** Id of the replay that requeued the letter; absent when an earlier version requeued it. */
+  /** Id of the replay that requeued the letter; absent if an older pixelmill release did so. */
   jobId?: string | undefined;
 }
 
@@ -120,8 +123,9 @@ export interface LetterScan {
   count: number;
   /**
    * Current time in milliseconds since the epoch. If given, the scan also reads letters with ids
-   * above `before` that contain a time in the future, because they were created while the clock was
-   * ahead. If absent, the scan reads only letters with ids below `before`.
+   * above `before`, if the creation time in the id is in the future (by `STEP_MS_MIN` or more).
+   * Such letters were created while the clock was ahead. If `now` is absent, the scan reads only
+   * letters with ids below `before`.
    */
   now?: number;
 }

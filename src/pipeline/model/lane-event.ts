@@ -40,8 +40,8 @@ export interface LaneEvent {
   /** Number of outputs that user code made of this event and that have no final outcome yet. */
   openOutputs: number;
   /**
-   * Routes (connections by source) with which `LaneRoutes.decide` last decided to send the event;
-   * undefined before its first such decision.
+   * Routes (the destination's connections by source) that were current when `LaneRoutes.decide`
+   * last decided to send the event; undefined before the first such decision.
    */
   checkedRoutes: Routes | undefined;
   /**
@@ -70,9 +70,7 @@ export interface LaneEvent {
   after: LaneEvent | undefined;
 }
 
-/**
- * Creates a `LaneEvent` with the fields of `read`, for an event over which no user code has run.
- */
+/** Creates a `LaneEvent` with the fields of `read`, in the state before user code runs over it. */
 export function createLaneEvent(
   read: Pick<LaneEvent, "input" | "origin" | "retryWindowStart" | "bytes">,
 ): LaneEvent {
@@ -97,9 +95,7 @@ export interface OutputCounts {
   attempts: number;
   /** Number of attempts that failed with an error for which a retry may succeed. */
   failedAttempts: number;
-  /**
-   * Number of delivered outputs that had not failed before in a request that held only one output.
-   */
+  /** Number of delivered outputs that never failed alone (in a request with no other output). */
   taken: number;
   /** Number of outputs that failed at least once in a request that held only one output. */
   failed: number;
@@ -134,8 +130,8 @@ export interface Output {
   byCode: boolean;
   attempts: number;
   /**
-   * Failed attempts to deliver the output; if there were many, only the first and the last ones.
-   * Undefined if there were none.
+   * Failed attempts to deliver the output; undefined if there were none. If there were more than
+   * `FAILED_ATTEMPTS_MAX`, only the first `FIRST_ATTEMPTS_KEPT` and the latest attempts are kept.
    */
   failedAttempts: FailedAttempt[] | undefined;
   /**
@@ -165,22 +161,23 @@ export interface FailuresAlone {
    */
   ofEvent: number;
   /**
-   * Number of the failures in `ofEvent` during which the destination seemed to accept other
-   * outputs. The output's first failure counts. Each later one counts if another output was
-   * delivered since the output's previous failure.
+   * Number of this output's failures that count in `ofEvent` and happened while the destination
+   * seemed to accept other outputs: another output was delivered since this output's previous
+   * failure. This output's first failure needs no such delivery.
    */
   ofEventAmongTaken: number;
   /**
-   * Number of failures in `ofEvent` that cannot be compared with other outputs: no other output was
-   * tried since the previous failure, and none of another user waited for a retry. A failure that
-   * can be compared sets the number to 0.
+   * Number of this output's failures that count in `ofEvent` and cannot be compared with other
+   * outputs: no other output was tried since this output's previous failure, and no output of
+   * another user waits for a retry. A failure that can be compared sets the number to 0.
    */
   ofEventAlone: number;
   /**
-   * Number of failures of any cause during which the destination seemed to accept other outputs.
+   * Number of failures in `total` while the destination accepted other outputs of any event: the
+   * first failure, and each later one if such an output was delivered since the failure before it.
    */
   amongTaken: number;
-  /** Whether the last failure counts in `amongTaken`. */
+  /** Whether another output was delivered between the last two failures; true after the first. */
   wasAmongTaken: boolean;
   /**
    * The destination's `OutputCounts` at the output's first failure. Their increase since then shows
@@ -212,9 +209,10 @@ export type EventOutcome =
   | { kind: "delivered" }
   | { kind: "dropped" }
   /**
-   * The event is not sent: its connection, destination or replay is gone, its replay waits for a
-   * disabled destination, or it is a requeued dead letter and user code runs over the same received
-   * event for another one.
+   * The event is not sent: its connection, destination or replay is gone, or its replay waits for a
+   * disabled destination. A requeued dead letter is also discarded if the same batch has another
+   * dead letter of the same received event: user code then runs over the received event once, for
+   * the other letter.
    */
   | { kind: "discarded" }
   | ({

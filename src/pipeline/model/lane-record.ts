@@ -30,7 +30,7 @@ export interface DeliveryIntent {
    */
   letter?: string;
   /**
-   * Replay job id → log → sequence number before which the delivery's records of this job end. The
+   * Replay job id → log → sequence number after the job's last record in this delivery. The
    * delivery includes all of the job's records with lower numbers that have no final outcome yet.
    */
   replays?: Readonly<Record<string, Positions>>;
@@ -54,8 +54,9 @@ export interface FailureRecord {
    */
   refusedMs?: number;
   /**
-   * Why the last attempt failed, or why the destination's server refused its events. Absent when
-   * there is no failure, and in records that older versions of pixelmill stored.
+   * Why the last attempt failed, if `outageMs` is present; otherwise, why the destination's server
+   * refused all events of the last attempt. Absent when both durations are absent, and in records
+   * that older versions of pixelmill stored.
    */
   reason?: string;
 }
@@ -69,9 +70,10 @@ export interface LaneRecord extends FailureRecord {
   logs: Record<string, CursorRecord>;
   /**
    * Connection id → start of the connection's latest live period (a time in which it delivers), as
-   * a position in each log. If this start is before the lane's read position, the lane first reads
-   * the records in between. Until it has read them, the start of the previous period, if any, is
-   * stored instead, so that a restart reads them again.
+   * a position in each log. If this start is before the lane's read position, the lane goes back
+   * and reads the records between the two for this connection. Until it has read them, the start of
+   * the previous period is stored, or nothing if there was none. A restart then finds that the
+   * latest start is not stored, and reads the records again.
    */
   known: Record<string, Positions>;
 }
@@ -86,11 +88,12 @@ export function isFailing(record: LaneRecord | undefined): boolean {
 }
 
 /**
- * Whether `stored`, a lane's stored state, is so close to its current state (the second argument)
- * that the current state need not be stored. Their positions, live periods and names of the batched
- * delivery must be equal. Both must have a refusal (`refusedMs`), or neither. Their outages
- * (`outageMs`) must differ by less than `outageStepMs`. If the current state has no outage,
- * `stored` must have none.
+ * Whether `stored`, a lane's stored state, is so close to the lane's current state (the second
+ * argument) that the current state need not be stored. That is so if all of these conditions hold:
+ * - `logs`, `known` and the name in `sealed` are the same in both states.
+ * - Both states have `refusedMs`, or neither has it.
+ * - Neither state has `outageMs`, or the current `outageMs` is present and differs by less than
+ *   `outageStepMs` from the stored one (0 if absent).
  */
 export function isStored(
   stored: LaneRecord | undefined,

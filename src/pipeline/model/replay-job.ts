@@ -30,8 +30,9 @@ export interface JobCounts {
    */
   failed: number;
   /**
-   * Number of events that were taken for delivery but got no other outcome, because the job was
-   * cancelled or the destination was removed.
+   * Number of events or dead letters that were taken for delivery but not sent: the job was
+   * cancelled or failed, the destination was deleted, or user code ran over the event for another
+   * dead letter.
    */
   discarded: number;
   /** Number of dead letters requeued for delivery, or deleted by a job of kind `purge`. */
@@ -139,9 +140,10 @@ export interface LetterJob extends JobBase {
    */
   movedAt?: number;
   /**
-   * Id of the dead letter that was scanned last; the next scan continues after it. The job scans
-   * letters with ids below `before`, so that letters created after the job are left out. It also
-   * scans older letters whose ids have a time in the future, because a clock was ahead.
+   * Id of the dead letter that was scanned last; empty before the first scan. First, letters with
+   * ids below `before` are scanned, which leaves out letters created after the job. Then, letters
+   * whose ids contain a future time are scanned. They may be older than the job, because a clock
+   * was ahead when they were created.
    */
   after: string;
   before: string;

@@ -50,9 +50,9 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
 }
 
 /**
- * Returns the start of a connection's latest live period (time in which it delivers); undefined
- * when the connection was never live. Ignores the last period if it is empty (it ended where it
- * began): the next period may have the same start, and the two would then look like one.
+ * Returns the start of a connection's latest live period (time in which it delivers) that is not
+ * empty; undefined if there is none. An empty period ended where it began. The next period may have
+ * the same start, and callers that compare starts would take both for the same period.
  */
 export function latestStart({ from, until, earlier = [] }: Connection): Positions | undefined {
   return until === undefined || isAfter(until, from) ? from : earlier.at(-1)?.from;

@@ -41,8 +41,9 @@ export interface LaneGauges {
   /** Ids of the sources that are connected to the destination. */
   sourceIds(): Iterable<string>;
   /**
-   * The current outage; undefined while there is none. It begins with the first failed attempt, and
-   * ends when the receiver (the destination's server) answers an attempt.
+   * The current outage, or the bug that has stopped the lane; undefined while there is neither. An
+   * outage begins when an attempt fails and a retry may succeed. The outage ends when the receiver
+   * (the destination's server) accepts an attempt or finally refuses it.
    */
   failure: FailureState | undefined;
   /**

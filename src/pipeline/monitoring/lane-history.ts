@@ -47,9 +47,10 @@ const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
 
 /**
- * Number of failures to expect, at the failure rate of the last minute, among the outputs that a
- * destination accepted since its last failure. At this number, the destination counts as recovered.
- * By chance, a destination that still fails reaches it in about one of e³ = 20 cases.
+ * Threshold at which a destination counts as recovered. The compared value is the number of outputs
+ * accepted since the last failure, times the fraction of outputs that failed in the last minute:
+ * the number of failures to expect. By chance, a destination that still fails counts as recovered
+ * in about one of e³ = 20 cases.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;

@@ -36,9 +36,10 @@ interface GaugeSources {
 }
 
 /**
- * Combined state of the lanes (deliveries to destinations) with equal metric labels: those of one
- * destination or, without labels that identify tenants, those of one kind of destination.
- * `lagEvents` is the sum of the lanes' values, `lagSeconds` is their maximum.
+ * Combined state of the lanes (deliveries to destinations) whose metrics have equal labels.
+ * Normally, these are the lanes of one destination. If `TenantLabels` has removed the labels that
+ * identify the destination, these are the lanes of all such destinations of one kind. `lagEvents`
+ * is the sum of the lanes' values, `lagSeconds` is their maximum.
  */
 interface LaneTotal {
   /**
@@ -54,8 +55,8 @@ interface LaneTotal {
 
 /**
  * Creates a function that combines the states of lanes with equal metric labels, and resolves with
- * one `LaneTotal` for each label set. There may be thousands of lanes. Therefore the function lets
- * other work run in between, and calls at the same time share one result.
+ * one `LaneTotal` for each label set. The function pauses in between for other work, because there
+ * may be thousands of lanes. A call made while another call runs gets the result of that call.
  */
 export function createLaneTotals(
   lanes: () => Iterable<LaneGauges>,

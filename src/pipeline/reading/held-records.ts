@@ -11,9 +11,9 @@ export class HeldRecords {
   }
 
   /**
-   * Returns the logs in which a delivery may be waiting at a record that a newer pixelmill wrote:
-   * each log with such a record at or above its lowest position that any delivery still needs.
-   * `lowOf` returns this lowest position; undefined if the log has no deliveries.
+   * Returns the logs in which a delivery may be waiting at a record that a newer pixelmill wrote.
+   * `lowOf` returns the lowest position of a log that any delivery still needs; undefined if the
+   * log has no deliveries. A log is returned if it has such a record at or above this position.
    */
   logsAbove(lowOf: (log: string) => number | undefined): string[] {
     return [...this.#furthest].flatMap(([log, sequence]) =>

@@ -18,22 +18,23 @@ export class LaneReader {
   readonly #periods: LivePeriods;
   /** Log → chunk (decoded records) of which `take` has taken a part; kept for the next `take`. */
   readonly #chunks = new Map<string, LogChunk>();
-  /** Batched delivery that a crash interrupted. While present, only its events are taken. */
+  /** Batched delivery cut off by a crash; while set, `take` returns only the delivery's events. */
   recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;
   /** Whether the lane has read all logs to their ends and was not woken since then. */
   #isIdle = false;
   /**
-   * Log → time of receipt of the log's next record, if a newer version of pixelmill wrote it. The
-   * lane stops before such a record. While there is one, the lane reads the records of all logs: it
-   * does not skip records as an idle lane does.
+   * Log → time of receipt of the log's next record. Has only logs whose next record was written by
+   * a newer version of pixelmill; the lane waits before this record. While the map has entries, the
+   * lane does not count as idle: it reads the records of the other logs instead of skipping them
+   * unread.
    */
   readonly held = new Map<string, number>();
 
   /**
-   * Creates a reader that continues from the stored state `record`. `repeated` is a delivery that a
-   * crash interrupted; if given, `take` returns only its events until `endRecovery` is called.
+   * Creates a reader that continues from the stored state `record`. With `repeated`, a delivery
+   * that a crash or stop interrupted, `take` returns only its events until `endRecovery` is called.
    */
   constructor(
     private readonly logs: LogSet,
@@ -81,10 +82,10 @@ export class LaneReader {
 
   /**
    * Takes up to `count` events, and about `bytesMax` bytes, from one log after another; the next
-   * call begins with the following log. An event is taken only after the lane has read each other
-   * log up to the end that it had when the event was received. This keeps a user's events in order
-   * even if several processes received them. Returns an empty list when no event can be taken at
-   * present.
+   * call begins with the following log. An event waits until the lane has read the other logs up to
+   * the ends that these logs had when the event was received (see `InputEvent.after`). This keeps a
+   * user's events in order even if several processes received them. Returns an empty list when no
+   * event can be taken at present.
    */
   async take(count: number, bytesMax: number): Promise<LaneEvent[]> {
     this.wake();
@@ -189,8 +190,8 @@ export class LaneReader {
   }
 
   /**
-   * Moves an idle lane to the announced end of each log (see `setAnnouncedEnd`). No record before
-   * this end is for the lane.
+   * Moves an idle lane to the announced end of each log. The skipped records are not for this lane:
+   * a record for the lane wakes it before the end is announced (see `setAnnouncedEnd`).
    */
   #skipAnnounced(): void {
     if (!this.#isIdle) return;

@@ -5,17 +5,18 @@ import { latestStart } from "../model/routes.ts";
 
 /**
  * The current live period (time in which it delivers) of each connection, as the log positions at
- * which this period begins. When a new period begins before the read position of the lane (the
- * delivery to one destination), the lane first reads the records in between. Until it has read
- * them, `record` returns the connection's previous period.
+ * which this period begins. If a connection's new period begins before the read position of the
+ * lane (the delivery to one destination), the lane goes back and reads the records in between, for
+ * this connection only. Until it has read them, `record` returns the previous period.
  */
 export class LivePeriods {
   /** Connection id → positions in the logs at which its current live period begins. */
   readonly #known: Map<string, Positions>;
   /**
-   * Connection id → start of the previous live period. Has only connections whose new period began
-   * before the lane's read position. While the lane (the delivery to one destination) reads the
-   * older records, `record` returns this start, so that a restart reads them again.
+   * Connection id → start of the previous live period; undefined if there was none. If the new
+   * period began before the lane's read position, the lane (the delivery to one destination) goes
+   * back and reads the records in between. Meanwhile, `record` returns the previous period's start,
+   * so that a restart reads these records again.
    */
   readonly #before = new Map<string, Positions | undefined>();
   /**
@@ -30,10 +31,10 @@ export class LivePeriods {
   }
 
   /**
-   * Applies the current connections and returns the changes. `begun` has the connections with a new
-   * live period (time in which they deliver). `known` in its elements is the start of the
-   * connection's previous period. `ended` has the ids of known connections that `connections` does
-   * not contain.
+   * Replaces the known connections by `connections` and returns the changes. `begun` has each
+   * connection with a new live period (time in which it delivers), and in `known` the start of its
+   * previous period; undefined if there was none. `ended` has the ids of the former connections
+   * that `connections` does not contain.
    */
   update(connections: ReadonlyMap<string, Connection>) {
     const begun: { connection: Connection; known: Positions | undefined }[] = [];

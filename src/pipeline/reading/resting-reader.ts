@@ -19,9 +19,9 @@ export interface LogPlace {
 /**
  * The read positions of a resting lane: a lane (the delivery to one destination) for which nothing
  * is left to read or to deliver. Most destinations are idle, and a `RestingReader` takes only a
- * tenth of the memory of a `LaneReader`. It moves to the announced end of each log (see
- * `setAnnouncedEnd`) without reading the records before it. None of these is for this lane: a
- * record for the lane wakes it before the announced end moves past the record.
+ * tenth of the memory of a `LaneReader`. Without reading records, it moves to the announced end of
+ * each log (see `setAnnouncedEnd`). The records that it skips are not for this lane: a record for
+ * the lane wakes the lane before the end is announced.
  */
 export class RestingReader {
   /** Log → sequence number of the next record to read. */
@@ -30,7 +30,8 @@ export class RestingReader {
   readonly #durable: Record<string, number> = {};
   /**
    * Whether the lane may have to deliver records after its read positions, because the sources of
-   * some of them are unchecked. If true, the lane skips no records without reading them.
+   * some of these records were not compared with the lane's connections yet. If true, the lane
+   * skips a record only after this comparison.
    */
   isBehind = false;
   /**
@@ -193,9 +194,9 @@ export class RestingReader {
 
   /**
    * Approximate time of receipt, in milliseconds since the epoch, of the oldest record that the
-   * lane has not read or skipped. If the lane waits at a record that a newer pixelmill wrote, this
-   * is the time of that record. Otherwise, if `isBehind`, it is the time of the last record that
-   * the lane skipped. Undefined in all other cases.
+   * lane has neither read nor skipped. If the lane waits at a record that a newer pixelmill wrote,
+   * this is the time of that record. Otherwise, if `isBehind`, this is the time of the last record
+   * that the lane skipped, just before the oldest one. All other cases give undefined.
    */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());

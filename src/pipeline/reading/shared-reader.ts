@@ -92,8 +92,9 @@ export class SharedReader {
       /**
        * Sets the announced end of a log to `sequence`. An idle lane (the delivery to one
        * destination) skips all records below the announced end. The caller must therefore first
-       * wake each lane that has to deliver one of them. If a newer version of pixelmill wrote the
-       * record at `sequence`, `newerAt` is its time of receipt; the announced end then stays there.
+       * wake each lane that has to deliver a record below `sequence`. If a newer version of
+       * pixelmill wrote the record at `sequence`, `newerAt` is the record's time of receipt. Lanes
+       * wait before this record, so the caller must announce no later end.
        */
       setAnnouncedEnd: (log: string, sequence: number, newerAt?: number): void => {
         assert(sequence <= end(log), "An announced end is at or below the durable end of its log");
@@ -103,8 +104,8 @@ export class SharedReader {
       },
       announcedEnd: (log: string) => this.#announced.get(log) ?? 0,
       /**
-       * Time of receipt of the record at `announcedEnd(log)` if a newer version of pixelmill wrote
-       * this record; otherwise undefined.
+       * Time of receipt of the record at `announcedEnd(log)` if deliveries wait before this record
+       * because a newer version of pixelmill wrote it; otherwise undefined.
        */
       heldSince: (log: string) => this.#held.get(log),
       /** Sequence number of the oldest record that the log still holds; 0 for an unknown log. */

@@ -125,10 +125,10 @@ export class LatestOutcomes {
   }
 
   /**
-   * Returns the outcomes of the latest `eventsMax` events that match `filter`, the newest outcome
-   * first. Includes all outcomes of these events at the destinations that the filter allows.
-   * Returns fewer outcomes if the answer would exceed about `RECENT_ANSWER_BYTES_MAX` bytes. Omits
-   * outcomes at deleted destinations.
+   * Returns outcomes, the newest first. Selects the `eventsMax` events with the newest outcomes
+   * that match `filter`. Returns all kept outcomes of these events at `filter.destinationId` or, if
+   * this is absent, at all destinations that exist. Omits the oldest outcomes if the answer would
+   * exceed about `RECENT_ANSWER_BYTES_MAX` bytes.
    */
   list(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[] {
     const { sourceId, destinationId, outcome } = filter;

@@ -2,7 +2,7 @@ import { hashableText } from "../../json/hashable-text.ts";
 
 /** Position in the event logs, and time of receipt, of an event with a certain messageId. */
 export interface Occurrence {
-  /** Name of the log, and sequence number of the record there. */
+  /** Name of the log. `sequence` is the sequence number of the event's record in this log. */
   log: string;
   sequence: number;
   /** Time of receipt, in milliseconds since the epoch. */

@@ -43,7 +43,7 @@ export class Repetitions {
   readonly #searched = new Map<string, number>();
   /** Log → end of the log's new records, as the last call of `wake` gave it. */
   readonly #announced = new Map<string, number>();
-  /** The repetitions that are stored in the ledger. */
+  /** Copy in memory of the repetitions (repeated events) that are stored in the ledger. */
   readonly #marks = new RepetitionMarks();
   /**
    * Repetitions that were found and are not yet stored in the ledger, in lots. Each lot will be one
@@ -52,9 +52,9 @@ export class Repetitions {
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
   /**
-   * Names of the logs whose search is in progress. A record names ends of other logs, up to which
-   * these logs are searched before the record. This recursive search skips the logs in this set.
-   * Without that, damaged records that name each other's logs would cause an endless recursion.
+   * Names of the logs that are being searched. Before a record is searched, the logs that it names
+   * are searched up to the ends that it gives for them. This recursion skips the logs in this set.
+   * Otherwise, damaged records that name each other's logs would cause an endless recursion.
    */
   readonly #active = new Set<string>();
   #storedPositions = "";
@@ -73,9 +73,9 @@ export class Repetitions {
   }
 
   /**
-   * Searches a log for repetitions up to `next`, the end of a chunk that was read from the log.
-   * Searches nothing if no source in the chunk has deduplication. Resolves when the repetitions
-   * that were found are stored in the ledger (store of delivery progress); rejects if this fails.
+   * Searches a log for repeated events from where the last search ended up to `next`, the end of a
+   * read chunk. Searches nothing if no source in the chunk has deduplication. Resolves when the
+   * found repetitions are stored in the ledger (store of delivery progress); rejects if this fails.
    */
   async search(
     log: string,
@@ -98,9 +98,9 @@ export class Repetitions {
   }
 
   /**
-   * Notes the new records in `range`. Marks them as searched, so that they need not be read for a
-   * search, if all older records of the log were searched and no source in `range` has
-   * deduplication. Without a `range`, any log and source may have new records, so none are marked.
+   * Notes new records: those in `range` or, without it, possibly records of any log and source. The
+   * records in `range` count as searched for repetitions, without being read, if all older records
+   * of their log were searched and no source in `range` has deduplication.
    */
   wake(range?: DurableRange): void {
     if (range === undefined) {
@@ -178,9 +178,9 @@ export class Repetitions {
   }
 
   /**
-   * Searches a log for repetitions up to `end`. `from` is the read position of a lane (the delivery
-   * to one destination). If no search of this log has stored a position, the search begins at or
-   * before `from`, but not before the position that `SearchStart.firstOf` returns.
+   * Searches a log for repetitions from the position that `#begin` returns up to `end`. `from` is
+   * the read position of a lane (the delivery to one destination). `from` matters only for the
+   * first search of a log without a stored position; see `SearchStart.firstUnsearched`.
    */
   async #searchTo(log: string, end: number, from?: number): Promise<void> {
     const reader = this.parts.readers.get(log);
@@ -212,8 +212,8 @@ export class Repetitions {
   }
 
   /**
-   * Searches each log in `after` up to the end given there: the log's end when the event was
-   * received. The records before this end are older than the event, so it may repeat one of them.
+   * Searches each log in `after` for repetitions up to the end that the log had when the given
+   * event was received. The given event may repeat one of the older events before this end.
    */
   async #searchOthers({ after = [] }: SentEvent): Promise<void> {
     for (const { log, sequence } of after) {
@@ -249,8 +249,8 @@ export class Repetitions {
   }
 
   /**
-   * Returns the position from which the search of a log continues. The first call for a log also
-   * reads the messageIds of those records before this position that later records may repeat.
+   * Returns the position from which the search for repetitions in a log continues. The first call
+   * for a log also reads the messageIds of older records, to compare later events with them.
    */
   async #begin(log: string, reader: LogReader, from?: number): Promise<number> {
     const searched = this.#searched.get(log);
@@ -261,7 +261,7 @@ export class Repetitions {
     return at;
   }
 
-  /** Reads the messageIds of records that were searched before a restart. */
+  /** Reads the messageIds of the records from `start` to `end`, and searches for no repetitions. */
   async #readIds(log: string, reader: LogReader, start: number, end: number): Promise<void> {
     for (let at = start; at < end; ) {
       const { events, next } = await this.#events.read(log, reader, at);

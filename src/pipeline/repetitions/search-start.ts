@@ -26,9 +26,9 @@ export class SearchStart {
   constructor(private readonly parts: SearchStartParts) {}
 
   /**
-   * Returns the earliest position at which a search of the log may begin. The records from there on
-   * have at most `readBytesMax` bytes, or are in a single part of the log (such as a segment file)
-   * that is larger.
+   * Returns the earliest position at which a search of the log may begin: the beginning of a log
+   * part (such as a segment file) with at most `readBytesMax` bytes from there to the log's end. If
+   * the last part alone has more bytes, this is the beginning of the last part.
    */
   firstOf(reader: LogReader): number {
     return Math.max(reader.first(), earliest(reader, this.parts.readBytesMax));
@@ -36,9 +36,10 @@ export class SearchStart {
 
   /**
    * Returns the position at which the search of a log continues after a restart: the stored
-   * position. If none is stored, the lowest of three: `from` (the read position of some delivery),
-   * the first record without a final outcome in some delivery, and the first record within the
-   * longest deduplication window. The result is never below `firstOf(reader)`.
+   * position if there is one. Otherwise, the lowest of three positions is returned: `from` (the
+   * read position of the delivery that needs the search), the first record without a final outcome
+   * at one or more destinations, and the first record within the longest deduplication window. The
+   * result is never below `firstOf(reader)`.
    */
   async firstUnsearched(log: string, reader: LogReader, from = reader.end()): Promise<number> {
     const stored = this.parts.ledger.repetitions.positions()[log];
@@ -49,8 +50,9 @@ export class SearchStart {
 
   /**
    * Returns the position from which the messageIds of a log must be read before the log's search
-   * continues at `unsearched`. The records from `unsearched` on are compared with these ids. The
-   * unsearched records of other logs, which may be older, are compared with them too.
+   * continues at `unsearched`. The search compares these ids with the unsearched records of all
+   * logs. The result is the position of the first record received within the longest deduplication
+   * window before the oldest of these records, but never below `firstOf(reader)`.
    */
   async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
     const { clock, timeOf } = this.parts;
@@ -98,9 +100,9 @@ export class SearchStart {
 }
 
 /**
- * Returns the earliest beginning of a log part (such as a segment file) from which the log has at
- * most `bytesMax` bytes to its end. If the last part alone has more bytes, returns the beginning of
- * the last part.
+ * Returns the beginning of the earliest log part (such as a segment file) for which this part and
+ * all later parts together have at most `bytesMax` bytes. If the last part alone has more bytes,
+ * returns the beginning of the last part.
  */
 function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
   let bytes = 0;

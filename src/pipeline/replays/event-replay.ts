@@ -27,16 +27,16 @@ export interface EventReplayParts {
   /** Maximum number of taken events of this replay that have no final outcome yet. */
   inFlightMax: number;
   /**
-   * Log → end (exclusive) of the events of this replay whose delivery a crash interrupted. Before
-   * it sends other events, the replay sends again all events below this position that have no final
-   * outcome. The field is undefined when no delivery was interrupted.
+   * Log → end (exclusive) of the events of this replay whose delivery a crash or a normal stop
+   * interrupted. Before it sends other events, the replay sends again all events below this
+   * position that have no final outcome. The field is undefined when no delivery was interrupted.
    */
   recovered: Positions | undefined;
   /** Notifies the delivery that `take` may return events that it could not return before. */
   onReady(): void;
   /** Schedules a write of the progress, after the range or its recovered part was read. */
   onRead(): void;
-  /** Stops the delivery to the destination after an error that only a bug can cause. */
+  /** Stops all delivery to the destination, also of live events, after an error due to a bug. */
   fail(error: unknown): void;
 }
 
@@ -54,7 +54,7 @@ export class EventReplay {
    * `takeRecovered` when events were read or reading has stopped.
    */
   readonly #changed = new Notifier();
-  /** Ends the pauses of this replay when the replay stops. */
+  /** Notified when the replay stops. Ends the replay's waits for the next read or event at once. */
   readonly #stopping = new Notifier();
   #isRecovering: boolean;
   #isRead = false;
@@ -108,7 +108,7 @@ export class EventReplay {
     return events;
   }
 
-  /** Takes events whose delivery a crash interrupted, once they are read; none if all are taken. */
+  /** Waits for events whose delivery a crash interrupted, and takes them; empty after the last. */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const isReading = () => !this.#isRead && !this.#isStopped;
     while (this.#isRecovering && this.#ready.length === 0 && isReading())

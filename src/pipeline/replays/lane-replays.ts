@@ -27,9 +27,9 @@ export class LaneReplays {
   constructor(private readonly parts: LaneReplaysParts) {}
 
   /**
-   * Starts reading for all running jobs. `recovered` is the delivery that a crash interrupted; the
-   * replayed events in it are taken first. The replays call `schedule` when their progress should
-   * be stored soon.
+   * Starts reading for all running jobs. `recovered` is the delivery that a crash or a normal stop
+   * interrupted; the replayed events in it are taken first. The replays call `schedule` when their
+   * progress should be stored soon.
    */
   start(recovered: DeliveryIntent | undefined, schedule: () => void): void {
     this.#schedule = schedule;
@@ -67,8 +67,8 @@ export class LaneReplays {
   }
 
   /**
-   * Takes replayed events that were being sent when the server crashed. Returns an empty list when
-   * all were taken.
+   * Takes replayed events of the delivery that a crash or a normal stop interrupted. Returns an
+   * empty list when all were taken.
    */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     for (const replay of this.#replays.values()) {
@@ -127,9 +127,9 @@ export class LaneReplays {
   }
 
   /**
-   * Notes that `progress`, an earlier result of `progress()`, is on disk. Ends the replays whose
-   * jobs are complete according to it. `lows` is what `lows()` returned when `progress()` was
-   * called.
+   * Notes that `progress`, an earlier result of `progress()`, is on disk. Ends the replays of the
+   * jobs that have `doneAt` in `progress`. `lows` is what `lows()` returned when `progress()` was
+   * called: the positions below which the replays need no records any more.
    */
   committed(progress: readonly JobProgress[], lows: ReturnType<LaneReplays["lows"]>): void {
     for (const { id, doneAt } of progress) {

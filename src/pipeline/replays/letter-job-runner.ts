@@ -24,7 +24,7 @@ const STEP_PAUSE_MS_MIN = 10;
 
 interface LetterJobRunnerParts {
   ledger: Ledger;
-  /** Makes the deliveries to the destinations `destinationIds` read requeued letters at once. */
+  /** Tells the deliveries to the destinations `destinationIds` to read requeued letters now. */
   wake(destinationIds: readonly string[]): void;
   clock: Clock;
   logger: Logger;
@@ -82,8 +82,8 @@ export class LetterJobRunner {
   /**
    * Requeues or deletes the next dead letters of a job. Returns the destinations of the requeued
    * letters and the pause until the next step, or "over" if there is no next step. `last` has the
-   * destinations of the letters that the job requeued last. If too many requeued letters wait for
-   * one of them, changes nothing. Never rejects.
+   * destinations that the latest step to requeue letters returned. If too many requeued letters
+   * wait for one of the destinations in `last`, changes no letters. Never rejects.
    */
   async #step(workspaceId: string, id: string, last: readonly string[]) {
     const { ledger, wake, clock, logger } = this.parts;

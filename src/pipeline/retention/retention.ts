@@ -8,9 +8,9 @@ import type { Clock } from "../clock.ts";
 
 /**
  * Limits up to which the logs keep events after their delivery. `ageMsMax` limits the age of an
- * event in milliseconds, `bytesMax` the bytes of all event logs together; 0 means that this limit
- * does not exist. If both are 0, events are not kept: they are deleted once no destination needs
- * them.
+ * event in milliseconds, `bytesMax` the bytes of all event logs together. If only one limit is 0,
+ * the other limit alone decides. If both are 0, events are not kept: they are deleted once no
+ * destination needs them.
  */
 export interface RetentionBounds {
   ageMsMax: number;
@@ -44,9 +44,9 @@ interface RetentionParts {
   bounds: RetentionBounds;
   readers: ReadonlyMap<string, LogReader>;
   /**
-   * All event logs; others may be added later. Each log has an equal share of `bounds.bytesMax`,
-   * and the logs in `readers` together may take the sum of their shares. Absent when `readers` has
-   * all logs.
+   * Readers of all event logs, needed only to count the logs. Each log has an equal share of
+   * `bounds.bytesMax`, and the limit for the logs in `readers` together is the sum of their shares.
+   * Logs may be added to this map while the server runs. Absent when `readers` has all logs.
    */
   allReaders?: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
@@ -63,8 +63,8 @@ interface RetentionParts {
 
 /**
  * Planned deletion in one log: the elements of `parts` (such as segment files) with an index below
- * `at` are deleted. Parts with records at or after the position `below` stay, because a delivery
- * may need these records.
+ * `at` are deleted. `at` is at most the index of the first part that has records at or after the
+ * position `below`, because a delivery may need these records.
  */
 interface Cut {
   name: string;

@@ -28,11 +28,11 @@ interface TrimParts {
 }
 
 /**
- * Creates the job that deletes log records. A record is deleted when no delivery would read it
+ * Creates the job that deletes log records. A record is deleted only when no delivery would read it
  * again, even after a restart, when retention does not keep it, and when it is at least
- * `TRIM_AGE_MS_MIN` old. This minimum age protects a new connection: it delivers from the end that
- * the log had at the time of the API request, but its lane (the delivery to one destination) begins
- * to protect these records only a moment later.
+ * `TRIM_AGE_MS_MIN` old. This minimum age keeps records for a new connection. The connection
+ * delivers all records received since its API request, but its lane (the delivery to one
+ * destination) protects these records from deletion only from a moment after the request.
  */
 export function createTrimmer(parts: TrimParts) {
   const { readers, lanes, retention, clock, logger } = parts;

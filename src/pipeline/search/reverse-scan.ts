@@ -44,8 +44,8 @@ interface ReverseScanOptions {
 }
 
 /**
- * Result of one stride: its matching records, the time of receipt of the oldest record in it, and
- * the bytes that it read.
+ * Result of one stride (one step of a scan): the matching records, the earliest time of receipt
+ * among all records of the stride, and the number of bytes of all these records.
  */
 interface Seen {
   hits: ScanHit[];

@@ -51,8 +51,9 @@ export interface SearchResult {
   stopped?: { by: SearchStopReason; rest: Positions };
   /**
    * Time in milliseconds since the Unix epoch back to which all logs were scanned, so that the
-   * result is complete from there on. After a complete search, it is the query's `from`, which may
-   * be undefined. It is also undefined if nothing was scanned.
+   * result is complete from this time on. After a complete search (without `stopped`), it is the
+   * query's `from`, and undefined if the query has no `from`. After a stopped search, undefined
+   * means that nothing was scanned.
    */
   reachedAt: number | undefined;
   /** Whether the scanned range has records that only a newer pixelmill version can read. */
@@ -157,8 +158,9 @@ async function rangeOf(name: string, reader: LogReader, { from, to, rest }: Sear
 
 /**
  * Moves hits (matching records) from the scans to the page, newest first. Stops at the time
- * `bound`, because the logs were not all scanned further back. Returns `limit` or `size` if the
- * page is full before that; otherwise undefined.
+ * `bound`, because the logs were not all scanned further back. If the page has no room for the next
+ * hit, returns the reason: `limit` (maximum number of events) or `size` (maximum size of the
+ * answer). Otherwise returns undefined.
  */
 function emit(
   logs: readonly ReverseScan[],

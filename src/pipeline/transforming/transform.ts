@@ -60,10 +60,10 @@ export type TransformResult =
 
 /**
  * Runs the destination's published code over events, except those that the destination must not
- * get. Returns one result for each event. The last results are undefined if the outputs of all
- * events are too large together, or if the batch has too many events for user code: the caller must
- * pass these events again. Returns undefined when the delivery is stopped before the code has
- * ended.
+ * get. Returns one result for each element of `events`, whether or not the code ran over the event.
+ * If the outputs of all events are too large together, or if too many events need the code, the
+ * results of the last events that need the code are undefined. The caller must pass these events
+ * again. Returns undefined when the delivery is stopped before the code has ended.
  */
 export async function transform(
   context: TransformContext,
@@ -116,9 +116,10 @@ function resultOfUnwanted(
 
 /**
  * Returns the result of a requeued dead letter over which the published code need not run;
- * otherwise undefined. If the letter is an output of the same code, it is sent unchanged. If
- * another letter in the batch was made from the same received event (`seen` has its key), this
- * letter is discarded: the code runs over the event once for both.
+ * otherwise undefined. If the letter is an output of the same code, the result has this output,
+ * unchanged. If an earlier letter in the batch was made from the same received event, the result is
+ * the outcome `discarded`, because the code runs over the event once for both letters. The function
+ * stores in `seen` the keys of the events over which the code must run.
  */
 function resultOfRequeued(
   event: LaneEvent,

@@ -25,16 +25,17 @@ const CLOCK_ROOM = 0.1;
  */
 const GROWTH_MIN = 2;
 /**
- * Fraction of the CPU limit `cpuMs` that one event gets at least in a new guest (process that runs
- * user code), because a fresh interpreter compiles itself during the first events. An event of a
- * suspect program (see `isSuspect` of `begin`) gets just this CPU time. While a guest runs events,
- * the server kills it for its CPU time only above this.
+ * Fraction of the CPU limit `cpuMs`. In a new guest (process that runs user code), each attempt to
+ * run events gets at least this CPU time, because a fresh interpreter compiles itself during the
+ * first events. If the program is suspect (see `isSuspect` of `begin`), an attempt gets no more
+ * than this CPU time. The server kills a guest that runs events for its CPU time only if the guest
+ * has used more than this.
  */
 const COLD_SHARE = 0.25;
 /**
- * Multiple of the CPU limit at which the server kills a guest process that does not stop loading a
- * program. With 1, it could kill a guest that would soon stop the load by itself. A kill also ends
- * the other programs of the guest.
+ * Maximum CPU time for loading a program, as a multiple of the CPU limit. Beyond it, the server
+ * kills the guest process, which also ends the other programs of the guest. The factor is above 1
+ * to leave the guest time to stop a long load by itself.
  */
 const LOAD_KILL_FACTOR = 2;
 
@@ -67,10 +68,11 @@ export class AttemptBudget {
   }
 
   /**
-   * Sets the limit on the CPU time of an attempt to run events of the batch. `culprits` is the
-   * number of events of the batch that have used up their time. `isWarm` is true if the guest
-   * process has run events before. `isSuspect` is true if an event of the program has used up its
-   * time, and no event of the program has succeeded since then.
+   * Sets the CPU time of an attempt to run events. A culprit is an event that used up its time or
+   * ended its guest process. The CPU time is the CPU limit, or `COLD_SHARE` of it if `isSuspect`:
+   * the program had a culprit, and no success since then or in the last `SUSPENSION_GOOD_MS`. After
+   * `culpritsMax` culprits in the batch (`culprits`), it is `GUEST_SHORT_CPU_MS_MAX`, but at least
+   * `COLD_SHARE` of the limit unless `isWarm`: the guest process has run events before.
    */
   begin(culprits: number, isWarm: boolean, isSuspect: boolean): void {
     const { cpuMs } = this.limits;
@@ -80,15 +82,16 @@ export class AttemptBudget {
     else this.cpuMs = isSuspect ? coldMs : cpuMs;
   }
 
-  /** Wall-clock time in ms after which a JavaScript guest stops the code of the current attempt. */
+  /** Wall-clock duration of an attempt, in ms, after which a JavaScript guest stops the code. */
   get clockMs(): number {
     return Math.min(this.cpuMs * this.#slowness, this.#clockMsMax);
   }
 
   /**
-   * CPU time in ms after which the server kills a guest process that does not stop loading code. A
-   * JavaScript guest stops the load after `clockMs` of wall-clock time. On a machine that is less
-   * busy than expected, the code can use more than `cpuMs` of CPU time until then.
+   * CPU time in ms after which the server kills a guest process that is still loading code. A
+   * JavaScript guest stops the load by itself after `clockMs` of wall-clock time. If the machine is
+   * less busy than expected, the load may exceed the CPU limit `cpuMs` before that. The server
+   * therefore waits for `LOAD_KILL_FACTOR` times the limit, but not longer than `clockMs`.
    */
   get loadKillMs(): number {
     return Math.min(LOAD_KILL_FACTOR * this.cpuMs, this.clockMs);
@@ -114,9 +117,9 @@ export class AttemptBudget {
   /**
    * Returns whether an event whose code was stopped has used up its time. `usedMs` is the CPU time
    * of this event alone. `hadWholeAttempt` is true if no other event ran before it in the attempt.
-   * Such an event has used up its time, whatever `usedMs` is, if the attempt had the maximum
-   * wall-clock time. If the result for such an event is false, the machine was too busy, and the
-   * next attempts get more wall-clock time.
+   * The event has used up its time if `usedMs` proves this (see `isProof`), or if `hadWholeAttempt`
+   * is true and the attempt had the maximum wall-clock time. If `hadWholeAttempt` is true and the
+   * result is false, the machine was too busy, and the next attempts get more wall-clock time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isOver = this.isProof(usedMs) || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);

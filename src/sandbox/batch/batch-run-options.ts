@@ -13,7 +13,7 @@ export interface BatchRunResult extends CheckReport {
    * than `bytesMax` bytes.
    */
   outcomes: ProgramOutcome[];
-  /** Memory in bytes that the outcomes take. */
+  /** Estimate of the memory in bytes that the outcomes of the batch's events take. */
   bytes: number;
   /**
    * Causes of the costly failures: one for each event that used up its time or ended a guest

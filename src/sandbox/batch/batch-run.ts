@@ -22,8 +22,8 @@ import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./
 
 /**
  * Number of guests (processes that run user code) that may die in a row before an event is blamed
- * without proof. If one more guest dies while an event runs alone in it, this event is blamed,
- * although another program in the same guest may be the cause.
+ * without proof. If one more guest dies while it runs a single event of the batch, this event is
+ * blamed, although another program that is loaded in the guest may be the cause.
  */
 const LOSSES_MAX = 3;
 /**
@@ -39,9 +39,9 @@ const ASLEEP_CPU_MS_MAX = 50;
 type GuestLoss = { end: GuestEndCause; fresh: boolean; shared: boolean };
 type RunAnswer = RunReport | LoadFailure;
 
-/** Runs one batch of events through a program in several attempts, and records their outcomes. */
+/** Runs a batch through a program in one or more attempts, and records each event's outcome. */
 export class BatchRun {
-  /** Whether in this batch a guest process ran out of time or died (unless `retired`). */
+  /** Whether an attempt ran out of time, or its guest died without being retired by the server. */
   hasCostGuest = false;
   readonly #logs: BatchLogs;
   readonly #budget: AttemptBudget;
@@ -50,7 +50,7 @@ export class BatchRun {
   #open: number[];
   /** Whether each attempt runs only one event, to find the event that is to blame for a failure. */
   #isAlone = false;
-  /** Index of the event that the next attempt runs alone, because it may have used up its time. */
+  /** Index of the event that is suspected of a timeout. The next attempt runs only this event. */
   #suspect: number | undefined;
   readonly #culprits: GuestEndCause[] = [];
   readonly #meter = { cpuMs: 0 };
@@ -139,8 +139,8 @@ export class BatchRun {
   }
 
   /**
-   * Returns the result of a batch that is done. If the outputs are too large, it ends before the
-   * first event without an outcome. Otherwise, such events get the error of the whole batch.
+   * Returns the result of a batch that is done. Events without an outcome get the batch's error. If
+   * the outputs are too large, the result instead ends before the first event without an outcome.
    */
   finish(): BatchRunResult {
     const error = this.#loadError ?? this.#refusal ?? this.#failure?.error;
@@ -222,7 +222,7 @@ export class BatchRun {
     );
   }
 
-  /** Handles code that could not be loaded. On a busy machine, the next attempt loads it again. */
+  /** Lets the next attempt load again if the machine was too busy. Otherwise fails the batch. */
   #handleLoadFailure(failure: LoadFailure): void {
     if (this.#budget.mustLoadAgain(failure)) {
       this.hasCostGuest = true;
@@ -249,8 +249,8 @@ export class BatchRun {
   }
 
   /**
-   * Handles a timeout. Blames the running event if it used up its time by itself. If other events
-   * ran before it, or the machine was too busy, the next attempt runs it alone.
+   * Handles a timeout. Blames the running event if it has used up its time (see `isUsedUp`).
+   * Otherwise the next attempt runs it alone. If the event is unknown, each event runs alone.
    */
   #handleTimeout(taken: readonly number[], { culprit, culpritMs }: RunStop): void {
     this.hasCostGuest = true;

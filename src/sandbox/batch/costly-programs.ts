@@ -24,11 +24,12 @@ interface CostRecord {
 }
 
 /**
- * Records which programs (user code with its libraries) were costly recently. A program is costly
- * when one of its events used up its time or ended its guest process (a culprit), or when a batch
- * took much CPU time. Costly programs run in the second guest process of their workspace, apart
- * from other programs. The more culprits a program had, the fewer of its next events may use up the
- * whole CPU limit.
+ * Records which programs (user code with its libraries) were costly recently. A culprit is an event
+ * that used up its CPU time or ended its guest process, or a load of the program that ended the
+ * process. A program is costly when it had a culprit, or when one of its batches took much CPU
+ * time. Costly programs run in the second guest process of their workspace, apart from other
+ * programs. The more culprits a program had recently, the fewer events of its next batch may use up
+ * the whole CPU limit.
  */
 export class CostlyPrograms {
   readonly #records = new Map<string, CostRecord>();
@@ -39,7 +40,7 @@ export class CostlyPrograms {
     return (this.#records.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.now();
   }
 
-  /** Returns how many of the program's next events may each use up the whole CPU limit. */
+  /** Returns how many events of the program's next batch are allowed the whole CPU limit each. */
   culpritsLeft({ id }: Program): number {
     return Math.max(0, GUEST_CULPRITS_MAX - this.#culpritsOf(this.#records.get(id)));
   }

@@ -43,8 +43,8 @@ export function batchBytes(batch: ProgramBatch): number {
 }
 
 /**
- * Returns the bytes of an event and its metadata. Shared metadata is counted in full for each
- * event.
+ * Returns the approximate number of bytes of an event and its metadata. Shared metadata is counted
+ * in full for each event.
  */
 function eventBytes({ events, metadata }: ProgramBatch, index: number): number {
   const { shared, own } = metadata[index]!;

@@ -52,8 +52,8 @@ export interface BatchFacts {
   /** Whether the code has taken control of the guest process that ran it. */
   hasBreached: boolean;
   /**
-   * Whether an event or a load of the program ran out of wall-clock time before it had used up its
-   * CPU time. The machine may have been too busy.
+   * Whether it is doubtful that the code is to blame: the wall-clock time for an event, or for
+   * loading the program, ended before the CPU time was used up. The machine may have been too busy.
    */
   isDoubtful: boolean;
 }
@@ -66,8 +66,9 @@ interface FailureRecord {
   /** Number of failed batches since the last event that succeeded. */
   batches: number;
   /**
-   * Number of events since the last success that used up their CPU time or ended their guest. A
-   * suspension lowers it, so that two more such events cause the next suspension.
+   * Number of events that have used up their CPU time or ended their guest process since an event
+   * of the program last succeeded. When this number causes a suspension, it is set to
+   * `SUSPENSION_CULPRITS - 2`, so that two more such events cause the next suspension.
    */
   culprits: number;
   /** Length in milliseconds of the program's last suspension; 0 before the first one. */
@@ -78,18 +79,19 @@ interface FailureRecord {
 
 /**
  * Suspends programs that only fail, so that they do not use up the processes of their workspace. A
- * program is suspended after several batches in which all events failed. It is suspended in the
- * middle of a batch after several events in a row that each used up their CPU time, because such
- * events take minutes on a busy machine. When the suspension ends, one batch is tried. If all its
- * events fail too, the program is suspended for twice as long, up to a limit.
+ * program is suspended after several batches in a row in which all events failed. It is suspended
+ * in the middle of a batch after several events in a row that used up their CPU time or ended their
+ * guest process, because such events can take minutes on a busy machine. When the suspension ends,
+ * one batch is tried. If all its events fail too, the program is suspended for twice as long, up to
+ * a limit.
  *
  * Events that ran out of wall-clock time before they used up their CPU time do not count, because
  * the machine may have been too busy.
  *
- * A program is not suspended while some of its events succeed, because the suspension would turn
- * these events into dead letters. A program that takes control of its guest process in a batch
- * without a successful event is suspended at once. A new revision is a new program, without earlier
- * failures.
+ * A successful event, in the same or another batch, prevents a suspension for `SUSPENSION_GOOD_MS`,
+ * because a suspension would turn further good events into dead letters. But a program that takes
+ * control of its guest process in a batch without a successful event is suspended at once. A new
+ * revision is a new program, without earlier failures.
  */
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();

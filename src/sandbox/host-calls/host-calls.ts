@@ -92,11 +92,12 @@ export class HostCalls {
   ) {}
 
   /**
-   * Starts the host calls in `calls`, a JSON array, and waits for at least one result. Also waits
-   * while the unfinished calls exceed `FETCH_REQUESTS_CHARS_MAX` and one is in progress. Resolves
-   * with as many results as fit in one frame. Rejects with `GuestFrameError` when `calls` is no
-   * valid list of calls, when the attempt has made too many calls, or when there is neither a
-   * result nor a call in progress.
+   * Starts or queues the host calls in `calls`, a JSON array, and waits for at least one result.
+   * Waits longer while a call is in progress and all calls without a result, queued ones included,
+   * have more than `FETCH_REQUESTS_CHARS_MAX` UTF-16 units in total. Resolves with as many results
+   * as fit in one frame. Rejects with `GuestFrameError` when `calls` is no valid list of calls,
+   * when the attempt has made too many calls, or when there is neither a result nor a call in
+   * progress.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
     for (const call of parseCalls(calls, this.workspaceId)) {
@@ -136,9 +137,10 @@ export class HostCalls {
   }
 
   /**
-   * Whether results are withheld until further calls have ended: calls are in progress, and the
-   * calls without a result exceed `FETCH_REQUESTS_CHARS_MAX`. If none is in progress, results must
-   * be sent, because only this lets the server start queued calls.
+   * Whether results are withheld until further calls have ended: a call is in progress, and all
+   * calls without a result, queued ones included, have more than `FETCH_REQUESTS_CHARS_MAX` UTF-16
+   * units in total. Results are not withheld while no call is in progress, because the server may
+   * be unable to start a queued call before it has sent results.
    */
   get #isOverloaded(): boolean {
     return this.#pendingChars > FETCH_REQUESTS_CHARS_MAX && this.#activeCount > 0;

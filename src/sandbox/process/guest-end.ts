@@ -14,7 +14,7 @@ const messages = {
   timeout: "Script execution timed out.",
   /** The guest exceeded its memory limit. */
   memory: `Script was stopped at its memory limit of ${MEMORY_MIB_MAX} MiB`,
-  /** The guest ended by itself. */
+  /** The guest process died, or closed its socket, without being killed by the server. */
   crash: "Script crashed its guest, most likely at its memory limit",
   /** The guest reported that its stack had overflowed. */
   overflow: "Script crashed its guest: its calls or its data are nested too deep",

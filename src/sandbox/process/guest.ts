@@ -84,7 +84,7 @@ export class Guest {
     this.exited = Promise.all([this.#exit.promise, this.#readStderr()]);
   }
 
-  /** Whether the guest's last measured memory is above the limit at which it is replaced. */
+  /** Whether to replace the guest: its last measured memory growth exceeds `recycleBytes`. */
   get isNearMemoryLimit(): boolean {
     return this.#monitor.isNearMemoryLimit;
   }

@@ -51,12 +51,13 @@ export interface LanguageProfile {
   /** Maximum address space in KiB of a guest process (`ulimit -v`). */
   addressKibMax: number;
   /**
-   * Resident memory in bytes, beyond that of an idle guest process, above which a guest is killed.
+   * Number of bytes by which the resident memory of a guest process may grow after its start. A
+   * process that has grown by more is killed.
    */
   memoryBytesMax: number;
   /**
-   * Resident memory in bytes, beyond that of an idle guest process, above which a guest is replaced
-   * between two batches.
+   * Number of bytes by which the resident memory of a guest process may grow after its start. A
+   * process that has grown by more than `recycleBytes` is replaced between two batches.
    */
   recycleBytes: number;
   /**
@@ -65,7 +66,7 @@ export interface LanguageProfile {
    */
   idleCpuMsMax: number;
   threadsMax: number;
-  /** Maximum number of programs that are loaded in one guest process. */
+  /** Maximum number of programs that one guest process keeps loaded at the same time. */
   programsMax: number;
   /**
    * Whether spare guest processes start together with the sandbox. If false, they start when the
@@ -73,8 +74,9 @@ export interface LanguageProfile {
    */
   sparesFromStart: boolean;
   /**
-   * Milliseconds by which the start of a new spare guest is delayed when work had to wait for its
-   * guest. Without the delay, the start would slow down this work on a machine with few processors.
+   * Delay in milliseconds of the start of the next spare guest, counted from the moment when work
+   * gets a guest that it had to wait for. Without the delay, the start would slow down this work on
+   * a machine with few processors. If work gets its guest without a wait, there is no delay.
    */
   refillPauseMs: number;
 }

@@ -17,7 +17,8 @@ export const SHELL = "/bin/sh";
 
 /**
  * Difference in niceness (CPU priority) between a guest process and the server. With this
- * difference, a guest gets a third of the server's processor time while both compute.
+ * difference, a guest gets a third as much processor time as the server while both compute on the
+ * same processor.
  */
 const NICENESS = 5;
 const NICENESS_MAX = 19;

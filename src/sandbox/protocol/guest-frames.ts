@@ -143,8 +143,8 @@ export interface GuestJsonBounds {
 }
 
 /**
- * Parses a JSON text from a guest process. Throws `GuestFrameError`, before it parses, if the text
- * is not JSON or exceeds a limit.
+ * Checks a JSON text from a guest process, and then parses it. The check throws `GuestFrameError`
+ * if the text is not JSON or exceeds a limit.
  */
 export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJsonBounds): unknown {
   scanned.levels = 0;
@@ -163,9 +163,10 @@ export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJson
 }
 
 /**
- * Limits of the header of a frame from a guest process. A valid header has three levels (an object
- * with a list of objects), and the limit is one more. The maximum number of values has room for six
- * values per event (a count and an error), and five per line of `log(...)`.
+ * Limits of the header of a frame from a guest process, with a reserve. The largest valid header
+ * has three levels (an object with a list of objects), and the values of 500 events and 1,000 lines
+ * of `log(...)`. An event takes up to six values (its count, and an error object with four fields).
+ * A line takes up to five (an object with four fields).
  */
 const HEADER_BOUNDS: GuestJsonBounds = { levelsMax: 4, valuesMax: 65_536 };
 

@@ -45,7 +45,7 @@ export interface LoadRequest {
   code: string;
   libraries: readonly { importName: string; code: string }[];
   credentials: Readonly<Record<string, string>>;
-  /** Numbers of programs that the guest process unloads before it loads the requested one. */
+  /** Numbers of the programs (as in `program`) that the guest unloads before it loads this one. */
   drop: readonly number[];
   /** Milliseconds that the code may use: wall-clock time in JavaScript, CPU time in Python. */
   budgetMs: number;
@@ -66,9 +66,10 @@ export interface RunRequest {
   /** Wall-clock time in milliseconds after which a JavaScript guest process stops the code. */
   budgetMs: number;
   /**
-   * CPU time in milliseconds that the code may use; only a Python guest process stops the code
-   * after it. `budgetMs` has the same value, or a larger one after an attempt that got too little
-   * CPU time within its `budgetMs` because the machine was busy.
+   * CPU time in milliseconds that the code may use. A Python guest process stops the code after
+   * this time. A JavaScript guest process stops the code after the wall-clock time `budgetMs`
+   * instead. `budgetMs` equals `cpuMs`, or is larger if the code of an earlier attempt got too
+   * little CPU time because the machine was busy.
    */
   cpuMs: number;
   /** Maximum number of lines of `log(...)` in the reply. */
@@ -135,7 +136,7 @@ export interface RunReply {
    * `OPEN` (the event has no outcome yet).
    */
   counts: readonly number[];
-  /** One error for each event with the count `FAILED`, in the order of the events. */
+  /** One error for each event whose number in `counts` is `FAILED`, in the order of the events. */
   errors: readonly UserError[];
   logs: readonly LogLine[];
   /** The reason why some events are `OPEN`; absent when no event is `OPEN`. */

@@ -24,14 +24,15 @@ const FREE_SHARE = 0.5;
 /**
  * Shares the processors among guest processes, so that guests that compute a lot do not block the
  * others. While there is a processor for each guest, none is paused. A guest that computes little
- * is never paused. Among guests with a CPU debt, the ones of the workspaces with the smallest debt
- * run first.
+ * is never paused. Among guests with a CPU debt (CPU time used beyond a fair share), the ones of
+ * the workspaces with the smallest debt run first.
  *
  * While processors are scarce, a workspace with two guests gets no more CPU time than one with a
  * single guest: its two guests divide its share, and take turns on a processor.
  *
- * The more guests compute, the smaller is the debt at which a guest is paused. With a fixed limit,
- * fifty guests that begin to compute at once would take all processors for ten seconds.
+ * A guest is paused only if its debt exceeds a limit. The limit is lower while more guests compute
+ * than there are processors. With a constant limit, many guests that begin to compute at once would
+ * take all processors for seconds.
  *
  * The scheduler pauses guests instead of lowering their priority: an ordinary user can end a pause,
  * but cannot raise a priority again. Also, the kernel ignores the priorities of processes in
@@ -40,8 +41,9 @@ const FREE_SHARE = 0.5;
 export class CpuScheduler<T extends SchedulableGuest> {
   /**
    * Workspaces, in the order of their turns, that have guests with a CPU debt above the limit that
-   * `schedule` computes. Processors go first to one such guest of each workspace, in this order,
-   * and then to the second ones. Such guests without a processor are paused.
+   * `schedule` computes. First, one such guest of each workspace gets a processor, in this order,
+   * and then their second guests. Such guests for which no processor is left are paused. Guests
+   * with a smaller debt are never paused.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;
@@ -112,8 +114,8 @@ function slices(debtMs: number): number {
 
 interface WorkspaceShare {
   /**
-   * Number of guest processes of the workspace that are runnable and not paused. They divide the
-   * share of the workspace.
+   * Number of guest processes of the workspace that are runnable and not paused. Each gets an equal
+   * part of the workspace's fair share of CPU time.
    */
   running: number;
   /** The largest CPU debt of a runnable guest process of the workspace. */

@@ -50,7 +50,7 @@ export interface AdmissionLimits {
  * interval, guests would be replaced for each event, and no time would be left for events.
  */
 export class GuestAdmission<T extends GuestHolder> {
-  /** Holders that may have a guest process, in the order of their admission. */
+  /** Holders with the permission to have a guest process, in the order of their admission. */
   readonly #holders = new Set<T>();
   readonly #evicted = new Set<T>();
   readonly #queue = new Set<T>();
@@ -69,9 +69,7 @@ export class GuestAdmission<T extends GuestHolder> {
     return this.#queue.size;
   }
 
-  /**
-   * Whether a holder that requested the permission to have a guest process would get it at once.
-   */
+  /** Whether a holder that calls `request` now gets the permission for a guest process at once. */
   get hasRoom(): boolean {
     return this.#queue.size === 0 && this.#hasRoom();
   }
@@ -135,8 +133,9 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Evicts one guest process so that a waiting holder can have one, unless the last eviction is
-   * less than `GUEST_EVICTION_INTERVAL_MS` ago. Sets a timer that checks the queue again later.
+   * Evicts one guest process for a waiting holder, unless the last eviction is less than
+   * `GUEST_EVICTION_INTERVAL_MS` ago or as many evictions are in progress as holders wait. While a
+   * holder waits, sets a timer that checks the queue again, with or without an eviction.
    */
   #makeRoom(): void {
     clearTimeout(this.#timer);
@@ -171,7 +170,7 @@ export class GuestAdmission<T extends GuestHolder> {
     return this.#remaining().toSorted((a, b) => b.memoryBytes - a.memoryBytes)[0];
   }
 
-  /** Returns the holders that may have a guest process and that are not being evicted. */
+  /** Returns the holders (work queues) with permission for a guest, except those being evicted. */
   #remaining(): T[] {
     return [...this.#holders].filter((holder) => !this.#evicted.has(holder));
   }

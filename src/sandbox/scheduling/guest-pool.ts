@@ -34,8 +34,8 @@ export class GuestPool {
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #throwAways: FairSemaphore;
   /**
-   * Guest processes that have only parsed code, and are kept for the next work of the same request.
-   * The key is the test budget of this request.
+   * Guest processes that have parsed user code but have not run it, kept for the next work of the
+   * same request. The key is the test budget of this request.
    */
   readonly #unused = new Map<TestBudget, ThrowAwayGuests>();
   readonly #sweep = setInterval(() => this.#evictIdle(), SWEEP_MS);
@@ -55,9 +55,9 @@ export class GuestPool {
   }
 
   /**
-   * Does `work` in the first of the guest processes that a workspace has for a language (at most
-   * two). `bytes` is the approximate size of the data that the work sends to the guest. Rejects
-   * with `SandboxUnavailable` when no guest can be started.
+   * Does `work` in the first (main) guest process of a workspace and language. Costly programs use
+   * a second guest process, through `useSecond`. `bytes` is the approximate size of the data that
+   * the work sends to the guest. Rejects with `SandboxUnavailable` when no guest can be started.
    */
   use<T>(owner: GuestOwner, bytes: number, work: GuestUse<T>): Promise<T> {
     return perform(this.#guestsOf(owner).first, bytes, work);

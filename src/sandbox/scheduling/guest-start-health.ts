@@ -71,13 +71,15 @@ export class GuestStartHealth {
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
   /**
-   * Why user code does not run. If user code runs, the missing part of its confinement; absent if
-   * none is missing. Also absent as long as no guest has started and no start has failed.
+   * Why guest processes do not start, in the states `starting` and `unavailable`; absent while no
+   * start has failed. In the state `ready`, the missing part of the confinement of user code;
+   * absent if none is missing.
    */
   reason?: string;
   /**
-   * Whether user code may run with incomplete confinement. False in the state `ready` if the latest
-   * guest of each language that has started is completely confined.
+   * Whether the setting `sandbox.insecure` permits user code to run with incomplete confinement.
+   * Also false in the state `ready` if, for each language in use, the guest process that started
+   * last is completely confined.
    */
   insecure: boolean;
 }

@@ -23,9 +23,9 @@ const STDERR_READ_MS_MAX = 2_000;
  */
 const STANDSTILL_MS_MIN = 500;
 /**
- * Milliseconds above which a caller's wait for a guest process shows that a guest had to be
- * started, because no spare one was ready. The next spare guest then starts only after
- * `refillPauseMs`.
+ * Milliseconds above which a caller's wait for a guest process means that no spare guest was ready.
+ * After such a wait, the next spare guest starts only after `refillPauseMs`, so that its start does
+ * not slow down the caller's work.
  */
 const WAIT_MS_MIN = 5;
 
@@ -106,9 +106,9 @@ export class GuestStarter {
 
   /**
    * Resolves with a guest process that has run no user code. `losses` is the number of guests that
-   * the caller's code has recently ended. If it is 0 and there is a spare guest, the caller gets
-   * this guest; otherwise the caller waits for the start of one. Rejects with `SandboxUnavailable`
-   * when guests do not start.
+   * have recently ended because of the user code that the caller runs, for example at a limit. If
+   * `losses` is 0 and there is a spare guest, the caller gets this guest; otherwise the caller
+   * waits until a guest has started. Rejects with `SandboxUnavailable` when guests do not start.
    */
   async acquire(language: GuestLanguage, losses: number): Promise<Guest> {
     const health = this.#startHealth[language];

@@ -28,8 +28,9 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   #guest: Guest | undefined;
   #losses = 0;
   /**
-   * CPU time in ms of the current guest process that is already charged or is not charged at all.
-   * After a start, it is the guest's CPU time until then, plus `FREE_CPU_MS`.
+   * CPU time in ms of the current guest process that will not be charged to the test budget,
+   * because it is free or was charged before. When the guest has started, all CPU time that it has
+   * used so far, plus `FREE_CPU_MS`, is free.
    */
   #chargedMs = 0;
 
@@ -61,8 +62,8 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   }
 
   /**
-   * Charges the rest of the guest process's CPU time to the budget, kills the guest, and gives back
-   * the permit to run a test.
+   * Charges the budget with the CPU time that the guest process has used since the last charge.
+   * Then kills the guest, and gives back the permit to run a test.
    */
   [Symbol.dispose](): void {
     clearInterval(this.#meter);
@@ -85,8 +86,9 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
 }
 
 /**
- * Resolves with the guest process that `start` provides, if the budget has not ended by then.
- * Otherwise rejects with `SandboxUnavailable`, and kills the guest once `start` provides it.
+ * Resolves with the guest process that `start` provides, or rejects with the error of `start`. If
+ * the budget ends before that, rejects with `SandboxUnavailable`, and kills the guest once `start`
+ * provides it.
  */
 async function unlessOver(start: Promise<Guest>, budget: TestBudget): Promise<Guest> {
   try {

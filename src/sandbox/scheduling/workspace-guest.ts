@@ -13,8 +13,8 @@ const GUEST_AGE_MS_MAX = 600_000;
 
 const SOFT_TIMEOUTS_MAX = 3;
 /**
- * Maximum number of batches in progress in one guest process, whatever their size: the guest works
- * on one while the server sends the next.
+ * Maximum number of batches in progress in one guest process if they have more than
+ * `SMALL_BYTES_MAX` bytes together: the guest works on one while the server sends the next.
  */
 const LARGE_BATCHES_MAX = 2;
 /**
@@ -43,8 +43,9 @@ export interface GuestWork {
 
 /**
  * Queue of the work of one workspace (tenant) in one language, with the guest process that does the
- * work (at most one at a time). A workspace can have a second such object for the same language.
- * While there is no room for its guest, the second object passes its work to the first one.
+ * work. There is at most one such process at a time. A workspace can have a second such object for
+ * the same language. While no further process is permitted, a second object without a process
+ * passes its work to the first object.
  */
 export class WorkspaceGuest implements GuestHolder, GuestSource {
   #guest: Guest | undefined;
@@ -153,7 +154,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     }
   }
 
-  /** Whether the first batch of the queue may be sent to the guest process at once. */
+  /** Whether the limits on batches in progress allow the first batch of the queue to start now. */
   get #hasRoom(): boolean {
     if (this.#activeCount < LARGE_BATCHES_MAX) return true;
     const bytes = this.#activeBytes + this.#queue[0]!.bytes;

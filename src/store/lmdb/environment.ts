@@ -35,10 +35,10 @@ export function openEnvironment(path: string, names: Iterable<string>, { isView 
   };
   for (const name of names) table(name);
   /**
-   * Runs `apply` in a transaction, and rolls it back when `apply` throws or returns `ABORT`. Unlike
-   * lmdb's method `transaction`, it does not keep what `apply` wrote before it threw. With
-   * `isView`, a commit does not wait for the disk. It then runs in this thread, because handing it
-   * to another one would cost more.
+   * Runs `apply` in a transaction, and rolls the transaction back when `apply` throws or returns
+   * `ABORT`. Unlike this function, lmdb's method `transaction` keeps what `apply` wrote before it
+   * threw. With `isView` (a local copy of a shared log), a commit does not wait for the disk, and
+   * runs in this thread. Handing such a commit to another thread would take longer.
    */
   const transact = async (apply: () => unknown): Promise<unknown> =>
     isView ? root.transactionSync(apply) : root.childTransaction(apply);
@@ -66,9 +66,10 @@ export function isAlive({ root }: Environment): boolean {
 export const PROBE = "\u0000probe";
 
 /**
- * Returns the error with which LMDB or the disk made a transaction fail; undefined if the
- * transaction succeeded, or failed only because its `apply` threw. The error is in a promise,
- * because LMDB reports the error of a failed commit later. The promise never rejects.
+ * Returns a promise of the error with which LMDB or the disk made a transaction fail. Returns
+ * undefined, without a promise, if the transaction succeeded, or failed only because its `apply`
+ * threw. The promise never rejects. It may still be pending, because LMDB reports the error of a
+ * failed commit after `outcome` is settled.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

@@ -105,9 +105,9 @@ class PageWalk {
   }
 
   /**
-   * Checks the pages of one large value. Only the first page should have a header. A header of a
-   * later page with a transaction number higher than the meta page's shows that LMDB reused the
-   * page while the file was copied; the value is then damaged.
+   * Checks the pages of one large value. In an intact value, only the first page has a header. If a
+   * later page has a header whose transaction number is higher than the meta page's, LMDB reused
+   * this page while the file was copied. The value is then damaged.
    */
   #overflow(node: Buffer): void {
     const { pageBytes, transaction } = this.#meta;

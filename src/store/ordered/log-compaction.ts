@@ -14,9 +14,10 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * `min` and `factor` determine when a compaction starts: when the log has more than `min.rows`
-   * entries plus `factor` times the rows that the last compaction appended, or more than
-   * `min.bytes` bytes plus `factor` times the bytes that it appended.
+   * Fixed parts of two limits of the log; a compaction starts when the log exceeds either limit.
+   * The limit on entries is `min.rows` plus `factor` times the number of rows that the last
+   * compaction appended. The limit on bytes is `min.bytes` plus `factor` times the size of these
+   * rows.
    */
   min: RowsAndBytes;
   factor: number;
@@ -47,10 +48,11 @@ const BOUNDS: CompactionBounds = {
 };
 
 /**
- * Length of the pause after a step of a compaction, as a multiple of the step's duration, up to
- * `PAUSE_MS_MAX` milliseconds. With 4, steps take a fifth of the time. During a step, pixel
- * requests and changes of the store wait, because all nodes and brokers write rows. They proceed in
- * the pause. `PAUSE_MS_MAX` is far below `stalledMs`.
+ * Length of the pause after a step of a compaction, as a multiple of the step's duration. With 4,
+ * steps take a fifth of the time. The rows of a step keep all nodes and brokers busy, so pixel
+ * requests and changes of the store wait until the pause. The pause is at most `PAUSE_MS_MAX`
+ * milliseconds. This is far below `stalledMs`, after which another node would continue the
+ * compaction.
  */
 const PAUSE_STEPS = 4;
 const PAUSE_MS_MAX = 1_000;
@@ -110,11 +112,11 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a compaction or the deletion of replaced log entries in the background, if one is due.
-   * The store calls this after each change set of this node that took effect, and after each read
-   * of the log's end. After a read, a compaction starts only if at least `min.rows` entries without
-   * effect follow the last change set that took effect. Most of them are barriers (empty entries),
-   * which each read of the log's end appends.
+   * Starts a task in the background if one is due: a compaction, or the deletion of the log entries
+   * that a compaction has replaced. The store calls this after each change set of this node that
+   * took effect, and after each read of the log's end. After a read, a compaction starts only if at
+   * least `min.rows` entries without effect follow the last change set that took effect. Most
+   * entries without effect are barriers (empty entries), which each read of the log's end appends.
    */
   runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;

@@ -41,9 +41,10 @@ export class OrderedLogEnd {
   #overdue = 0;
 
   /**
-   * `progress.next` is the position up to which this node's view has read the log. An entry is
-   * overdue if the log's leader does not acknowledge it within `acknowledgedMsMax` milliseconds.
-   * While an entry is overdue, calls of `read` reject.
+   * `progress.next` is the log position of the first entry that this node's view has not applied.
+   * `acknowledgedMsMax` is the time limit in milliseconds for the log's leader to acknowledge an
+   * entry that this node appends. Beyond the limit, the entry is overdue, and calls of `read`
+   * reject until the append has ended.
    */
   constructor(
     private readonly log: Pick<OrderedLog, "append" | "knownEnd">,

@@ -29,11 +29,12 @@ export interface ViewPosition {
    * compaction.
    */
   first: number;
-  /** Size in bytes of the log entries from `first` up to `next`. */
+  /** Size in bytes of the log entries from position `first` (included) to `next` (not included). */
   bytes: number;
   /**
-   * Start of the running compaction: the log position of its first entry, and the size in bytes of
-   * the entries from `first` up to that entry. Absent while no compaction runs.
+   * Start of the running compaction. `position` is the log position of the compaction's first
+   * entry. `bytes` is the size in bytes of the log entries before `position`, beginning with the
+   * entry at `ViewPosition.first`. Absent while no compaction runs.
    */
   walk?: { position: number; bytes: number };
   /**
@@ -52,8 +53,9 @@ export interface OrderedViewOptions {
   /** Author id of this node's change sets. */
   author: string;
   /**
-   * Whether the code that called `change` for change set `number` of this node already knows of the
-   * change. `ApplyResult.written` then leaves out its tables, so that no listener is called for it.
+   * Whether to call no listener for change set `number`, which this node has appended, because the
+   * code that made the changes already knows of them. The tables of this change set are then not
+   * added to `ApplyResult.written`.
    */
   isKnown(number: number): boolean;
 }
@@ -69,8 +71,9 @@ export interface ApplyResult {
   /** Outcomes of all nodes' change sets among the applied entries, in the order of the log. */
   outcomes: SetOutcome[];
   /**
-   * Names of the tables that the applied entries changed; the store calls its listeners for these.
-   * Tables of this node's change sets for which `isKnown` returns true are left out.
+   * Names of the tables that the applied entries changed; the store calls its listeners with these
+   * names. If `isKnown` returns true for a change set of this node, the tables of the set are not
+   * added.
    */
   written: Set<string>;
   /** Whether log entries were deleted before this view had read them. */

@@ -74,9 +74,10 @@ export function resolveChanges(
 }
 
 /**
- * Runs calls of `change` on a view in a transaction that is rolled back. Returns their outcomes and
- * writes, and in `base` the version of the view on which they ran. `base` is undefined if the view
- * lacks rows; the outcomes and writes must then not be used.
+ * Runs calls of `change` on this node's view (local copy of the store) in a transaction that is
+ * rolled back. Returns the outcomes and writes of the calls, and in `base` the version of the view
+ * on which they ran. If the view is incomplete (log entries were deleted before it had read them),
+ * `base` is undefined, and the outcomes and writes must not be used.
  */
 export async function dryRunChanges(
   local: LocalStore,

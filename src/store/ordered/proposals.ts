@@ -27,16 +27,17 @@ export class Proposals {
   }
 
   /**
-   * Whether the code that called `change` for the change set with this number already knows of the
-   * change. The store's listeners are then not called for it.
+   * Whether to call no listener for change set `number` of this node, because the code that made
+   * the changes already knows of them. False if the change set is not in this object.
    */
   isKnown(number: number): boolean {
     return this.#open.get(number)?.isKnown ?? false;
   }
 
   /**
-   * Adds change set `number`, which the caller appends to the shared log. Resolves with whether the
-   * set took effect. For `isKnown` see `Proposal`.
+   * Adds change set `number`, which must equal `next`; the caller appends the set to the shared
+   * log. Resolves with whether the set took effect. Rejects if this cannot be learnt. If `isKnown`
+   * is true, the store's listeners are not called for the set.
    */
   add(number: number, isKnown: boolean): Promise<boolean> {
     assert(number === this.#next, "Numbers of a node's change sets ascend by one");

@@ -5,15 +5,17 @@ import type { SetOutcome } from "./ordered-view.ts";
 const NO_BASE = -2;
 
 /**
- * Returns the log entry (pass) with which a node gives up its turn. It is a change set without
- * writes that never takes effect, so older releases can read it too.
+ * Returns the log entry (pass) with which the node `author` gives up its turn. The entry is encoded
+ * as a change set, so that older releases can read it too. This change set has no writes and never
+ * takes effect.
  */
 export const passOf = (author: string): Uint8Array =>
   encodeChangeSet({ author, number: -1, base: NO_BASE, writes: [] })[0]!;
 
 /**
- * Smallest limit in milliseconds on the time that a node waits for another one to use its turn. The
- * largest is `TURN_MS_MAX`: the other node may have stopped, or have nothing left to change.
+ * Smallest time limit in milliseconds for another node to use its turn while this node waits. The
+ * limit depends on the duration of this node's last attempt (see `ATTEMPTS_PER_TURN`), and is at
+ * most `TURN_MS_MAX`. Without a limit, this node would wait forever for a node that has stopped.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;
@@ -34,13 +36,14 @@ const ATTEMPTS_PER_TURN = 2;
  */
 export class Turns {
   /**
-   * Authors (nodes) that wait for a turn after a change set without effect, in the order of the
-   * log. The first has the turn.
+   * Authors (nodes) that wait for a turn to append a change set; the first has the turn. An author
+   * is added when a change set of the author had no effect. The order is that of these change sets
+   * in the log.
    */
   readonly #refused = new Set<string>();
   /**
-   * Whether this node has read a change set of its own from the log. Change sets without effect
-   * that it has read earlier may be old, so they give no node a turn.
+   * Whether this node has read a change set of its own from the log. Until then, this node may be
+   * reading old entries, so change sets without effect give no node a turn.
    */
   #isCurrent = false;
   /** Time (`performance.now()`) at which this node's last attempt to change the store began. */
@@ -77,8 +80,9 @@ export class Turns {
   }
 
   /**
-   * Whether this node's last change set had no effect, so that the other nodes let this node append
-   * first. They wait, for a limited time, until this node tries again or gives up.
+   * Whether this node's last change set had no effect, because another node's change set took
+   * effect first. The other nodes then wait, for a limited time, until this node tries again or
+   * gives up.
    */
   get isAwaited(): boolean {
     return this.#refused.has(this.author);

@@ -11,8 +11,9 @@ export class ViewProgress {
   /** Log position of the first entry that the view has not applied. */
   #next: number;
   /**
-   * Whether the view has all rows. It lacks rows if log entries were deleted before it had read
-   * them, until it has read the compaction that replaced them.
+   * Whether the view has all rows. If log entries are deleted before the view has read them, the
+   * view lacks rows. It has all rows again when it has read the compaction that replaced these
+   * entries.
    */
   #isComplete: boolean;
   /** Error with which `fail` has ended the reading of the log; undefined before that. */

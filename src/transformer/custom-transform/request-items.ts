@@ -15,7 +15,8 @@ import { GUEST_OUTPUT_LEVELS_MAX } from "../../settings/limits.ts";
 import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
 
 /**
- * Members of an item that select the code to run on it. Items with equal members share one group.
+ * Group of items on which the same code runs. Items are in one group if they have the same
+ * workspace and equal text in the members below. The spans are those of the group's first item.
  */
 export interface ItemGroup {
   workspaceId: string;
@@ -130,7 +131,9 @@ class GroupFinder {
 
   constructor(private readonly bytes: Buffer) {}
 
-  /** Returns the group of an earlier item if it equals `wanted`; `wanted` itself if none does. */
+  /**
+   * Returns the earlier group with the same texts as `wanted`; `wanted` itself if there is none.
+   */
   find(wanted: ItemGroup): ItemGroup {
     // Almost all requests have one group.
     if (this.#last !== undefined && this.#isSame(this.#last, wanted)) return this.#last;

@@ -19,10 +19,10 @@ export interface ItemRunOptions {
 }
 
 /**
- * Runs the items of each group through the program that they name. Resolves with one result per
- * item. Rejects with `SandboxUnavailable` when no user code can run at present, and with `ApiError`
- * when this node cannot find out which code exists. Once `isAwaited` has returned false, remaining
- * events get an error without a run, and the caller must not use the results.
+ * Runs the items of each group through the program that the group names. Resolves with one result
+ * per item. Rejects with `SandboxUnavailable` when no user code can run at present, and with
+ * `ApiError` when this node cannot find out which code exists. Once `isAwaited` has returned false,
+ * items that have not run get an error instead, and the caller must not use the results.
  */
 export async function runItems(
   { programs, sandbox, costlyMsMax = TRANSFORMER_COSTLY_MS_MAX }: ItemRunOptions,

@@ -40,8 +40,9 @@ export class CodeTests {
   }
 
   /**
-   * Answers `POST /transformation/testRun` like `test`, and adds to each result the metadata of its
-   * input event.
+   * Answers `POST /transformation/testRun`: runs code over events like `test`, but reads other
+   * fields of the body (see `testRunInput`). Each result is an object with `transformedEvent` or
+   * `error`, and with the `metadata` of the input event.
    */
   async testRun(body: Record<string, unknown>): Promise<unknown> {
     return await this.#run(testRunInput(body), (result, metadata) => ({ ...result, metadata }));

@@ -32,8 +32,9 @@ export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise
 }
 
 /**
- * Whether a workspace is the operator's: the oldest one. The operator has access to it by its admin
- * token, which the server prints or takes from the setting `admin.token`.
+ * Whether a workspace is the operator's workspace, which is the oldest workspace of the server. The
+ * operator has access to this workspace by the admin token, which the server prints or takes from
+ * the setting `admin.token`.
  */
 export function isOperators({ catalog }: Pick<StatusDeps, "catalog">, workspaceId: string) {
   return catalog.workspaces.list(1)[0]?.id === workspaceId;

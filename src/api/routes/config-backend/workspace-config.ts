@@ -109,9 +109,9 @@ export function expectServiceToken({ memberId }: Principal, { headers }: Request
 }
 
 /**
- * Whether rudder-server and rudder-transformer may read the data of all workspaces with a token of
- * this workspace. True only if this is the first workspace and the setting `rudderstack.namespace`
- * is set.
+ * Whether a token of this workspace lets rudder-server and rudder-transformer read the
+ * configurations and the user code of all workspaces. True only if this is the oldest workspace and
+ * the setting `rudderstack.namespace` is set.
  */
 export function readsAllWorkspaces(
   deps: Pick<RouteDeps, "catalog" | "namespace">,

@@ -88,10 +88,10 @@ export function newType(
 }
 
 /**
- * Returns the config to store: the sent config without nulls, plus the stored secrets that it
- * leaves out. Throws if this config is invalid, but a disabled destination may lack required keys.
- * Also throws if a stored secret would be sent to another host than before, where a caller who does
- * not know the secret could read it.
+ * Returns the config to store: the sent config without nulls, plus the stored secrets that the sent
+ * config leaves out. Throws if the config to store is invalid, except that the config of a disabled
+ * destination may lack required keys. Also throws if a stored secret would be sent to another host
+ * than before, where a caller who does not know the secret could read it.
  */
 export function resolveConfig(
   kind: ConfigForms,
@@ -109,7 +109,7 @@ export function resolveConfig(
   return config;
 }
 
-/** Throws if a config lacks a key that it must have while the destination is enabled. */
+/** Throws if a config lacks a required key. Called for a destination that is to be enabled. */
 export function expectWhole(kind: ConfigForms, config: DestinationConfig): void {
   expectNoneInConfig(missingKeys(kind, config));
 }
@@ -131,9 +131,9 @@ function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
 }
 
 /**
- * Returns a config for responses, without its secrets and without keys that the schema does not
- * allow. A secret in an item of a list becomes an empty string. Secret parts of URLs are masked. If
- * `headers` is `clear`, these parts and secret webhook headers are shown.
+ * Returns a config for responses, without keys that the schema does not allow and without secrets.
+ * A secret in an item of a list is replaced by an empty string; secret parts of URLs are masked. If
+ * `headers` is `clear`, secret parts of URLs and secret webhook headers are shown unchanged.
  */
 export function configAnswer(
   kind: ConfigForms,
@@ -182,15 +182,15 @@ export function schemaWithSecrets(kind: ConfigForm): TSchema {
   return schema;
 }
 
-/** Returns the rules for a config, which may have pixelmill's own keys or RudderStack's. */
+/** Returns the schema and secret keys for a config, by whether it uses RudderStack's key names. */
 function formOf(kind: ConfigForms, config: DestinationConfig): ConfigForm {
   return kind.formOf?.(config) ?? kind;
 }
 
 /**
  * Returns the sent config, with the stored string in place of each masked string, which the client
- * copied from a response. Does not restore a string that responses would show differently after the
- * change of another key, because they could then reveal its masked part.
+ * copied from a response. Does not restore a string that responses would mask differently because
+ * of another key in the sent config: such a response could show the secret part.
  */
 function unmasked(
   { maskedKeys = [] }: ConfigForm,

@@ -48,8 +48,8 @@ export function retainSecrets(
 }
 
 /**
- * Returns an error for each kept secret that the new config would send to a host to which the old
- * config did not send it.
+ * Returns an error for each secret in `kept` that the new config would send to a host to which the
+ * old config did not send the secret. `kept` has the stored secrets that the request left out.
  */
 export function audienceErrors(
   kept: readonly RetainedSecret[],
@@ -78,8 +78,8 @@ export function secretsOf({ secretKeys }: ConfigForm) {
 }
 
 /**
- * Returns a JSON pointer to each secret in a config. An empty string does not count as a secret,
- * because some headers have an empty value.
+ * Returns a JSON pointer to each secret in a config. Omits a secret key whose value is absent, null
+ * or an empty string.
  */
 export function secretPaths(form: ConfigForm, config: DestinationConfig): string[] {
   return secretsOf(form).flatMap(({ key, inner, secret: { isSecret = () => true } }) => {

@@ -64,8 +64,8 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
  * cluster's members are known and this node's questions reach the other nodes:
  * - "Node … does not answer": neither an answer nor any other message of the node arrived recently
  * - "The report of node … is missing here": the node sends messages, but gave no answer
- * - "Partition … runs at no node": the node that last ran the partition has left, no node reports
- *   that it runs it, and it is not assigned to a node that gave no report
+ * - "Partition … runs at no node": the node that last ran the partition has left, no report lists
+ *   the partition as running, and each node to which the partition is assigned gave a report
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;

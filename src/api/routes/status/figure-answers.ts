@@ -163,8 +163,9 @@ export async function lastReceivedTimes(
 }
 
 /**
- * Returns the result of `totalsOf` for each item in `of`. `missingNodes` lists the nodes that did
- * not answer; they may have counted more events.
+ * Returns for each item in `of` the sums of the item's figures and the item's present lag, like
+ * `totalsOf`. `missingNodes` lists the nodes that did not answer; the sums lack the events that
+ * these nodes have counted but not yet stored.
  */
 export async function totalsOfAll(
   deps: StatusDeps,

@@ -89,8 +89,9 @@ export async function latestCodeLogs(
 
 /**
  * Returns outcomes (what became of events at destinations) from all nodes. Each node selects the
- * latest events that have an outcome matching the filter, up to `eventsMax` events. It returns the
- * outcomes of these events.
+ * latest events that have an outcome matching the filter, up to `eventsMax` events. The node
+ * returns all outcomes of these events, also outcomes other than `filter.outcome`. If
+ * `filter.destinationId` is set, the node returns only outcomes at this destination.
  */
 export function latestOutcomes(
   deps: StatusDeps,
@@ -221,8 +222,8 @@ export function mergeMessages(told: ReadonlyMap<string, Messages>): Messages {
 type Messages = Pick<WorkspaceStatus, "troubles" | "warnings">;
 
 /**
- * Returns the first part of a message, which names the cause: without the check's name before it
- * and without the consequence after it.
+ * Returns the cause that a message names: the text before the first consequence, without the name
+ * of the health check with which the message may begin.
  */
 const causeOf = (text: string) => text.split(CONSEQUENCE)[0]!.replace(/^[a-z]+: /, "");
 

@@ -50,9 +50,9 @@ interface ProblemSources {
 /**
  * Returns all problems of a workspace, worst first: sorted by kind, then by age (oldest first),
  * then by number of dead letters. Each cause is listed once. An alert about a destination is left
- * out if the destination itself is listed as down, failing or lagging. Destinations in the state
- * `suspended` are not listed: the problem about their transformation has the number of their dead
- * letters.
+ * out if the destination itself is listed as down, failing or lagging. Destinations that have the
+ * state `suspended`, because their transformation is suspended, are not listed: the problem about
+ * the transformation has the number of their dead letters.
  */
 export function problemsOf(
   state: ProblemSources,

@@ -63,8 +63,9 @@ function keyOf(name: string): string {
 
 /**
  * Returns the name under which the functions of this file store an unsaved text of the
- * transformation or library `id`. `base` is the id of the revision that the edited code is based
- * on. `trial` is the code of the transformation that calls a library in test runs.
+ * transformation or library `id`. `code` is the edited code, `base` the id of the revision that
+ * this code is based on, and `events` the test events. `trial` is the code of a transformation that
+ * only calls the library in test runs.
  */
 export const textName = (text: "code" | "base" | "events" | "trial", id: string) => `${text} ${id}`;
 

@@ -17,9 +17,7 @@ export function useFormat(
   showLine: (line: number) => void,
 ) {
   const [formatErrors, setFormatErrors] = useState(noErrors);
-  /**
-   * The user's text with all changes. The parameter `text` has a change only after the next render.
-   */
+  /** The user's latest text. The parameter `text` lacks the changes made since the last render. */
   const latest = useRef(text);
   latest.current = text;
   function replace(next: string) {

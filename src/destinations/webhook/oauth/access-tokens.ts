@@ -49,16 +49,17 @@ const MARGIN_MS_MAX = 30_000;
  */
 const REFUSED_MS_MIN = 30_000;
 /**
- * Minimum milliseconds between the last replacement of a token and the replacement of a refused
- * token that the receiver accepted earlier. Such a token was revoked, so the receiver is likely to
- * accept a new one.
+ * Minimum pause in milliseconds between two replacements of a destination's refused tokens, if the
+ * receiver had accepted the second token earlier. The receiver has then revoked this token, and is
+ * likely to accept a new one. Until the pause ends, the second token is kept.
  */
 const REVOKED_MS_MIN = 1_000;
-/** Maximum number of tokens that are stored as accepted by the receiver. */
+/** Maximum tokens remembered as accepted by the receiver, per open destination: the latest ones. */
 const ACCEPTED_TOKENS_MAX = 8;
 /**
- * Milliseconds until the next token request after a failure that only a change of the config can
- * end.
+ * Milliseconds for which no token is requested after a failure that is not expected to end by
+ * itself (`isFinal`). Calls of `acquire` in this time fail with the same error. The next call after
+ * this time requests a token.
  */
 const FINAL_MS = 10_000;
 /**
@@ -87,9 +88,9 @@ export class AccessTokens {
   #fetching: Promise<AccessToken> | undefined;
   #failure: { error: AccessTokenError; until: number } | undefined;
   /**
-   * Time of `performance.now()` until which a refused token is kept: `REFUSED_MS_MIN` after the
-   * last replacement. If the receiver had accepted this token earlier, it is kept only until
-   * `REVOKED_MS_MIN` after the last replacement.
+   * Time of `performance.now()` until which `invalidate` discards no refused token:
+   * `REFUSED_MS_MIN` after `invalidate` last discarded a token. For a refused token that the
+   * receiver had accepted earlier, the time is `REVOKED_MS_MIN` after that discard.
    */
   #heldUntil = Number.NEGATIVE_INFINITY;
   /** Tokens with which the receiver has accepted events: the last `ACCEPTED_TOKENS_MAX` at most. */

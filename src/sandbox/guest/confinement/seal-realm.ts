@@ -82,9 +82,9 @@ function shown(thrown: unknown): string {
 }
 
 /**
- * Replaces `Function`, and deletes the property `constructor` that functions of the four kinds
- * (plain, async, generator, async generator) inherit. Its value is a constructor that compiles
- * code.
+ * Replaces the global `Function` by a function that throws. Deletes the property `constructor` that
+ * functions of the four kinds (plain, async, generator, async generator) inherit, because the value
+ * of this property compiles code.
  */
 function removeFunctionConstructors(): void {
   NoFunction.prototype = Function.prototype;

@@ -64,10 +64,10 @@ function ruled(rule: SyscallRule): Instruction[] {
 }
 
 /**
- * Returns instructions that check one condition in an alternative of a rule (a list of conditions).
- * If the condition holds, execution continues after these instructions. Otherwise it jumps to the
- * rule's next alternative (`NEXT`). An argument is read as two words; on both processor
- * architectures, the low word is the first one.
+ * Returns instructions that check one condition. A rule is a list of alternatives, and each
+ * alternative is a list of conditions. If the condition holds, execution continues after these
+ * instructions. Otherwise execution jumps to the rule's next alternative (`NEXT`). An argument
+ * consists of two words; on both processor architectures, the low word is the first one.
  */
 function checked(condition: ArgumentCondition): Instruction[] {
   const low = DATA_ARGUMENTS + ARGUMENT_BYTES * condition.argument;

@@ -19,8 +19,9 @@ export class CpuClock {
   #endMs = 0;
 
   /**
-   * Element 0 of the interrupt buffer, which CPython reads regularly: the number of the signal that
-   * it has to handle, or 0. Each read also checks the CPU time.
+   * Element 0 of the interrupt buffer, which CPython reads regularly: the number of the signal to
+   * handle, or 0. If the CPU time is used up, a read returns SIGINT. Reads in the next `REST_MS`
+   * then return 0.
    */
   get 0(): number {
     const now = performance.now();
@@ -31,8 +32,8 @@ export class CpuClock {
   }
 
   /**
-   * Ignores the value 0, which CPython writes here when it has read a signal. The getter alone
-   * decides when it returns the signal again.
+   * Ignores the value. CPython writes 0 to this element of the interrupt buffer after it has read a
+   * signal. The getter alone decides whether a later read returns a signal.
    */
   set 0(_: number) {}
 

@@ -131,10 +131,10 @@ function expression(text: string): string {
 }
 
 /**
- * Returns code: the members of an object literal that creates the metadata of an event. Such a
- * literal is ten times as fast as code that sets the keys one by one. In the literal, `values` is
- * the event's row in the JSON of `metadataTexts`, and `shared` is the object that the row refers
- * to.
+ * Returns source code: the members of an object literal. The value of the literal is the metadata
+ * of an event. A literal is ten times as fast as code that sets the keys one by one. In the
+ * members, `values` is the event's row in the JSON of `metadataTexts`. `shared` is the shared
+ * object whose index is the first element of this row.
  */
 function metadataMembers(): string {
   const members = [...metadataKeys, ...relayedMetadataKeys].map((key) => {
