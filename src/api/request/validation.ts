@@ -63,7 +63,8 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
     const alternatives: TSchema[] = error.schema.anyOf ?? [];
-    const alike = error.errors[alternatives.findIndex(({ type }) => type === kindOf(error.value))];
+    const kind = kindOf(error.value);
+    const alike = kind && error.errors[alternatives.findIndex(({ type }) => type === kind)];
     if (alike) yield* bestErrors(alike);
     else yield error;
   }

@@ -93,6 +93,11 @@ test.each<[schema: TSchema, value: unknown, message: string]>([
     true,
     "a string or an integer, got a boolean",
   ],
+  [
+    Type.Union([Type.Union([Type.Literal("a"), Type.Literal("b")]), Type.Null()]),
+    "c",
+    "one of a, b or null, got a string of 1 character",
+  ],
   [Type.String({ "x-expected": "a colour" }), 7, "a colour, got a number"],
 ])(
   "a value that the schema %j does not allow, %j, is refused in words",
