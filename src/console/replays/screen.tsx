@@ -150,7 +150,7 @@ function FailureReasons({ replay: { failures = [] } }: { replay: Replay }) {
   return (
     <ul aria-label={replayTexts.failureReasons}>
       {failures.slice(0, REASONS_MAX).map(({ groupId, reason, count }) => (
-        <li key={reason} class="bad">
+        <li key={groupId ?? reason} class="bad">
           {replayTexts.timesFailed(count)}
           {groupId === undefined ? (
             <ClampedText text={reason} />
