@@ -36,7 +36,7 @@ export class Holds {
     return held.ms >= ms;
   }
 
-  /** Deletes the time for which each condition whose key is not in `keys` has held. */
+  /** Deletes the measured time of each condition whose key is not in `keys`. */
   keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
   }

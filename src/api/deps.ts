@@ -99,7 +99,7 @@ export interface PeerNodes {
   ask(question: unknown): Promise<{
     /** Answers of the other nodes to the question, by the id of the node. */
     answers: ReadonlyMap<string, unknown>;
-    /** Ids of the other nodes that did not answer the `question` of this call of `ask` in time. */
+    /** Ids of the other nodes that did not answer this question in time. */
     missing: string[];
   }>;
   /** Registers the function that answers the questions of other nodes. Called once. */

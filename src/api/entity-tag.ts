@@ -44,8 +44,8 @@ export interface CurrentResource<T = unknown> {
   now: Tagged<T>;
   /**
    * Returns a clause that completes an error message, such as "Ada saved another revision at …".
-   * The clause is about the latest change of the resource. `tags` are the entity tags that the
-   * request sent in If-Match.
+   * The clause says how the resource has changed since the state that the request expected. `tags`
+   * are the entity tags that the request sent in If-Match.
    */
   changeSince(tags: readonly string[]): string;
   /** Returns the stored earlier state that has one of `tags`. Undefined if there is none. */

@@ -3,8 +3,8 @@ import type { CatalogStore } from "./store.ts";
 
 /**
  * Names of the steps by which earlier releases upgraded catalogs, such as a step that gave tokens a
- * permission. This release runs none of these steps, but stores their names in each catalog. An
- * earlier release that opens the catalog later therefore does not run the steps.
+ * permission. This release runs none of these steps. It stores their names in each catalog, so that
+ * an earlier release that opens the catalog does not run the steps either.
  */
 const steps: readonly string[] = [
   // This row is stored before any other row in the new format: older nodes stop at it.

@@ -42,9 +42,9 @@ export interface HttpRequest {
    */
   answerBytesMax: number;
   /**
-   * Whether the client is allowed to send the request twice. If the receiver closes a reused
-   * connection before the response begins, the client sends a repeatable request again on a new
-   * connection. The receiver may then read the request twice. Any other request fails.
+   * Whether the client may send the request again, on a new connection, if the receiver closes a
+   * reused connection before the response begins. The receiver may then read the request twice. If
+   * false, the request fails in this case.
    */
   isRepeatable: boolean;
 }

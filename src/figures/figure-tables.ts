@@ -232,8 +232,8 @@ function rowsByMinute(
 
 /**
  * Returns a string that sorts after all keys of a series and before those of the next series:
- * `series` with a space, which sorts before the letters and digits of ids. If `series` is "" (no
- * series was examined yet), returns "", the start of the table.
+ * `series` followed by a space, which sorts before the letters and digits of ids. If `series` is
+ * "", returns "", the start of the table.
  */
 const after = (series: Series) => (series === "" ? "" : `${series} `);
 

@@ -45,7 +45,7 @@ export async function firstWorkspace(
 }
 
 /**
- * Throws `StartError` if the setting `admin.token` of a new node differs from the token of the
+ * Throws `StartError` if the setting `admin.token` of a new node is not a valid token of the
  * cluster that the node joins. The node was probably meant for another cluster, which got the same
  * `cluster.name` by mistake. Without this check, the node's token would replace the cluster's
  * token. Does nothing if the node has no `admin.token`, or the cluster has no token that was made

@@ -79,9 +79,9 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   /**
-   * Returns whether another connection may be accepted: if there is room, or if `tryAdd` can evict
-   * an open connection for the new one. Before that, evicts connections while the maximum is
-   * exceeded by `CONNECTIONS_BEYOND_MAX` or more.
+   * Returns whether another connection may be accepted, either in addition to the open ones or in
+   * place of one that `tryAdd` evicts. First evicts connections while the maximum is exceeded by
+   * `CONNECTIONS_BEYOND_MAX` or more.
    */
   hasRoom(): boolean {
     if (this.size < this.#max) return true;

@@ -221,7 +221,7 @@ export function headerValue(bytes: Buffer, name: string): string | undefined {
   return value;
 }
 
-/** Whether the bytes at `at` are `name` in any case. `name` has lower-case letters and hyphens. */
+/** Whether the bytes at `at` are `name` (lower-case letters and hyphens), in any letter case. */
 function matchesName(bytes: Uint8Array, at: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     if ((bytes[at + i]! | LOWER) !== name.charCodeAt(i)) return false;

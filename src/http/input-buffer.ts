@@ -21,10 +21,10 @@ export class InputBuffer {
 
   /**
    * Adds received bytes. If the buffer is empty, `chunk` becomes the buffer without a copy, so the
-   * caller must not use `chunk` afterwards. Otherwise copies `chunk` to the buffer. If `chunk` does
-   * not fit, the buffer is first replaced by one of twice the size of its old bytes, but of at most
-   * `expected` bytes (the size of the whole request). If the old bytes and `chunk` together need
-   * more than this size, the new buffer has exactly the size that they need.
+   * caller must not use `chunk` afterwards. Otherwise copies `chunk` to the buffer. A new buffer,
+   * if one is necessary, has twice the size of the old bytes, but at most `expected` bytes (the
+   * size of the whole request). If the old bytes and `chunk` together need more, the new buffer has
+   * exactly the size that they need.
    */
   append(chunk: Buffer, expected = Number.POSITIVE_INFINITY): void {
     const { length } = this;

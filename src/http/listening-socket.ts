@@ -7,7 +7,7 @@ import { WAITING_CONNECTIONS_MAX } from "../settings/limits.ts";
 export interface ListeningSocket {
   fd: number;
   port: number;
-  /** Address of a socket that another process opened. For other sockets, the settings have it. */
+  /** Address that the socket is bound to. If absent, this is the address in the settings. */
   host?: string;
 }
 

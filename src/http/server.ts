@@ -106,9 +106,10 @@ export function serveHttp(options: HttpServerOptions) {
     setConnectionsPerNetworkMax: (max: number) => open.setPerNetworkMax(max),
     /**
      * Ends open connections as a preparation for `stop`, so that fewer clients send a request just
-     * when `stop` closes their connection. Each connection is closed after its next response, which
+     * when `stop` closes their connection. Closes each connection after its next response, which
      * announces this to the client (`Connection: close`). After `KEPT_CONNECTIONS_MS`, also closes
-     * the connections on which no request is on its way. Still accepts new connections.
+     * idle connections, except those on which a request is probably on its way. Still accepts new
+     * connections.
      */
     async drain() {
       state.isStopping = true;

@@ -32,9 +32,9 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
      * proxy, this is the peer's address. Otherwise reads the entries of `X-Forwarded-For` from the
      * last to the first, and returns the first address found that is not a trusted proxy's. Each
      * proxy appends the address that it sees, so entries that a client forged come earlier in the
-     * header. Reading ends before an invalid entry, and after `FORWARDED_HOPS_MAX` entries. If it
-     * has found only trusted proxies, returns the address that was read last; the peer's address if
-     * none was read.
+     * header. Reading ends before an invalid entry, and after `FORWARDED_HOPS_MAX` entries. If all
+     * addresses that were read are trusted proxies', returns the one that was read last; the peer's
+     * address if none was read.
      */
     of(request: Pick<HttpExchange, "peer" | "header">) {
       const peer = peerOf(request.peer);

@@ -210,7 +210,7 @@ export class ClusterView {
   }
 }
 
-/** Partition for which a broker names a former leader as the present leader. */
+/** Partition for which a broker reports a lower leader epoch than another broker. */
 interface BehindLeader {
   topic: string;
   partition: number;

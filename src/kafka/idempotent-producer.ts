@@ -44,7 +44,7 @@ const RETRY_MS = 250;
  * code and deliveries than it saves.
  */
 const PAUSE_MS = 1;
-/** Size in bytes that a batch exceeds by at most one value: beyond it, no value is added. */
+/** Maximum size in bytes of a batch to which another value is added, whatever the value's size. */
 const BATCH_BYTES = 512 << 10;
 
 /**

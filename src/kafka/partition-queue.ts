@@ -112,7 +112,7 @@ export class PartitionQueue<R> {
 
   /**
    * Removes the batch in flight, and returns the batch's records. Call this if the broker may have
-   * written the batch. After the call, the batch's producer id must not be used again.
+   * written the batch. After the call, `fill` must not get the batch's producer id again.
    */
   abandon(): readonly R[] {
     if (this.#batch === undefined) return [];

@@ -231,8 +231,8 @@ class SegmentLogReader implements LogReader {
 
   /**
    * Reads consecutive blocks and skips bytes that the disk cannot read. Throws unless the disk can
-   * read the first block after the skipped bytes. If no block follows in this segment, returns no
-   * blocks, but throws unless the disk can read the start of the next segment.
+   * read what follows the skipped bytes: the next block in this segment or, if there is none, the
+   * start of the next segment. The returned run has no blocks if none follows in this segment.
    */
   async #readPast(segment: KnownSegment, fd: number, range: BlockRunRange): Promise<BlockRun> {
     const run = await readBlockRun(fd, { ...range, pastErrors: true });

@@ -205,7 +205,7 @@ export function createPipelineHost(parts: PipelineHostParts) {
     /** Returns this node's latest `log(...)` lines of published code; see `CodeLogs.list`. */
     codeLogs: (workspaceId: string, filter: CodeLogFilter, limit: number) =>
       codeLogs.list(workspaceId, filter, limit),
-    /** Status of a destination's lane (delivery, even if idle); undefined if this node has none. */
+    /** Status of the delivery to a destination; undefined if this node has no lane for it. */
     status(destinationId: string) {
       const lane = gaugesOf(destinationId);
       return lane && laneStatus(lane, { clock, metrics });

@@ -206,8 +206,9 @@ export function createPublisher(parts: PublisherParts) {
     /**
      * Publishes the selected versions, all or none. If a selected version, or published code that
      * imports a selected library, does not load or fails its tests, nothing is published: the
-     * result has `published: false` and the failures. In a rollback (every selected version was
-     * published before), all these failures are only warnings, and the versions are published.
+     * result has `published: false` and the failures. A failure of published code does not count if
+     * it also occurs with the published libraries. In a rollback (every selected version was
+     * published before), failures are only warnings.
      */
     publish(workspaceId: string, selection: CodeSelection) {
       return tests(workspaceId, selection.caller, (context) =>

@@ -339,9 +339,9 @@ export const TAILS_OF_WORKSPACE_MAX = 10;
  */
 export const TAILS_MAX = 100;
 /**
- * Maximum number of unsent bytes of one live tail (stream of new events). Only the last event added
- * may exceed this number. Once it is reached, further events are left out until the client has read
- * more.
+ * Maximum number of unsent bytes of one live tail (stream of new events). Once it is reached,
+ * further events are left out until the client has read more. Only the last event added before that
+ * may exceed the maximum.
  */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 /**
@@ -636,9 +636,10 @@ export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
  */
 export const SUSPENSION_BATCHES = 20;
 /**
- * Number of consecutive culprits (events that used up the CPU time or ended the guest process)
- * after which a program (user code) is suspended, even in the middle of a batch. After the first
- * culprit, each event gets only a quarter of the CPU time, until an event succeeds.
+ * Number of culprits (events that used up the CPU time or ended the guest process) after which a
+ * program (user code) is suspended, even in the middle of a batch. Each successful event resets the
+ * number. After the first culprit, each event gets only a quarter of the CPU time, until an event
+ * succeeds.
  */
 export const SUSPENSION_CULPRITS = 3;
 /**
@@ -749,9 +750,9 @@ export const RETRY_DELAY_MS_MAX = 60_000;
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
  * Minimum number of failed attempts to send an event alone in a request, before the event can be
- * given up as the cause of its failures. A failed attempt counts if the destination accepted
- * another event since the event's previous attempt. Otherwise, a failed attempt counts only if no
- * other event was sent to the destination since then.
+ * given up as the cause of its failures. A failed attempt counts only if the destination accepted
+ * another event since the event's previous attempt, or if no other event was sent to the
+ * destination since then.
  */
 export const POISON_ATTEMPTS_MIN = 8;
 /**

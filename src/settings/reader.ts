@@ -138,9 +138,9 @@ function converted(schema: TSchema, value: unknown): unknown {
 }
 
 /**
- * Converts a string of digits to a number. Returns any other value unchanged, so that validation
- * refuses it. TypeBox's conversion accepts more: it converts `1e3` to 1, `true` to 1 and `0.9` to
- * 0.
+ * Converts a string of digits to a number. Returns any other value unchanged; validation accepts it
+ * only if it is a number already. TypeBox's conversion would turn `1e3` and `true` into 1, and
+ * `0.9` into 0.
  */
 function wholeNumber(value: unknown): unknown {
   return typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;

@@ -22,7 +22,7 @@ interface BodyOptions {
   onRead?(bytes: number): void;
   /**
    * Called once if the body is longer than `BODY_BYTES_PER_REQUEST`. `signal` aborts if the promise
-   * has not resolved `secondsMax` seconds after the server began to read the body. After the
+   * is still pending `secondsMax` seconds after the server began to read the body. After the
    * promise has resolved, the server reads the rest of the body, within another `secondsMax`
    * seconds.
    */

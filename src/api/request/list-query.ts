@@ -51,7 +51,7 @@ export function pageOf<T>(items: readonly T[], { page = 1, count = 50 }: ListQue
   return items.slice((page - 1) * count, page * count);
 }
 
-/** Returns a test of items: the name contains `text` (in any case), or the id is exactly `text`. */
+/** Returns a test of items: the name contains `text`, ignoring case, or the id equals `text`. */
 export function matching(text = "") {
   const part = text.trim().toLowerCase();
   return ({ id, name }: SearchedItem) => name.toLowerCase().includes(part) || id === text.trim();

@@ -23,9 +23,9 @@ interface Judges {
 /**
  * Whether a request's token is checked again in the transaction of the request's change. If so,
  * this node runs the handler without first reading the catalog's newest changes. False for a route
- * that needs no token or lacks `readsInChange`. Also false if the token is not valid in the state
- * that this node has read. This node then reads the newest changes first, because a change may have
- * made the token valid.
+ * that needs no token or lacks `readsInChange`. Also false if, in the state that this node has
+ * read, the token is not valid or lacks a permission of `needs`. This node then reads the newest
+ * changes first, because they may admit the token.
  */
 export function isJudgedInChange(
   { needs, readsInChange = false }: Route,

@@ -72,7 +72,7 @@ export function openAlertTables(store: CatalogStore) {
       if (isPending) pending.put([workspaceId, id], true);
       else pending.remove([workspaceId, id]);
     },
-    /** Deletes ended alerts that are not among a workspace's `max` newest open or ended alerts. */
+    /** Deletes a workspace's ended alerts that are older than the `max` newest of its alerts. */
     trim(workspaceId: string, max: number): void {
       const keys = [...order.getKeys(keysBelow(workspaceId))];
       for (const [, id] of keys.slice(0, Math.max(0, keys.length - max))) {

@@ -28,8 +28,8 @@ export const AUDIT_BYTES_MAX = 256 << 20;
 export const AUDIT_REFUSALS_BYTES_MAX = 2 << 20;
 /**
  * Maximum number of audit entries about refused tokens that one node writes in a minute for single
- * callers, one entry for each caller (a token used from one address). The callers with the most
- * requests get these entries. The requests of all further callers are counted together, in one more
+ * callers. Each of these entries counts the requests that had the same token, address and reason of
+ * refusal; the highest counts get an entry. All further requests are counted together, in one more
  * entry per workspace.
  */
 export const AUDIT_REFUSALS_PER_MINUTE_MAX = 20;

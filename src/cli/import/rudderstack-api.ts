@@ -137,8 +137,8 @@ export class RudderStackApi {
 
 /**
  * Returns the seconds to wait before the next attempt, at most `WAIT_SECONDS_MAX`. If the header
- * `Retry-After` has a number, returns this number. Otherwise returns 1 after the first attempt, and
- * doubles this number with each further attempt.
+ * `Retry-After` has a number, returns this number. Otherwise returns 1 after the first attempt, 2
+ * after the second, 4 after the third, and so on.
  */
 function waitSeconds(answer: Response, attempt: number): number {
   const asked = Number.parseFloat(answer.headers.get("retry-after") ?? "");

@@ -194,9 +194,9 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Sets a log's offset base, the number that is added to the brokers' offsets. If the offset base
-   * changes, new blocks are fetched from `end`, the log's end as an offset of the brokers. If
-   * `lost` is present, logs the loss of blocks that `lost` describes, and adds it to `warnings`.
+   * Sets a log's offset base, the number that is added to the brokers' offsets. `end` is the log's
+   * end as an offset of the brokers. Blocks before `end` do not count as new. If `lost` is present,
+   * logs the loss of blocks that `lost` describes, and adds it to `warnings`.
    */
   setOffsetBase(log: string, place: OffsetBase, end = 0, lost?: PartitionLoss): void {
     const partition = this.#indexOf(log);

@@ -39,7 +39,7 @@ type Counts = ReadonlyMap<string, number>;
  * Members get partitions with the same leader (broker) where possible, because a member sends a
  * fetch to each broker that leads one of its partitions. A partition without a member goes to the
  * member that has the most partitions with the same leader. A member that must give up partitions
- * counts its partitions per leader, and begins with the leader that has the lowest count.
+ * first gives up those of the leader that leads the fewest of its partitions.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],

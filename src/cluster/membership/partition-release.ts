@@ -32,9 +32,9 @@ type ObservedPartition = ReturnType<typeof newlyObserved>;
 /**
  * Decides which partitions this node refuses because it cannot process them. The node refuses a
  * partition once its trouble with the partition has lasted for one session timeout. The node
- * accepts the partition again after a back-off time, throughout which the partition could have run
- * here. The back-off time doubles with each refusal. Only a refused partition that is still
- * assigned to this node is accepted earlier, as soon as the trouble ends.
+ * accepts the partition again once it has been able to run the partition for a whole back-off time
+ * without interruption. The back-off time doubles with each refusal. Only a refused partition that
+ * is still assigned to this node is accepted earlier, as soon as the trouble ends.
  */
 export class PartitionRelease {
   readonly #observed = new Map<number, ObservedPartition>();

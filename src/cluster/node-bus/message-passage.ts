@@ -7,9 +7,9 @@ const PASSAGE_MS_MAX = 3_000;
 /** Observes whether this node's messages reach the node bus's topic and are read back. */
 export class MessagePassage {
   /**
-   * Time (by `now`) since which this node waits to read back a message of its own. If there is no
-   * wait, sending a message begins one. Reading back any own message ends the wait. Absent while
-   * there is no wait.
+   * Time (by `now`) at which this node began to wait for a message of its own to come back. Sending
+   * a message begins a wait, unless one is in progress. Reading back any own message ends the wait.
+   * Absent while there is no wait.
    */
   #sentAt: number | undefined;
   /** Whether the brokers acknowledged this node's last message. True before the first message. */

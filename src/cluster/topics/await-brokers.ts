@@ -61,8 +61,8 @@ interface Reason {
 
 /**
  * Returns why a broker refuses this node. `error` is the error of the broker's last probe. Returns
- * undefined if the broker is silent (a timeout), or if `error` is undefined because no probe has
- * ended yet.
+ * undefined if the broker is silent (a timeout), or if `error` is undefined, such as before the
+ * first probe has ended.
  */
 function reasonOf(address: string, error: unknown): Reason | undefined {
   const all = causesOf(error);

@@ -1,6 +1,6 @@
 import { assert } from "../../assert.ts";
 
-/** Number to add to a partition's Kafka offsets. It is stored with the delivery progress. */
+/** Number to add to a partition's Kafka offsets, with its topic. Stored with delivery progress. */
 export interface OffsetBase {
   /** Id of the topic for which `base` was computed. */
   topic: string;

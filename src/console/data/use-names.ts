@@ -19,7 +19,7 @@ const FRESH_MS = 30_000;
  * components that show names are rendered again.
  */
 const names = signal<ReadonlyMap<string, string>>(new Map());
-/** Milliseconds after a failed request for a name before a look-up requests the name again. */
+/** Milliseconds from a failed request for a name until a look-up may request the name again. */
 const RETRY_MS = 3_000;
 
 /**

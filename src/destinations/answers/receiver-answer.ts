@@ -66,9 +66,9 @@ const shownHeaders = [
 ];
 
 /**
- * Converts an HTTP response to a `ReceiverAnswer`. `sent` has secrets of the request that are not
- * in the destination's config. The result has these secrets too, so that they can be masked when
- * the answer is shown.
+ * Converts an HTTP response to a `ReceiverAnswer`. `sent` has secrets of the request, at least
+ * those that are not in the destination's config. The result has them too, so that they can be
+ * masked when the answer is shown.
  */
 export function answerOf(
   { status, headers, body }: EgressResponse,

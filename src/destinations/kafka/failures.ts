@@ -6,7 +6,7 @@ import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
  * When another attempt may succeed after a failure:
  * - `soon`: in a few seconds, when the brokers have elected a new leader
  * - `later`: after a change to the cluster, its network or the config
- * - `refused`: only after a change to the config
+ * - `refused`: only after a change to the config or to the addresses that pixelmill may reach
  */
 type Outlook = "soon" | "later" | "refused";
 

@@ -33,7 +33,7 @@ const meanings = new Map<string, string>([
 ]);
 
 /**
- * SQLSTATE codes after which the events of a statement are refused, except the codes in
+ * SQLSTATE codes after which a delivery is rejected (see `DeliveryResult`), except the codes in
  * `definitions`. The statement would fail at every retry, because of a name, a value or the size of
  * the statement. After any other code, the delivery is retried: the cause is, or may be, the
  * server, the account or the definition of a table.

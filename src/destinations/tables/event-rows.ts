@@ -35,10 +35,9 @@ export class NoRowError extends Error {
 type JsonObject = Record<string, unknown>;
 
 /**
- * Maximum total length, in characters, of the paths of values that get no column: this number for
- * each byte of the event. An event with longer paths is refused. A path contains the keys of all
- * objects around its value. Without this limit, one long key around thousands of values would make
- * gigabytes of paths.
+ * Maximum characters, per byte of an event, in the paths of all its values that get no column. An
+ * event with longer paths is refused. A path contains the keys of all objects around its value.
+ * Without this limit, one long key around thousands of values would make gigabytes of paths.
  */
 const REST_CHARS_PER_BYTE_MAX = 8;
 const longKeys = "Expected shorter keys around values without a column";

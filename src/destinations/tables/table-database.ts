@@ -10,8 +10,8 @@ export interface TableLoad {
   columns: TableColumns;
   records: TableRecord[];
   /**
-   * Maps the index (in the batch) of each event that gets no record to the reason. The only reason
-   * is a value that fits no column of the table, not even `rest__json`.
+   * Events that get no record, by their index in the batch, with the reason: a value of the event
+   * fits no column of the table, not even `rest__json`.
    */
   refused?: ReadonlyMap<number, string>;
   /**

@@ -123,9 +123,9 @@ export class TableLoader {
   }
 
   /**
-   * Deletes what the loader has stored about changes by other programs: which tables get no rows,
-   * which tables get no further columns, and how many tables the schema has. The loader asks the
-   * database again when it needs one of these facts.
+   * Deletes three stored facts that other programs may change: which tables get no rows, which
+   * tables get no further columns, and how many tables the schema has. The loader asks the database
+   * again when it needs one of these facts.
    */
   #forgetOthers(): void {
     this.#tableCount = undefined;
@@ -250,9 +250,9 @@ export class TableLoader {
   }
 
   /**
-   * Returns whether a missing table may be created: `users`, or a table that is named after an
-   * event. The table `users` may always be created. A table that is named after an event may be
-   * created only while the schema has fewer than `TABLES_OF_DESTINATION_MAX` tables.
+   * Returns whether a missing table may be created. The table `users` may always be created. A
+   * table that is named after an event may be created only while the schema has fewer than
+   * `TABLES_OF_DESTINATION_MAX` tables.
    */
   async #mayCreate(table: string): Promise<boolean> {
     if (table === USERS_TABLE) return true;

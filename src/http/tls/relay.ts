@@ -23,8 +23,8 @@ interface TlsRelayOptions {
 }
 
 /**
- * A running relay: it accepts TLS connections, and passes the decrypted bytes on to a server of the
- * same process that does not use TLS.
+ * A running relay: it accepts TLS connections, and passes the decrypted bytes on to a server
+ * without TLS in the same process.
  */
 export type TlsRelay = ReturnType<typeof relayTls>;
 

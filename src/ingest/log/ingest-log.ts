@@ -17,9 +17,9 @@ export interface IngestLog {
   /**
    * Appends the records of one request. `users` has the hash of each event's user. Resolves when
    * all records are durable. Rejects without storing any record if one of them belongs to a
-   * partition that accepts none. Also rejects if a write fails. The log then has all of the records
-   * or none. Except if the records belong to several partitions or do not fit into one block (the
-   * unit of a write): the log may then have some of them.
+   * partition that accepts none. Also rejects if a write fails. If all records belong to one
+   * partition and fit into one block (the unit of a write), the log then has all of them or none.
+   * Otherwise, the log may have some of them.
    */
   appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
   /**

@@ -210,10 +210,10 @@ interface Part<T> {
 }
 
 /**
- * Merges the values of all ledgers (one for each dead letter found) into one page of at most
- * `count` values, ordered by id. A ledger whose scan stopped early may have further letters with
- * ids above its `reached`. The page therefore ends at the smallest `reached` of all ledgers, and
- * leaves out values with higher ids.
+ * Merges the dead letters of all ledgers (`values`) into one page of at most `count`, ordered by
+ * id. A ledger whose scan stopped early may have further letters with ids above its `reached`. The
+ * page therefore ends at the smallest `reached` of all ledgers, and leaves out letters with higher
+ * ids.
  */
 function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => string): Part<T> {
   const ends = parts.flatMap(({ reached }) => reached ?? []);

@@ -104,11 +104,11 @@ export class DeliveryPolicy {
   /**
    * Records that a request with only this event has failed. If the event's retry window has ended,
    * or the event itself causes its failures, makes the event a dead letter and returns true.
-   * Otherwise returns false. A failure counts against the event only if `failure.scope` is `event`,
-   * and another event was accepted since the previous failure, if any. While `isPressed` is true
-   * (failed events take much memory), the scope does not matter. While `isOnly` is true (no event
-   * of another user waits for a retry), a failure of the scope `event` also counts if no other
-   * event was tried since the previous failure.
+   * Otherwise returns false. A failure counts against the event if `failure.scope` is `event`, and
+   * another event was accepted since the previous failure. The first failure needs no such other
+   * event. While `isPressed` is true (failed events take much memory), failures of any scope count.
+   * While `isOnly` is true (no event of another user waits for a retry), a failure of the scope
+   * `event` also counts if no other event was tried since the previous failure.
    */
   giveUpIfHopeless(
     output: Output,

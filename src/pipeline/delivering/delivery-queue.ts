@@ -29,7 +29,7 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
 
 /** Longest time in milliseconds for which a request that is not full waits for more events. */
 const FILL_MS_MAX = 100;
-/** Minimum of `#failures`, which counts no retries, for a pause after a failed retry. */
+/** Minimum of `#failures` (failed attempts except retries) for a pause after a failed retry. */
 const PAUSE_FAILURES_MIN = 2;
 
 type Failure = Extract<AttemptResult, { kind: "retry" }>;
@@ -53,9 +53,9 @@ export class DeliveryQueue {
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of failed attempts, which are repeated, since the receiver last accepted a request or
-   * rejected it for good. Retries of set-aside events are not counted. The queue's pauses become
-   * longer with this number, so the number is not reset when the queue continues with other events.
+   * Number of attempts that have failed since the receiver last accepted a request or rejected it
+   * for good. Retries of set-aside events are not counted. The queue's pauses become longer with
+   * this number, so the number is not reset when the queue continues with other events.
    */
   #failures = 0;
 
@@ -230,7 +230,7 @@ export class DeliveryQueue {
     return result;
   }
 
-  /** Sets aside an event that failed alone; if hopeless, makes it a dead letter (returns true). */
+  /** Sets aside an event that failed alone. Returns true if it became a dead letter instead. */
   #giveUpOrSetAside(output: Output, failure: Failure): boolean {
     if (this.#policy.giveUpIfHopeless(output, failure, this.#retries.stateFor())) return true;
     this.#postpone(this.#retries.add(output), failure);

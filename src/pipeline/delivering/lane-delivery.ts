@@ -51,8 +51,8 @@ export class LaneDelivery {
   #expectsMore = false;
   /**
    * Queues still to be resumed after an outage of the destination. Each answer of the receiver
-   * removes queues from this list, up to and including the first queue that waits for a retry, and
-   * ends that queue's wait. The other removed queues do not wait for a retry.
+   * removes queues from this list, up to and including the first queue with a wait that its
+   * `resume` may end, and ends this wait. The queues removed before it have no such wait.
    */
   #resuming: DeliveryQueue[] = [];
 

@@ -136,7 +136,7 @@ export class ActiveLane {
     this.#shared.work.notify();
   }
 
-  /** Starts replays of new jobs, stops those of ended jobs, and has requeued dead letters read. */
+  /** Starts new jobs' replays, stops ended jobs' replays. Makes the lane read requeued letters. */
   refreshReplays(): void {
     this.#scheduler.noteRequeued();
     // Events of a cancelled job are on their way.

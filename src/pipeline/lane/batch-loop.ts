@@ -99,10 +99,8 @@ export class BatchLoop {
   /**
    * Runs user code over `events`, waits for `before` (the end of the previous batch), then passes
    * the outputs on to delivery, so that outputs leave in the order of the events. Resolves with
-   * false if user code must run again over some of the events. If `before` resolves with false,
-   * these are all `events`. Otherwise, they are the first event that was not passed on, and all
-   * events after it. An event is not passed on if the code returned no result for it, or if its
-   * outputs do not fit in memory.
+   * false if user code must run again over some of the events. These are all `events` if `before`
+   * resolves with false; otherwise, they are `DispatchResult.rest`.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
     const { scheduler, decide, work } = this.parts;

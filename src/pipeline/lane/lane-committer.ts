@@ -158,7 +158,7 @@ export class LaneCommitter implements LaneCommitSource {
     this.#scheduleSoon();
   }
 
-  /** Schedules a commit if the destination's outage is `#outageStepMs` longer than last stored. */
+  /** Schedules a commit if the outage is at least `#outageStepMs` longer than its stored length. */
   noteOutage(): void {
     const grownMs = (this.#parts.failureRecord().outageMs ?? 0) - this.#writtenOutageMs;
     if (grownMs >= this.#outageStepMs) this.schedule();
@@ -237,9 +237,9 @@ export class LaneCommitter implements LaneCommitSource {
 
   /**
    * Milliseconds by which the destination's outage must grow before the length of the outage is
-   * stored again. The first step is `DOWN_MS_MIN`; later steps are as long as the stored length. No
-   * step is longer than `OUTAGE_STEP_FRACTION` of the retry window. A long outage then costs few
-   * writes, and a crash loses about half of the outage's length at most.
+   * stored again: the length that was stored last, but at least `DOWN_MS_MIN`, and at most
+   * `OUTAGE_STEP_FRACTION` of the retry window. A long outage then costs few writes, and a crash
+   * loses about half of its length at most.
    */
   get #outageStepMs(): number {
     const { retryWindowMs } = this.#parts;

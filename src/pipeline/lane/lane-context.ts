@@ -54,7 +54,7 @@ export interface LaneParts extends Omit<LaneContext, "memory"> {
   memory: LaneBudget;
   /** Notified when there may be new events to take, or free memory for the outputs of user code. */
   work: Notifier;
-  /** Whether the lane has not been stopped yet. Also true while there is nothing to deliver. */
+  /** Whether the active lane runs: true until the lane is stopped, or rests because it is idle. */
   isRunning(): boolean;
   /** Returns what to store about failures for a restart: see `DestinationClient.failureRecord`. */
   failureRecord(): FailureRecord;

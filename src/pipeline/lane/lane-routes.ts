@@ -58,9 +58,9 @@ export class LaneRoutes {
   }
 
   /**
-   * Decides whether an event is sent, discarded or refused. A replayed event is discarded in two
-   * cases: its replay job has ended, or the destination is disabled. In the second case, the event
-   * goes back to the running job, which sends it again once the destination is enabled.
+   * Decides whether an event is sent, discarded or refused. Discards a replayed event whose job has
+   * ended. Also discards a replayed event while the destination is disabled: the event then goes
+   * back to its job, which sends it once the destination is enabled again.
    */
   decide(event: LaneEvent, replays: Pick<LaneReplays, "isRunning">): RouteDecision {
     if (this.#isRemoved) return { kind: "discard" };

@@ -43,7 +43,7 @@ export class UpdateQueue {
     if (this.#waiting.size > 0 && !this.#isRunning) void this.#run();
   }
 
-  /** Starts or updates the lane of each given destination before it returns, and queues nothing. */
+  /** Starts or updates the lane of each given destination at once; retries failed updates later. */
   updateNow(destinationIds: Iterable<string>): void {
     for (const id of destinationIds) this.#updateOne(id);
   }

@@ -40,7 +40,7 @@ export function addFailures(
 /** Outcomes of one replay's requeued letters that one commit adds to the replay's counts. */
 export interface JobOutcomes {
   workspaceId: string;
-  /** Numbers of these letters by outcome. `moved` is 0: the job itself counts requeued letters. */
+  /** Number of letters by outcome. `moved` is 0: the job itself counts the letters it requeues. */
   counts: JobCounts;
   failures: JobFailure[];
 }

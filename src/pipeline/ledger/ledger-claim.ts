@@ -10,7 +10,7 @@ export interface LedgerOwner {
   commits: number;
 }
 
-/** Functions called when other nodes change the shared ledger that this node has claimed. */
+/** Functions called after changes of the shared ledger that this node has claimed. */
 export interface ClaimListener {
   /**
    * Called once, when another node has claimed the ledger and this node can therefore not write to

@@ -13,7 +13,7 @@ export type RepetitionRow = [
   previousReceivedAt: number,
 ];
 
-/** Events of a log whose messageId occurred before. A lot is stored as one row of the table. */
+/** Events of a log that repeat an earlier event (see `RepetitionRow`), stored as one table row. */
 export interface RepetitionLot {
   log: string;
   rows: RepetitionRow[];

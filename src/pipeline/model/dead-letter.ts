@@ -26,8 +26,8 @@ export interface DeadLetter {
   /** Id of the group of dead letters that failed like this one. */
   groupId?: string | undefined;
   /**
-   * The receiver's answer to the last attempt. Headers and text may be missing, or a similar
-   * letter's (see `isSample`). Absent if no answer came, or if nothing of the answer is stored.
+   * The receiver's answer to the last attempt. Its headers and text may be missing, or be those of
+   * a similar letter (see `isSample`). Absent if no answer came, or if nothing of it is stored.
    */
   response?: LetterResponse | undefined;
   /**
@@ -122,10 +122,10 @@ export interface LetterScan {
   before: string;
   count: number;
   /**
-   * Current time in milliseconds since the epoch. If given, the scan also reads letters with ids
-   * above `before`, if the creation time in the id is in the future (by `STEP_MS_MIN` or more).
-   * Such letters were created while the clock was ahead. If `now` is absent, the scan reads only
-   * letters with ids below `before`.
+   * Current time in milliseconds since the epoch. If given, the scan also reads letters above
+   * `before` whose ids contain a time at least `STEP_MS_MIN` milliseconds after `now`. Such letters
+   * were created while the clock was ahead. If `now` is absent, the scan reads only letters with
+   * ids below `before`.
    */
   now?: number;
 }

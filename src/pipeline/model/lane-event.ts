@@ -173,8 +173,9 @@ export interface FailuresAlone {
    */
   ofEventAlone: number;
   /**
-   * Number of failures in `total` while the destination accepted other outputs of any event: the
-   * first failure, and each later one if such an output was delivered since the failure before it.
+   * Number of failures in `total`, of any cause, while the destination seemed to accept other
+   * outputs: the first failure, and each later one if another output was delivered since the
+   * failure before it.
    */
   amongTaken: number;
   /** Whether another output was delivered between the last two failures; true after the first. */

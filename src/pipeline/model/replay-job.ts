@@ -30,7 +30,7 @@ export interface JobCounts {
    */
   failed: number;
   /**
-   * Number of events or dead letters that were taken for delivery but not sent: the job was
+   * Number of events taken for delivery, or dead letters requeued, that were not sent: the job was
    * cancelled or failed, the destination was deleted, or user code ran over the event for another
    * dead letter.
    */

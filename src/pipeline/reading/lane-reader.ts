@@ -18,7 +18,7 @@ export class LaneReader {
   readonly #periods: LivePeriods;
   /** Log → chunk (decoded records) of which `take` has taken a part; kept for the next `take`. */
   readonly #chunks = new Map<string, LogChunk>();
-  /** Batched delivery cut off by a crash; while set, `take` returns only the delivery's events. */
+  /** Batched delivery that a crash or stop cut off; while set, `take` returns only its events. */
   recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;

@@ -30,7 +30,7 @@ export class RestingReader {
   readonly #durable: Record<string, number> = {};
   /**
    * Whether the lane may have to deliver records after its read positions, because the sources of
-   * some of these records were not compared with the lane's connections yet. If true, the lane
+   * some of these records have not been compared with the lane's connections. If true, the lane
    * skips a record only after this comparison.
    */
   isBehind = false;
@@ -196,7 +196,7 @@ export class RestingReader {
    * Approximate time of receipt, in milliseconds since the epoch, of the oldest record that the
    * lane has neither read nor skipped. If the lane waits at a record that a newer pixelmill wrote,
    * this is the time of that record. Otherwise, if `isBehind`, this is the time of the last record
-   * that the lane skipped, just before the oldest one. All other cases give undefined.
+   * that `pass` skipped, if any. In all other cases, the result is undefined.
    */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());

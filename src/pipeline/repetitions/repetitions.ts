@@ -73,9 +73,9 @@ export class Repetitions {
   }
 
   /**
-   * Searches a log for repeated events from where the last search ended up to `next`, the end of a
-   * read chunk. Searches nothing if no source in the chunk has deduplication. Resolves when the
-   * found repetitions are stored in the ledger (store of delivery progress); rejects if this fails.
+   * Continues the search of a log for repeated events up to `next`, the end of a chunk that was
+   * read. Searches nothing if no source in the chunk has deduplication. Resolves when the found
+   * repetitions are stored in the ledger (store of delivery progress); rejects if this fails.
    */
   async search(
     log: string,
@@ -261,7 +261,7 @@ export class Repetitions {
     return at;
   }
 
-  /** Reads the messageIds of the records from `start` to `end`, and searches for no repetitions. */
+  /** Reads the messageIds of the records from `start` to `end` (exclusive), without searching. */
   async #readIds(log: string, reader: LogReader, start: number, end: number): Promise<void> {
     for (let at = start; at < end; ) {
       const { events, next } = await this.#events.read(log, reader, at);

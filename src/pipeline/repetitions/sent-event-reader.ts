@@ -11,7 +11,7 @@ import { ABSENT, memberSpans } from "../../json/member-names.ts";
 import type { LogReader, LogRecord } from "../../log/event-log.ts";
 import type { LogInput } from "../model/input-event.ts";
 
-/** An event that its client sent with a messageId, so that pixelmill did not make the messageId. */
+/** An event whose messageId was made by its client, not by pixelmill. */
 export type SentEvent = Omit<LogInput, "type" | "event">;
 
 const member = memberSpans(["messageId"]);

@@ -54,7 +54,7 @@ export class EventReplay {
    * `takeRecovered` when events were read or reading has stopped.
    */
   readonly #changed = new Notifier();
-  /** Notified when the replay stops. Ends the replay's waits for the next read or event at once. */
+  /** Ends the pauses of this replay, between reads and between events, when the replay stops. */
   readonly #stopping = new Notifier();
   #isRecovering: boolean;
   #isRead = false;
@@ -108,7 +108,7 @@ export class EventReplay {
     return events;
   }
 
-  /** Waits for events whose delivery a crash interrupted, and takes them; empty after the last. */
+  /** Takes events whose delivery was interrupted, once they are read; none if all were taken. */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const isReading = () => !this.#isRead && !this.#isStopped;
     while (this.#isRecovering && this.#ready.length === 0 && isReading())

@@ -82,8 +82,8 @@ export class LetterJobRunner {
   /**
    * Requeues or deletes the next dead letters of a job. Returns the destinations of the requeued
    * letters and the pause until the next step, or "over" if there is no next step. `last` has the
-   * destinations that the latest step to requeue letters returned. If too many requeued letters
-   * wait for one of the destinations in `last`, changes no letters. Never rejects.
+   * destinations of the letters that the job requeued last. If too many requeued letters wait for
+   * one of these destinations, changes no letters. Never rejects.
    */
   async #step(workspaceId: string, id: string, last: readonly string[]) {
     const { ledger, wake, clock, logger } = this.parts;

@@ -21,8 +21,8 @@ interface RangeLogSetParts {
  * lasts as long as the read, times the fraction of events that did not match. A replay that finds
  * few matching events therefore spends about half of the time reading.
  *
- * `recovered` is given if a crash interrupted a delivery: log → end (exclusive) of the job's events
- * in this delivery. Until `endRecovery` is called, reading stops at these ends.
+ * `recovered` is given if a crash or a normal stop interrupted a delivery: log → end (exclusive) of
+ * the job's events in this delivery. Until `endRecovery` is called, reading stops at these ends.
  */
 export function createRangeLogSet(
   { job, logs, clock, stopping }: RangeLogSetParts,
@@ -117,8 +117,8 @@ export function createRangeLogSet(
       return { ...chunk, inputs, sources: found, next: Math.min(chunk.next, last), newerAt };
     },
     /**
-     * Ends the recovery after a crash. `read` then stops at the end of the replay's range, instead
-     * of at the end of the interrupted delivery.
+     * Ends the recovery of the interrupted delivery. `read` then stops at the end of the replay's
+     * range, not at the end of this delivery.
      */
     endRecovery() {
       bounds = undefined;

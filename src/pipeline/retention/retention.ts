@@ -63,8 +63,8 @@ interface RetentionParts {
 
 /**
  * Planned deletion in one log: the elements of `parts` (such as segment files) with an index below
- * `at` are deleted. `at` is at most the index of the first part that has records at or after the
- * position `below`, because a delivery may need these records.
+ * `at` are deleted. No part with a record at or after the position `below` is deleted, because a
+ * delivery may need this record.
  */
 interface Cut {
   name: string;

@@ -32,7 +32,7 @@ interface TrimParts {
  * again, even after a restart, when retention does not keep it, and when it is at least
  * `TRIM_AGE_MS_MIN` old. This minimum age keeps records for a new connection. The connection
  * delivers all records received since its API request, but its lane (the delivery to one
- * destination) protects these records from deletion only from a moment after the request.
+ * destination) begins to protect them from deletion only a moment later.
  */
 export function createTrimmer(parts: TrimParts) {
   const { readers, lanes, retention, clock, logger } = parts;

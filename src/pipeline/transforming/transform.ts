@@ -117,9 +117,9 @@ function resultOfUnwanted(
 /**
  * Returns the result of a requeued dead letter over which the published code need not run;
  * otherwise undefined. If the letter is an output of the same code, the result has this output,
- * unchanged. If an earlier letter in the batch was made from the same received event, the result is
- * the outcome `discarded`, because the code runs over the event once for both letters. The function
- * stores in `seen` the keys of the events over which the code must run.
+ * unchanged. If `seen` has the key of the letter's received event, the result is the outcome
+ * `discarded`, because the code already runs over this event for an earlier letter. Otherwise, the
+ * function adds the key to `seen`.
  */
 function resultOfRequeued(
   event: LaneEvent,

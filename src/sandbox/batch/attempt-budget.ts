@@ -25,11 +25,10 @@ const CLOCK_ROOM = 0.1;
  */
 const GROWTH_MIN = 2;
 /**
- * Fraction of the CPU limit `cpuMs`. In a new guest (process that runs user code), each attempt to
- * run events gets at least this CPU time, because a fresh interpreter compiles itself during the
- * first events. If the program is suspect (see `isSuspect` of `begin`), an attempt gets no more
- * than this CPU time. The server kills a guest that runs events for its CPU time only if the guest
- * has used more than this.
+ * Minimum CPU time, as a fraction of the CPU limit, of an attempt to run events in a new guest
+ * (process that runs user code). It is needed because a fresh interpreter compiles itself during
+ * the first events. An attempt of a suspect program (see `isSuspect` of `begin`) gets at most this
+ * CPU time. It is also the minimum of `killMs`.
  */
 const COLD_SHARE = 0.25;
 /**
@@ -68,11 +67,10 @@ export class AttemptBudget {
   }
 
   /**
-   * Sets the CPU time of an attempt to run events. A culprit is an event that used up its time or
-   * ended its guest process. The CPU time is the CPU limit, or `COLD_SHARE` of it if `isSuspect`:
-   * the program had a culprit, and no success since then or in the last `SUSPENSION_GOOD_MS`. After
-   * `culpritsMax` culprits in the batch (`culprits`), it is `GUEST_SHORT_CPU_MS_MAX`, but at least
-   * `COLD_SHARE` of the limit unless `isWarm`: the guest process has run events before.
+   * Sets the CPU time of an attempt to run events. `culprits` is the number of events of the batch
+   * that have used up their time or ended their guest process. `isWarm` is true if the guest
+   * process has run events before. `isSuspect` is true if the program had such an event, in this or
+   * another batch, and no successful event since then or in the last `SUSPENSION_GOOD_MS`.
    */
   begin(culprits: number, isWarm: boolean, isSuspect: boolean): void {
     const { cpuMs } = this.limits;

@@ -40,7 +40,7 @@ export class CostlyPrograms {
     return (this.#records.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.now();
   }
 
-  /** Returns how many events of the program's next batch are allowed the whole CPU limit each. */
+  /** Returns how many events of the program's next batch may each use up the whole CPU limit. */
   culpritsLeft({ id }: Program): number {
     return Math.max(0, GUEST_CULPRITS_MAX - this.#culpritsOf(this.#records.get(id)));
   }

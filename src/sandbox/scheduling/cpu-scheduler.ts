@@ -42,7 +42,7 @@ export class CpuScheduler<T extends SchedulableGuest> {
   /**
    * Workspaces, in the order of their turns, that have guests with a CPU debt above the limit that
    * `schedule` computes. First, one such guest of each workspace gets a processor, in this order,
-   * and then their second guests. Such guests for which no processor is left are paused. Guests
+   * and then the other such guests. The guests for which no processor is left are paused. Guests
    * with a smaller debt are never paused.
    */
   #queue: unknown[] = [];

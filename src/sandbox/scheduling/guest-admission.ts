@@ -134,8 +134,8 @@ export class GuestAdmission<T extends GuestHolder> {
 
   /**
    * Evicts one guest process for a waiting holder, unless the last eviction is less than
-   * `GUEST_EVICTION_INTERVAL_MS` ago or as many evictions are in progress as holders wait. While a
-   * holder waits, sets a timer that checks the queue again, with or without an eviction.
+   * `GUEST_EVICTION_INTERVAL_MS` ago or the evictions in progress suffice for all waiting holders.
+   * While a holder waits, sets a timer that checks the queue again.
    */
   #makeRoom(): void {
     clearTimeout(this.#timer);

@@ -246,7 +246,7 @@ export class OrderedStore implements Store {
 
   /**
    * Stops reading the log for good, and throws, if `error` says that the log has lost entries that
-   * this node has read. This node would not read new entries that get the positions of lost ones.
+   * this node has read. Without this stop, the node would miss new entries at the lost positions.
    */
   #stopIfShortened(error: unknown): void {
     if (!(error instanceof LogShortenedError)) return;

@@ -131,9 +131,7 @@ class GroupFinder {
 
   constructor(private readonly bytes: Buffer) {}
 
-  /**
-   * Returns the earlier group with the same texts as `wanted`; `wanted` itself if there is none.
-   */
+  /** Returns the earlier group that equals `wanted` (see `ItemGroup`), or else `wanted` itself. */
   find(wanted: ItemGroup): ItemGroup {
     // Almost all requests have one group.
     if (this.#last !== undefined && this.#isSame(this.#last, wanted)) return this.#last;

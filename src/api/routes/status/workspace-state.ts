@@ -17,8 +17,8 @@ import { destinationStates, type LinkedTransformation } from "./status-schema.ts
  * Returns state and event rates of a workspace's sources, transformations, destinations and
  * connections, at most `STATUS_ITEMS_MAX` of each. Connections are sorted, the most urgent first.
  * In a workspace with at least `STATUS_SHARED_ITEMS_MIN` destinations, all requests share one
- * state, which may be some seconds old. After a change of a source, destination, connection or user
- * code, the next request computes a new state.
+ * state, which may be some seconds old. After a change of a source, destination, connection or
+ * published code, the next request computes a new state.
  */
 export async function workspaceState(
   deps: StatusDeps,

@@ -65,7 +65,7 @@ function keyOf(name: string): string {
  * Returns the name under which the functions of this file store an unsaved text of the
  * transformation or library `id`. `code` is the edited code, `base` the id of the revision that
  * this code is based on, and `events` the test events. `trial` is the code of a transformation that
- * only calls the library in test runs.
+ * calls the library, and that exists only in test runs.
  */
 export const textName = (text: "code" | "base" | "events" | "trial", id: string) => `${text} ${id}`;
 
