@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Values } from "./save.ts";
+import { mergeValues, type Values } from "./save.ts";
 import { onSignOut, session } from "./session.ts";
 
 /** Values that a user has typed into a form, and the stored item from which the edit began. */
@@ -43,14 +43,15 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     edit: (values: Values) => keep({ base: shown.base, tag: shown.tag, values }),
     discard: () => keep(undefined),
     /**
-     * Drops the unsaved values after the server has stored `saved`. If the user has typed more
-     * since the render that returned this function, keeps all values of the form instead, and makes
-     * `saved` the `base` of the edit.
+     * Drops the unsaved values after a save of `submitted`. `stored` is what the server has stored:
+     * these values, merged with the changes of other users, and their ETag. If the user has typed
+     * more since the component was rendered, keeps what was typed, as an edit of `stored`.
      */
-    settle(saved: Values) {
+    settle(submitted: Values, stored: Omit<EditedValues, "values">) {
       const latest = keptValues.get(key);
       const isSettled = latest === undefined || latest === edited;
-      keep(isSettled ? undefined : { ...latest, base: saved });
+      if (isSettled) keep(undefined);
+      else keep({ ...stored, values: mergeValues(submitted, latest.values, stored.base).merged });
     },
   };
 }

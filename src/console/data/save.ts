@@ -71,6 +71,12 @@ export function mergeValues(
 const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
 /**
+ * Maximum number of times that values are sent while each time another user has just changed the
+ * item, or a proxy changes the entity tags.
+ */
+const ATTEMPTS_MAX = 10;
+
+/**
  * Saves a form's values. If other users have changed other fields of the item since the edit began,
  * keeps their changes, and resolves with the names of these fields. If they have changed the same
  * fields as this user, rejects with `SaveConflict`.
@@ -91,13 +97,13 @@ export async function saveValues(save: {
   const { send, valuesOf, isSecret } = save;
   let { base, tag, yours } = save;
   const others = new Set<string>();
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     try {
       await send(yours, tag);
       return [...others];
     } catch (error) {
       const changed = changedState(error);
-      if (changed?.current === undefined) throw error;
+      if (changed?.current === undefined || attempt === ATTEMPTS_MAX) throw error;
       const theirs = valuesOf(changed.current as never);
       const { merged, conflicts, changedByOthers } = mergeValues(base, yours, theirs, isSecret);
       if (conflicts.length > 0) {

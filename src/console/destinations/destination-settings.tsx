@@ -50,7 +50,7 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
         consentIds: linesOf(consentIds as string),
         config: appliedValues(type?.config, withoutPrefix(config)),
       };
-      return client.call("PUT /v2/destinations/{id}", { params, body, ifMatch });
+      return client.callTagged("PUT /v2/destinations/{id}", { params, body, ifMatch });
     },
     valuesOf: (current: { destination: Destination }) => valuesOf(current.destination),
     labelOf: (key) =>

@@ -185,7 +185,7 @@ function RenameForm({ source: { id, name: before }, tag, reload }: SourceProps) 
     reload,
     savedText: sourceTexts.nameChanged,
     send: (values, ifMatch) =>
-      client.call("PUT /v2/sources/{id}", { params: { id }, body: values, ifMatch }),
+      client.callTagged("PUT /v2/sources/{id}", { params: { id }, body: values, ifMatch }),
     valuesOf: (now: { source: Source }) => ({ name: now.source.name }),
     labelOf: () => commonTexts.name,
   });

@@ -30,7 +30,7 @@ export function SettingsForm({ source, tag, reload }: StoredState & { source: So
     reload,
     savedText: texts.saved,
     send: (settings, ifMatch) =>
-      client.call("PUT /v2/sources/{id}", { params: { id }, body: { settings }, ifMatch }),
+      client.callTagged("PUT /v2/sources/{id}", { params: { id }, body: { settings }, ifMatch }),
     valuesOf: (now: { source: Source }) => ({ ...now.source.settings }),
     labelOf: (key) => texts.labels[key as keyof Settings],
   });

@@ -231,7 +231,9 @@ describe("a save of values that others may have changed", () => {
     const conflict = await save(changed({ a: 3 }));
     expect(conflict).toBeInstanceOf(SaveConflict);
     expect(conflict).toMatchObject({ message: "changed", theirs: { a: 3 }, tag: "new" });
-    const [gone, other] = [changed(undefined), new TypeError("x")];
+    const [gone, other, always] = [changed(undefined), new TypeError("x"), changed({ a: 1 })];
+    // A proxy that changes the tags lets no save pass.
+    expect(await save(always)).toBe(always);
     expect(await save(gone)).toBe(gone);
     expect(await save(other)).toBe(other);
   });
@@ -315,7 +317,11 @@ describe("a form in conflict", () => {
 });
 
 describe("a form of a stored item", () => {
-  const open = (send: () => Promise<unknown>, reload = async () => {}) =>
+  const tagged = { tag: "new" };
+  const open = (
+    send: (values: Values, tag?: string) => Promise<{ tag: string | undefined }>,
+    reload = async () => {},
+  ) =>
     renderHook(() =>
       useItemForm({
         ...{ name: "item", base: { a: 1, b: 1 }, tag: "old", send, valuesOf },
@@ -324,7 +330,7 @@ describe("a form of a stored item", () => {
     );
 
   test("keeps what the user types while it is saved", async () => {
-    const sent = Promise.withResolvers<void>();
+    const sent = Promise.withResolvers<typeof tagged>();
     const shown = open(() => sent.promise);
     shown.current.edit({ a: 2, b: 1 });
     await settled();
@@ -332,11 +338,11 @@ describe("a form of a stored item", () => {
     await settled();
     shown.current.edit({ a: 2, b: 7 });
     await settled();
-    sent.resolve();
+    sent.resolve(tagged);
     await saved;
     await settled();
     expect(shown.current).toMatchObject({
-      ...{ isEdited: true, values: { a: 2, b: 7 }, base: { a: 2, b: 1 } },
+      ...{ isEdited: true, values: { a: 2, b: 7 }, base: { a: 2, b: 1 }, tag: "new" },
     });
     await shown.current.submit();
     await settled();
@@ -347,7 +353,7 @@ describe("a form of a stored item", () => {
   test("shows what was saved while it is loaded again, and what the user types then", async () => {
     const loaded = Promise.withResolvers<void>();
     const shown = open(
-      async () => {},
+      async () => tagged,
       () => loaded.promise,
     );
     shown.current.edit({ a: 2, b: 1 });
@@ -361,6 +367,34 @@ describe("a form of a stored item", () => {
     await settled();
     expect(shown.current).toMatchObject({ values: { a: 2, b: 7 }, base: { a: 2, b: 1 } });
     shown.current.discard();
+    await shown.close();
+  });
+
+  test("keeps what the user types while a save is merged with changes of others", async () => {
+    const answers = [changed({ a: 1, b: 3 }), undefined];
+    const sent: unknown[] = [];
+    const typed = Promise.withResolvers<void>();
+    const shown = open(async (values, tag) => {
+      sent.push([values, tag]);
+      await typed.promise;
+      const refusal = answers.shift();
+      if (refusal) throw refusal;
+      return { tag: "newest" };
+    });
+    shown.current.edit({ a: 2, b: 1 });
+    await settled();
+    const saved = shown.current.submit();
+    await settled();
+    shown.current.edit({ a: 5, b: 1 });
+    await settled();
+    typed.resolve();
+    await saved;
+    await settled();
+    expect(shown.current).toMatchObject({
+      ...{ values: { a: 5, b: 3 }, base: { a: 2, b: 3 }, tag: "newest" },
+    });
+    await shown.current.submit();
+    expect(sent.at(-1)).toEqual([{ a: 5, b: 3 }, "newest"]);
     await shown.close();
   });
 
@@ -426,7 +460,7 @@ test("values of a form that a sign-out has deleted do not come back when they ar
   shown.current.edit({ a: 2 });
   await settled();
   for (const forget of onSignOut) forget();
-  shown.current.settle({ a: 2 });
+  shown.current.settle({ a: 2 }, { base: { a: 2 }, tag: "u" });
   await settled();
   expect([shown.current.isEdited, shown.current.values]).toEqual([false, { a: 1 }]);
   await shown.close();

@@ -567,7 +567,10 @@ describe("a form", () => {
     let reloads = 0;
     const item = {
       ...{ name: "source 1", savedText: "Saved", base: { a: 1 }, tag: "t" },
-      send: async (values: object, tag?: string) => void sent.push([values, tag]),
+      send: async (values: object, tag?: string) => {
+        sent.push([values, tag]);
+        return { tag: "u" };
+      },
       reload: async () => void reloads++,
       valuesOf: (it: never) => it,
       labelOf: String,

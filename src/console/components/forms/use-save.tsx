@@ -74,7 +74,9 @@ export function UnsavedChanges({ form }: { form: { isEdited: boolean; discard: (
  * item as it was when the edit began, so that other users' changes to other fields are kept.
  */
 export function useItemForm(
-  item: Parameters<typeof useSave>[0] & {
+  item: Omit<Parameters<typeof useSave>[0], "send"> & {
+    /** Sends the values as `useSave` does. Resolves with the ETag of the version that is stored. */
+    send: (values: Values, tag: string | undefined) => Promise<{ tag: string | undefined }>;
     /** Key under which the form's unsaved values are kept. It contains the id of the item. */
     name: string;
     savedText: string;
@@ -82,7 +84,16 @@ export function useItemForm(
   },
 ) {
   const form = useKeptValues(item.name, { base: item.base, tag: item.tag });
-  const { save, conflict, forgetConflict } = useSave({ ...item, base: form.base, tag: form.tag });
+  const stored = useRef({ base: form.base, tag: form.tag });
+  const { save, conflict, forgetConflict } = useSave({
+    ...item,
+    base: form.base,
+    tag: form.tag,
+    send: async (values, ifMatch) => {
+      const { tag } = await item.send(values, ifMatch);
+      stored.current = { base: values, tag };
+    },
+  });
   const [discards, setDiscards] = useState(0);
   const set = (change: Values) => form.edit({ ...form.values, ...change });
   return {
@@ -105,7 +116,7 @@ export function useItemForm(
       showToast(item.savedText);
       // Until it is loaded, the stored item that an unedited form shows is the former one.
       await item.reload();
-      form.settle(values);
+      form.settle(values, stored.current);
     },
   };
 }

@@ -30,7 +30,7 @@ export function EventFilterPanel(props: StoredState & { destination: Destination
     savedText: filterTexts.saved,
     send: (values, ifMatch) => {
       const body = { filter: sent(values.filter as EventFilter | null) };
-      return client.call("PUT /v2/destinations/{id}", { params, body, ifMatch });
+      return client.callTagged("PUT /v2/destinations/{id}", { params, body, ifMatch });
     },
     valuesOf: (current: { destination: Destination }) => valuesOf(current.destination),
     labelOf: () => filterTexts.filter,
