@@ -16,8 +16,9 @@ export interface BatchingQueueContext
   clock: Clock;
   committer: {
     /**
-     * Stores the intent of a delivery: its name and which events belong to it. After a crash, the
-     * delivery is repeated with the same name and events. Resolves when the intent is on disk.
+     * Stores the intent of a delivery: its name and which events belong to it. After a crash or a
+     * stop, the delivery is repeated with the same name and events. Resolves when the intent is on
+     * disk.
      */
     writeIntent(intent: DeliveryIntent): Promise<void>;
     hasWrittenIntent(name: string): boolean;
@@ -191,7 +192,7 @@ export class BatchingQueue {
    * Attempts a delivery repeatedly until each of its events has a final outcome, or until
    * `isRunning` is false. If a failed attempt delivered some of the events, the next attempt leaves
    * them out. The outcome of these events is recorded only when the whole delivery has ended. A
-   * delivery that a crash interrupts is therefore repeated with all of its events.
+   * delivery that a crash or a stop interrupts is therefore repeated with all of its events.
    */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
     const written: Output[] = [];

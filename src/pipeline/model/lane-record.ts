@@ -13,8 +13,8 @@ export interface CursorRecord {
 
 /**
  * A batched delivery (one delivery of many events) that may be in progress. It is stored before the
- * delivery begins and removed after the delivery has ended. After a crash, the delivery is
- * therefore repeated with the same `name` and with all of its events that have no final outcome.
+ * delivery begins and removed after the delivery has ended. After a crash or a stop, the delivery
+ * is therefore repeated with the same `name` and with all of its events that have no final outcome.
  */
 export interface DeliveryIntent {
   name: string;

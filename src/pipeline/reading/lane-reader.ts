@@ -210,7 +210,7 @@ export class LaneReader {
 
   /**
    * Takes events from one log. In the result, `isHeld` is true if the log's next record has to
-   * wait: until other logs were read further, or until the recovery after a crash has ended.
+   * wait: until other logs were read further, or until an interrupted delivery is recovered.
    */
   async #takeFrom(
     log: string,

@@ -116,7 +116,10 @@ export class EventReplay {
     return this.#isRecovering ? this.#shift(count, bytes) : [];
   }
 
-  /** Ends the recovery after a crash. Call it when `takeRecovered` has returned all events. */
+  /**
+   * Ends the recovery of an interrupted delivery. Call it when `takeRecovered` has returned all
+   * events.
+   */
   endRecovery(): void {
     if (!this.#isRecovering) return;
     this.#isRecovering = false;

@@ -79,8 +79,8 @@ export class LaneReplays {
   }
 
   /**
-   * Ends the recovery after a crash: the replays then read up to the ends of their ranges. Call it
-   * when `takeRecovered` has returned all events.
+   * Ends the recovery of an interrupted delivery: the replays then read up to the ends of their
+   * ranges. Call it when `takeRecovered` has returned all events.
    */
   endRecovery(): void {
     for (const replay of this.#replays.values()) replay.endRecovery();
