@@ -225,6 +225,32 @@ test("records that the brokers leave unanswered are rejected after 10 s, and cou
   expect(counts.rejected).toBe(4);
 });
 
+test("a late acknowledgement makes the partition writable again, and is logged", async () => {
+  jest.useFakeTimers();
+  const answer = Promise.withResolvers<bigint>();
+  const producer = {
+    send(_: number, take: () => Buffer) {
+      take();
+      return answer.promise;
+    },
+  };
+  const { logger, lines } = listeningLogger();
+  const writer = new PartitionWriter({
+    ...{ partition: 0, codec: textCodec, end: 0n, logger },
+    producer: producer as unknown as IdempotentProducer,
+  });
+  const rejected = writer.append("one").catch((error) => error);
+  jest.advanceTimersByTime(10_000);
+  expect(await rejected).toBeInstanceOf(LogUnavailable);
+  jest.useRealTimers();
+  answer.resolve(0n);
+  await until(() => writer.refusal() === undefined);
+  expect(lines.map(({ msg }) => msg)).toEqual([
+    ...["event log cannot be written", "event log can be written again"],
+  ]);
+  await writer.close();
+});
+
 test("an answer that arrived while the process stood still for 10 s keeps its records", async () => {
   jest.useFakeTimers();
   const answer = Promise.withResolvers<bigint>();

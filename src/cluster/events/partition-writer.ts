@@ -239,8 +239,6 @@ export class PartitionWriter<T> implements LogWriter<T> {
   async #tryAgain(): Promise<void> {
     try {
       await this.#send(() => undefined);
-      const { partition, logger } = this.options;
-      logger.info({ partition }, "event log can be written again");
       this.#setHealthy(true);
     } catch (error) {
       if (error instanceof InvariantError) this.#logFault(error);
@@ -266,7 +264,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   #setHealthy(healthy: boolean): void {
     if (this.#healthy === healthy) return;
     this.#healthy = healthy;
-    this.options.onChange?.();
+    const { partition, logger, onChange } = this.options;
+    if (healthy) logger.info({ partition }, "event log can be written again");
+    onChange?.();
   }
 }
 
