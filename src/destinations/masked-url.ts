@@ -33,9 +33,9 @@ const secretHosts = [
 export function maskedUrl(text: string, isSecret?: boolean): string {
   const url = URL.parse(text);
   if (url === null || isSecret === false) return text;
-  const { hostname, pathname, search, origin } = url;
+  const { hostname, href, origin } = url;
   if (isSecret ?? secretHosts.some((host) => host.test(hostname))) {
-    return pathname === "/" && search === "" ? text : `${origin}/${MASK}`;
+    return href === `${origin}/` ? text : `${origin}/${MASK}`;
   }
   const [, base = "", query = ""] = /^([^?#]*\??)([^#]*)/.exec(text) ?? [];
   return base + query.split("&").map(maskedPair).join("&");

@@ -50,6 +50,9 @@ test("whether a URL is secret can be said for any service", () => {
   expect(maskedUrl(url, false)).toBe(url);
   expect(maskedUrl(url, true)).toBe("https://h.test:8443/***");
   expect(maskedUrl("https://h.test/", true)).toBe("https://h.test/");
+  expect(maskedUrl("https://h.test", true)).toBe("https://h.test");
+  expect(maskedUrl("https://h.test/#s3", true)).toBe("https://h.test/***");
+  expect(maskedUrl("https://s:3@h.test/", true)).toBe("https://h.test/***");
   expect(maskedUrl("https://hooks.slack.com/services/T0", false)).toEndWith("/services/T0");
 });
 
