@@ -182,10 +182,10 @@ describe("the tag of code", () => {
     for (const unknown of [by(), by({ tokenId: "k" }), by({ tokenId: "k" }, { k: "\u0007" })]) {
       expect(unknown).toBe(saved("another user"));
     }
-    const rest = "the published revision or the destinations of the";
+    const rest = "has changed without a new revision, for example by a publication";
     const { changeSince } = currentOf({});
-    expect(changeSince(["v1.a", "v2.b"])).toBe(`${rest} transformation have changed`);
-    expect(currentOf({}, "library").changeSince(["v2.b"])).toBe(`${rest} library have changed`);
+    expect(changeSince(["v1.a", "v2.b"])).toBe(`the transformation ${rest}`);
+    expect(currentOf({}, "library").changeSince(["v2.b"])).toBe(`the library ${rest}`);
     expect(changeSince(["v2"])).toBe(saved("another user"));
   });
 

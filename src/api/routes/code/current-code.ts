@@ -68,7 +68,7 @@ function codeState(
     now: taggedCode(deps, resource, answers[kind](deps, found)),
     changeSince(tags) {
       if (tags.some((tag) => tag.startsWith(`${resource.newest}.`))) {
-        return `the published revision or the destinations of the ${kind} have changed`;
+        return `the ${kind} has changed without a new revision, for example by a publication`;
       }
       const author = authorName(deps, revision);
       return `${author} saved another revision at ${isoTime(revision.createdAt)}`;
