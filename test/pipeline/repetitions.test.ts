@@ -258,6 +258,22 @@ test("the records within the window are needed for a restart, up to a bound of b
   });
 });
 
+test("records from before an event that is not searched yet are needed as long as it is not", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    rig.logs[0]!.appendBytes(sdkRecord(0, "a", { at: 1_000 }));
+    rig.now = 2_000;
+    expect(await rig.drain()).toEqual([0]);
+    await rig.repetitions.checkpoint();
+    rig.logs[0]!.appendBytes(sdkRecord(1, "a", { at: 30_000 }), sdkRecord(2, "b", { at: 31_000 }));
+    rig.now = 500_000;
+    expect(await rig.repetitions.neededFrom("0")).toBe(0);
+    rig.start(rig.lane.record());
+    expect(await rig.drain()).toEqual([2]);
+    await rig.repetitions.checkpoint();
+    expect(await rig.repetitions.neededFrom("0")).toBe(3);
+  });
+});
+
 test("marks of records that are not in the log any more are removed", async () => {
   await withRig(new RepetitionsRig(), async (rig) => {
     rig.logs[0]!.appendBytes(sdkRecord(0, "a"), sdkRecord(1, "a"), sdkRecord(2, "b"));

@@ -144,10 +144,10 @@ export class Repetitions {
    * deduplication.
    */
   async neededFrom(log: string): Promise<number> {
-    const { live, clock, readers } = this.parts;
+    const { live, readers } = this.parts;
     const reader = readers.get(log);
     if (live.longestDedupSeconds() === 0 || reader === undefined) return Number.POSITIVE_INFINITY;
-    const since = await this.#start.positionWithin(reader, clock.now());
+    const since = await this.#start.positionWithin(reader, await this.#start.oldestToSearch());
     return Math.max(since, this.#start.firstOf(reader));
   }
 

@@ -66,6 +66,22 @@ export class SearchStart {
   }
 
   /**
+   * Returns the time of receipt of the oldest record, in any log, at which the search would continue
+   * after a restart. Returns the present time if there is none.
+   */
+  async oldestToSearch(): Promise<number> {
+    const { ledger, readers, timeOf, clock } = this.parts;
+    let oldest = clock.now();
+    for (const [log, position] of Object.entries(ledger.repetitions.positions())) {
+      const reader = readers.get(log);
+      if (reader === undefined || position >= reader.end()) continue;
+      const at = Math.max(this.firstOf(reader), position);
+      oldest = Math.min(oldest, (await firstTime(reader, timeOf, at)) ?? oldest);
+    }
+    return oldest;
+  }
+
+  /**
    * Returns the position of the first record that was received at or after a time: `time` minus the
    * longest deduplication window.
    */
