@@ -13,6 +13,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { pino } from "pino";
 import { StartError } from "../../src/errors.ts";
+import { compactStore } from "../../src/store/lmdb/compact.ts";
 import { integrityFault } from "../../src/store/lmdb/lmdb-integrity.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 
@@ -85,6 +86,7 @@ describe("a store's file", () => {
     expect(() => open(copy)).toThrow(
       /^Expected .+data\.mdb to be whole, but page .+pixelmill backup/,
     );
+    await expect(compactStore(copy)).rejects.toThrow(/ to be whole, but page /);
     await opened.store.close();
   });
 

@@ -3,16 +3,23 @@ import { join } from "node:path";
 import { syncPath } from "../../disk/sync.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import { openEnvironment } from "./environment.ts";
-import { acquireExclusive, dataFileOf, directoryOf, markIntact } from "./store-files.ts";
+import {
+  acquireExclusive,
+  dataFileOf,
+  directoryOf,
+  expectIntact,
+  markIntact,
+} from "./store-files.ts";
 
 /**
  * Shrinks a store's file. LMDB reuses free pages but never releases them, so the store is copied
  * without its free pages, and the copy replaces the file. After a crash the file is either the old
  * or the new one. Resolves with the file's sizes in bytes before and after. Throws `StartError`
- * when a process has the store open or the copy fails.
+ * when a process has the store open, its file is torn (see `expectIntact`) or the copy fails.
  */
 export async function compactStore(path: string) {
   const directory = directoryOf(path);
+  expectIntact(path);
   const release = acquireExclusive(path);
   if (release === undefined) {
     throw new StartError(

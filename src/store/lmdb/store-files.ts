@@ -37,10 +37,11 @@ const RETRY_MS = 20;
  * exclusively for longer than `WAIT_MS_MAX`.
  */
 export function acquireShared(path: string): () => void {
-  expectIntact(path);
   // LMDB maps its lock file and stores to it.
   makeMappable(lockFileOf(path), new Uint8Array(LOCK_BYTES));
   for (let waited = 0; waited <= WAIT_MS_MAX; waited += RETRY_MS) {
+    // Checked again after a wait: the process that had the lock may have found the file torn.
+    expectIntact(path);
     const release = lockFile(inUse(path), "shared");
     if (release !== undefined) return release;
     Bun.sleepSync(RETRY_MS);
