@@ -67,10 +67,9 @@ export interface App {
    */
   broken: Promise<string>;
   /**
-   * Stops the server: accepts no further requests, finishes the requests and batches in flight, and
-   * writes out buffered data. With `hand-over`, another server takes over the listening sockets.
-   * This server then accepts events until its deliveries have stopped, so that clients wait only
-   * briefly for the other server.
+   * Stops the server: finishes requests and batches in flight, and writes out buffered data. With
+   * `hand-over`, accepts events until deliveries have stopped, so that clients wait only briefly
+   * for the server that takes over.
    */
   close(how?: "stop" | "hand-over"): Promise<void>;
   /**

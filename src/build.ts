@@ -2,11 +2,11 @@
  * Builds the single executable `dist/pixelmill`: `npm run build`, or `bun src/build.ts [TARGET]
  * [--entry FILE] [--outfile FILE] [--fast]`. With `--fast` the build compresses files less. The
  * executable contains ES module bytecode, which halves the time of a start. The code is split into
- * chunks, so that a process reads only the chunks that it uses, each as a whole.
+ * chunks, so that a process reads only the chunks that it uses.
  *
- * The code is also minified. Minifying keeps the names of properties in a handler's parameter, such
- * as `({ request }) => …`. The web framework Elysia reads these names from the handler's source
- * text to find which parts of the request the handler uses.
+ * Minifying keeps the names of properties in a handler's parameter, such as `({ request }) => …`.
+ * The web framework Elysia needs these names, because it reads from the handler's source text which
+ * parts of the request the handler uses.
  */
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -40,9 +40,9 @@ const foreign =
   architecture === process.arch ? undefined : foreignModules(architecture as Architecture);
 
 /**
- * Plugin that embeds lmdb's native addon and its dictionary. lmdb reads both from files, which do
- * not exist inside an executable. The plugin turns both into imports, which the bundler embeds. The
- * build fails when a new version of lmdb has other code than the one that the plugin replaces.
+ * Plugin that embeds lmdb's native addon and dictionary, because the files from which lmdb reads
+ * them do not exist inside an executable. The build fails if the code that the plugin replaces has
+ * changed.
  */
 const embedLmdb: BunPlugin = {
   name: "embed lmdb",
@@ -83,9 +83,8 @@ const embedLmdb: BunPlugin = {
 };
 
 /**
- * Plugin that embeds the WebAssembly code of the Kafka library. The library's module that reads
- * this code from a file is replaced by its module that contains the code as text. The native addon
- * for the same computations is not embedded.
+ * Plugin that embeds the WebAssembly code of the Kafka library: a module of the library that
+ * contains this code as text replaces the module that reads it from a file.
  */
 const embedKafka: BunPlugin = {
   name: "embed Kafka's client",
@@ -97,9 +96,9 @@ const embedKafka: BunPlugin = {
 };
 
 /**
- * Plugin that embeds Pyodide's WebAssembly code in compressed form. Pyodide itself would read the
- * code from a file, which does not exist inside an executable. When a process loads Pyodide, a
- * background thread decompresses the WebAssembly code, while Pyodide's other code is evaluated.
+ * Plugin that embeds Pyodide's WebAssembly code in compressed form, because the file from which
+ * Pyodide reads it does not exist inside an executable. Loading Pyodide decompresses the code in
+ * the background.
  */
 const embedPyodide: BunPlugin = {
   name: "embed Pyodide",

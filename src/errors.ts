@@ -98,9 +98,8 @@ function isUnknownHost(cause: unknown): boolean {
 }
 
 /**
- * Returns the operating system's description of the error code of `cause`, followed by the code. If
- * the system does not know the code, returns the message of `cause`. Needed because Bun's own
- * message does not say why a listener failed.
+ * Returns the operating system's description of the error code of `cause`, followed by the code, or
+ * the message of `cause` for an unknown code. Bun's own message does not say why a listener failed.
  */
 export function systemReason(cause: unknown): string {
   const code = codeOf(cause);
@@ -143,11 +142,9 @@ export function certificateFault(code: string): string | undefined {
 }
 
 /**
- * Describes a failed connection by its error code. The text begins with the value of `failed`, as
- * in `The request failed: connection refused (ECONNREFUSED)`. If a certificate is not accepted, the
- * text begins with the value of `owner`, as in `The server's certificate is not accepted: expired
- * (CERT_HAS_EXPIRED)`. The error's own message is left out, because it may contain an internal
- * address.
+ * Describes a failed connection by its error code only, because the error's message may contain an
+ * internal address. The text begins with `failed` or, for a refused certificate, with `owner`, such
+ * as `The server's`.
  */
 export function failureText(code: string, failed: string, owner: string): string {
   const fault = certificateFault(code);

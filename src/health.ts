@@ -65,9 +65,9 @@ export function readiness(sources: ReadinessSources): Readiness {
 }
 
 /**
- * Merges messages with the same cause. Each message is a cause followed by its consequences. If a
- * warning has the same cause as a failed check, its consequences are added to the check's message,
- * and the warning is removed.
+ * Merges messages with the same cause. A message is a cause followed by its consequences. If a
+ * failed check has the same cause as a warning, the warning's consequences move to the check's
+ * message.
  */
 function mergeByCause(
   checks: Record<string, Check>,
@@ -140,9 +140,9 @@ export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metric
 }
 
 /**
- * Returns the slow revisions of a workspace's transformations: those that are running, but none of
- * whose events has succeeded for `CODE_SLOW_MS`. The result maps a revision's id to the time since
- * which none has succeeded, in milliseconds since the epoch.
+ * Returns a workspace's slow transformation revisions: those that run, but none of whose events has
+ * succeeded for `CODE_SLOW_MS`. Maps a revision's id to the start of this time, in milliseconds
+ * since the epoch.
  */
 export function slowRevisions(sandbox: Pick<GuestSandbox, "slow">, workspaceId: string) {
   const slow = sandbox.slow().filter((it) => it.workspaceId === workspaceId);
@@ -150,9 +150,8 @@ export function slowRevisions(sandbox: Pick<GuestSandbox, "slow">, workspaceId: 
 }
 
 /**
- * Lists the suspended programs of a workspace. A program is the code of one revision of a
- * transformation with its libraries. It is suspended when all its runs fail. Each suspension is
- * returned with the id of that revision.
+ * Lists the suspended programs of a workspace. A program is one revision of a transformation with
+ * its libraries; it is suspended when all its runs fail.
  */
 export function programSuspensions(
   sandbox: Pick<GuestSandbox, "suspended">,

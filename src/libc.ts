@@ -22,9 +22,8 @@ export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
 }
 
 /**
- * Returns a function with which to get the functions of the C library that `symbols` lists. The
- * returned function loads the library at its first call, so that a process that never calls it does
- * not load the library.
+ * Returns a function that returns the functions of the C library listed in `symbols`. The returned
+ * function loads the library at its first call, and throws `StartError` if that fails.
  */
 export function libcFunctions<const T extends Record<string, FFIFunction>>(symbols: T) {
   let libc: ReturnType<typeof openLibc<T>> | undefined;

@@ -1,7 +1,7 @@
 /**
  * Runs the command that the command line arguments name. Processes that run user code (`guest`) or
- * accept events (`ingest`) start from this same executable. Each branch imports only the modules
- * that it needs, so that a guest starts within milliseconds.
+ * accept events (`ingest`) also start here. Each branch imports only its own modules, so that a
+ * guest starts within milliseconds.
  */
 const [command, ...rest] = process.argv.slice(2);
 

@@ -1,7 +1,6 @@
 /**
- * Returns a function that returns the result of `make` for a key. The result is cached for later
- * calls with the same key. When the cache has `max` results and a new one is needed, all of them
- * are removed first.
+ * Returns a function that caches the results of `make` by key. When the cache has `max` results and
+ * a new one is needed, all of them are removed first.
  */
 export function remembered<Key, Result>(
   max: number,

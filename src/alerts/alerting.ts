@@ -48,9 +48,10 @@ export function createAlerting(parts: AlertingParts) {
   const { alerts } = catalog;
   const elapsed = parts.elapsed ?? (() => performance.now());
   /**
-   * Controllers with which `close` stops this service. Aborting `closing` ends the evaluation of
-   * rules and the renewal of the lease, and prevents further attempts to send notifications.
-   * Aborting `cutting` also ends the requests to receivers that are in progress.
+   * Controllers with which `close` stops this service.
+   * - `closing` ends evaluations, lease renewals and test notifications, and prevents new attempts
+   *   to send.
+   * - `cutting` ends the requests to receivers that are in progress.
    */
   const closing = new AbortController();
   const cutting = new AbortController();

@@ -17,9 +17,8 @@ interface Condition {
 /** Results of earlier evaluations of a rule. The next evaluation compares the facts with them. */
 interface RuleMemory {
   /**
-   * Numbers that the rule has stored about items, by item id. For a destination, the number of dead
-   * letters (events that were given up) that do not count as new. For a source, 1 once the source
-   * has sent events.
+   * Numbers that the rule has stored, by item id. For a destination, the number of dead letters
+   * that do not count as new. For a source, 1 once the source has sent events.
    */
   marks: ReadonlyMap<string, number>;
   /** Ids of the items for which the rule has an open alert. */
@@ -99,12 +98,10 @@ function ofDestination(
 }
 
 /**
- * Evaluates a rule about new dead letters for each destination. The number of new dead letters is
- * the destination's number of dead letters minus a stored number, the mark.
- * - Without an open alert, the condition holds if at least `threshold` dead letters are new. A mark
- *   above the number of dead letters is set to this number.
- * - With an open alert, the condition holds if the number of dead letters has grown since the last
- *   evaluation. Each such evaluation sets the mark to the number of dead letters.
+ * Evaluates a rule about new dead letters: those beyond a stored number per destination, the mark.
+ * - Without an open alert, the condition holds if at least `threshold` dead letters are new.
+ * - With an open alert, the condition holds if dead letters were added since the last evaluation.
+ *   The mark is set to the present number.
  */
 function evaluateDeadLetters(
   { ruleId, threshold }: { ruleId: string; threshold: number },

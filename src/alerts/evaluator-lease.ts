@@ -8,9 +8,8 @@ import type { LeaseRow } from "../catalog/alerts/tables.ts";
 const CHECKS_WITHOUT_RENEWAL_MAX = 4;
 
 /**
- * The lease of the alert evaluator. The one process of a cluster that holds the lease evaluates the
- * rules and sends notifications. When several processes try to take the lease, the order of the
- * catalog's log decides which one gets it.
+ * Lease of the alert evaluator. The one process of a cluster that holds the lease evaluates the
+ * rules and sends notifications.
  */
 export class EvaluatorLease {
   readonly id = crypto.randomUUID();
@@ -33,10 +32,9 @@ export class EvaluatorLease {
   }
 
   /**
-   * Renews the lease if this process holds it and other nodes share the catalog. Takes the lease in
-   * one of three cases: no process holds it, no other node shares the catalog, or
-   * `CHECKS_WITHOUT_RENEWAL_MAX` consecutive calls found it not renewed. Counting calls instead of
-   * time ensures that a pause of this process does not look like missing renewals of the holder.
+   * Renews the lease if this process holds it. Otherwise, takes the lease if it is free, not shared
+   * with other nodes, or found unrenewed by `CHECKS_WITHOUT_RENEWAL_MAX` consecutive calls. Calls
+   * are counted because elapsed time would include pauses of this process.
    */
   async renewOrTake(): Promise<void> {
     const lease = this.alerts.lease();

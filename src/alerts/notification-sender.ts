@@ -51,11 +51,9 @@ interface Due {
 type Settled = Parameters<Alerts["settle"]>[1][number];
 
 /**
- * Sends pending notifications. Before each attempt, the sender stores a claim in the catalog, which
- * says that this process makes the attempt. If this process has lost the lease of the alert
- * evaluator, the catalog refuses the claim, and the notification is not sent. If the result of an
- * attempt cannot be stored in the catalog, the result stays in memory, and this process does not
- * repeat the attempt.
+ * Sends pending notifications. Each attempt needs a claim in the catalog, which the catalog refuses
+ * if this process has lost the evaluator's lease. An attempt whose result cannot be stored is not
+ * repeated by this process.
  */
 export class NotificationSender {
   readonly #budget: TokenBuckets;
@@ -160,10 +158,9 @@ export class NotificationSender {
   }
 
   /**
-   * Returns the notifications to send (`due`) and the notifications to drop (`dropped`). Counts
-   * each notification in `due` against the workspace's hourly budget. Notifications with the fewest
-   * attempts come first, so that retries to a failing receiver do not use up the budget. Among
-   * notifications with equally many attempts, those of the oldest alert come first.
+   * Returns up to `BATCH_MAX` notifications to send (`due`), and those to drop. Counts each
+   * notification in `due` against the workspace's hourly budget. Fewer attempts come first, because
+   * retries to a failing receiver could use up the budget.
    */
   #due(workspaceId: string): { due: Due[]; dropped: Settled[] } {
     const { alerts } = this.parts;

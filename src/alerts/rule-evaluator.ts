@@ -5,9 +5,8 @@ import { evaluateRule } from "./conditions.ts";
 import type { AlertFacts } from "./facts.ts";
 
 /**
- * Measures how long each condition (identified by a key) has held. The time between two checks
- * counts as at most `stepMsMax` milliseconds. A longer time means that this process was paused, and
- * whether the condition held during the pause is not known.
+ * Measures how long each condition has held, by the condition's key. The time between two checks
+ * counts as at most `stepMsMax` milliseconds, because this process may have been paused.
  */
 export class Holds {
   readonly #held = new Map<string, { ms: number; at: number }>();
@@ -18,10 +17,9 @@ export class Holds {
   ) {}
 
   /**
-   * Records one check of a condition, and returns whether the condition has held for at least `ms`
-   * milliseconds. Pass undefined as `holds` if the check could not tell whether the condition
-   * holds. The function then adds no time to the time measured so far, and returns false. If the
-   * condition does not hold, use `keepOnly` to delete the measured time.
+   * Records a check of a condition, and returns whether the condition has held for `ms`
+   * milliseconds. If `holds` is undefined (unknown), adds no time and returns false. For a
+   * condition that does not hold, use `keepOnly`.
    */
   hasHeld(key: string, holds: true | undefined, ms: number): boolean {
     const at = this.elapsed();
@@ -49,9 +47,8 @@ export class Holds {
 const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
 
 /**
- * Evaluates the rules of workspaces. Measures in memory for how long each condition has held. The
- * measurement begins again at 0 when the server restarts, and when this process gets the lease of
- * the alert evaluator back after another process has held it.
+ * Evaluates the rules of workspaces. How long each condition has held is kept only in memory: a new
+ * evaluator begins at 0.
  */
 export class RuleEvaluator {
   /** How long each condition of a workspace has held, by workspace id. */

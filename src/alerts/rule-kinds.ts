@@ -107,9 +107,9 @@ export function defaultRule(kind: AlertKind): AlertRuleInput {
 }
 
 /**
- * Returns the rules that are created together with a workspace's first receiver. The operator's
- * workspace also gets rules about the server. `nodes` is the number of nodes of the cluster; with
- * one node, no rule about missing nodes is created.
+ * Returns the rules that are created with a workspace's first receiver. The operator's workspace
+ * also gets rules about the server; the rule about missing nodes only if the cluster has more than
+ * one node (`nodes`).
  */
 export function firstRules(isOperators: boolean, nodes: number): AlertRuleInput[] {
   // `destination-failing` covers `destination-down`: with both, one outage would cause two alerts.

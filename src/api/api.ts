@@ -122,10 +122,9 @@ export function createApi(given: ApiDeps) {
     /** Returns the listening socket. Undefined before `start`. */
     socket: () => listening,
     /**
-     * Starts to listen, and resolves with the URL of the bound address, such as
-     * `http://127.0.0.1:8081`. Port 0 selects a free port. If `address` contains a listening
-     * socket, the server accepts connections from this socket instead of opening one, and `stop`
-     * closes it. Rejects with `StartError` if the server cannot listen on the address.
+     * Starts to listen, and resolves with the URL, such as `http://127.0.0.1:8081`. Port 0 selects
+     * a free port. If `address` contains a listening socket, uses it, and `stop` closes it. Rejects
+     * with `StartError` if listening fails.
      */
     async start(address: ControlPlaneAddress) {
       // `maxHeaderSize` is writable, although its type says otherwise. Bun reads it when it
@@ -184,9 +183,8 @@ function pathOf(url: string): string {
 }
 
 /**
- * Makes the response to a request that no route matches. Answers 403 if a RudderStack client
- * requests a product that exists only in RudderStack's cloud, 405 with the allowed methods if the
- * path exists with another method, and 404 otherwise.
+ * Makes the response to a request that no route matches: 403 if a RudderStack client requests a
+ * product of RudderStack's cloud, 405 if the path exists with other methods, otherwise 404.
  */
 function noRouteResponse(headers: Headers, path: string): Response {
   // RudderStack's clients send their token with every request.

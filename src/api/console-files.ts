@@ -107,9 +107,9 @@ function answer(
 }
 
 /**
- * Returns the security headers of the console's page. They let the page run only its own scripts,
- * and send requests only to the control plane and the data plane. Even if the page showed a name,
- * an event or an error as HTML by mistake, the browser would not run scripts in it.
+ * Returns the security headers of the console's page. They allow only the page's own scripts, and
+ * requests only to the control plane and the data plane. HTML shown by mistake can therefore run no
+ * scripts.
  */
 function pageHeaders(dataPlaneUrl: string): Record<string, string> {
   return {

@@ -135,9 +135,9 @@ export interface ApiDeps {
   /** RudderStack's descriptions of the source and destination types that rudder-server supports. */
   definitions: Definitions;
   /**
-   * Name of the RudderStack namespace that contains all workspaces of this server. With this name
-   * and a token of the oldest workspace, a rudder-server can request the configurations of all
-   * workspaces at once. Undefined if the setting `rudderstack.namespace` is not set.
+   * Name of the RudderStack namespace that contains all workspaces. With this name and a token of
+   * the oldest workspace, a rudder-server can request all configurations. Absent if the setting
+   * `rudderstack.namespace` is not set.
    */
   namespace?: string | undefined;
   /**
@@ -150,16 +150,14 @@ export interface ApiDeps {
   diskSpace(): { freeBytes: number; sizeBytes: number };
   suspensions(workspaceId: string): RevisionSuspension[];
   /**
-   * Returns the slow revisions of a workspace's transformations: revisions that have run for
-   * `CODE_SLOW_MS` without success for any event. The key is the revision's `versionId`, the value
-   * is the time since which no event has succeeded, in milliseconds since the epoch.
+   * Returns a workspace's slow revisions: those that have run for `CODE_SLOW_MS` without success
+   * for any event. Maps `versionId` to the beginning of this time, in milliseconds since the epoch.
    */
   slowCode(workspaceId: string): ReadonlyMap<string, number>;
   ready(): Readiness;
   /**
-   * Returns an error message while the server is starting and has not yet stored data that requests
-   * need, such as the first token. Requests that depend on stored data fail with this message.
-   * Returns undefined after the start.
+   * Returns an error message while the server is starting, for requests that need stored data such
+   * as the first token. Returns undefined after the start.
    */
   starting(): string | undefined;
   /** Maximum milliseconds to answer a request. Only tests set it. Default: `API_ANSWER_MS_MAX`. */

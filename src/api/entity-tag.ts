@@ -19,9 +19,8 @@ export class Tagged<T> {
 }
 
 /**
- * Returns an answer with its entity tag, which is a hash of `state`. By default, `state` is the
- * whole answer. If parts of the answer may change while the resource does not, the caller must pass
- * a `state` without these parts.
+ * Returns an answer with its entity tag, a hash of `state`. Pass a `state` without the parts of the
+ * answer that may change while the resource does not.
  */
 export function tagged<T>(answer: T, state: unknown = answer): Tagged<T> {
   return new Tagged(answer, hashOfState(state));
@@ -43,9 +42,8 @@ export interface CurrentResource<T = unknown> {
   /** The resource as GET returns it, with its entity tag. */
   now: Tagged<T>;
   /**
-   * Returns a clause that completes an error message, such as "Ada saved another revision at …".
-   * The clause says how the resource has changed since the state that the request expected. `tags`
-   * are the entity tags that the request sent in If-Match.
+   * Returns a clause for an error message that says how the resource has changed, such as "Ada
+   * saved another revision at …". `tags` are the entity tags in the request's If-Match.
    */
   changeSince(tags: readonly string[]): string;
   /** Returns the stored earlier state that has one of `tags`. Undefined if there is none. */

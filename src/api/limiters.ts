@@ -97,9 +97,9 @@ export function createLimiters(requestsPerSecondMax: number) {
      */
     workspaceStates: new SharedResults(STATUS_SHARED_MS_MAX),
     /**
-     * Waits for permission to read a body beyond its first `BODY_BYTES_PER_REQUEST` bytes. At most
-     * `LONG_BODIES_MAX` such bodies are read at a time. Resolves with a permit, which the caller
-     * releases after it has read the body. Rejects with `TooManyRequests` if `signal` aborts first.
+     * Waits until a body may be read beyond its first `BODY_BYTES_PER_REQUEST` bytes; at most
+     * `LONG_BODIES_MAX` such bodies are read at a time. The caller releases the permit. Rejects
+     * with `TooManyRequests` if `signal` aborts first.
      */
     async admitLongBody(workspaceId: string, signal: AbortSignal): Promise<Permit> {
       return await longBodies.acquire(workspaceId, signal).catch(() => {

@@ -7,9 +7,9 @@
  */
 export const SMALL_BODY_BYTES_MAX = 256 << 10;
 /**
- * Maximum time that the server takes to answer an API request, not counting the time in which the
- * client sends it. After this time, the answer is 503, although a change may still take effect.
- * Requests that run user code or test a connection have limits of their own.
+ * Maximum time to answer an API request, not counting the time in which the client sends it. After
+ * this time, the answer is 503, although a change may still take effect. Requests that run user
+ * code or test a connection have other limits.
  */
 export const API_ANSWER_MS_MAX = 10_000;
 /**

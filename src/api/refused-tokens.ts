@@ -55,10 +55,9 @@ export class RefusedTokens {
 }
 
 /**
- * Returns the audit entries for `counts`, the numbers of refused requests. Each of the
- * `AUDIT_REFUSALS_PER_MINUTE_MAX` highest counts gets an entry of its own. The other counts of a
- * workspace are added up in one entry. `uncounted`, a number of further requests, is added to the
- * entry for unknown workspaces (with an empty id).
+ * Returns the audit entries for numbers of refused requests. Each of the
+ * `AUDIT_REFUSALS_PER_MINUTE_MAX` highest numbers gets an entry; the others are added up per
+ * workspace. `uncounted` further requests count for the workspace with the empty id.
  */
 function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);

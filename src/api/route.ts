@@ -48,10 +48,9 @@ export interface RequestContext<Key extends string, Query, Body> {
 }
 
 /**
- * Permissions that the token needs, in addition to the route's `needs`, if `holds` returns true for
- * the request's query and body. `when` describes this condition in the OpenAPI document. The server
- * calls `holds` also with an empty body, before it has read the real one. A `holds` that returns
- * true for the empty body must return true for every body.
+ * Permissions that the token needs in addition to the route's `needs` if `holds` returns true.
+ * `holds` is first called with an empty body: if it returns true then, it must do so for every
+ * body. `when` describes the condition in words.
  */
 export interface ConditionalPermission<Input> {
   when: string;
@@ -89,16 +88,15 @@ interface RouteOptions<
    */
   opensWith?: "opensCode";
   /**
-   * If true, the route answers without waiting for the ledgers (stored delivery progress of
-   * partitions), because its answer does not need them. If false or absent, a route with an
-   * `events:` permission in `needs` first waits until this node has read all changes of the
-   * ledgers.
+   * Whether the route answers without waiting for the ledgers (stored delivery progress of
+   * partitions). Otherwise, a route with an `events:` permission in `needs` waits until this node
+   * has read all changes of the ledgers.
    */
   readsNoLedgers?: boolean;
   /**
-   * Whether the handler makes one change of the catalog, and reads the catalog only in the
-   * transaction of this change or after it. If true, a node of a cluster runs the handler without
-   * first asking the brokers for newer changes: the transaction sees them in any case.
+   * Whether the handler makes one change of the catalog, and reads the catalog only in this
+   * change's transaction or later. The handler then runs without first fetching newer changes,
+   * because the transaction sees them.
    */
   readsInChange?: boolean;
   query?: Query;
@@ -119,10 +117,9 @@ interface RouteOptions<
    */
   isLong?: boolean;
   /**
-   * Returns the current state of the resource that the path names, or of all resources that the
-   * body names; an empty list if none exists. Must throw `missing` (404) whenever the handler would
-   * throw it. Only routes with this function obey If-Match and If-None-Match. If such a route
-   * answers with the resource, its handler returns it as `Tagged`.
+   * Returns the current states of the resources that the path or the body names; an empty list if
+   * none exists. Must throw `missing` whenever the handler would. Only routes with this function
+   * obey If-Match and If-None-Match. Their handlers return a resource as `Tagged`.
    */
   current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];
   /**
@@ -164,10 +161,9 @@ interface RouteOptions<
 }
 
 /**
- * One row of the route table. Validation, the OpenAPI document, permissions, types and tests are
- * derived from it. The web framework Elysia only listens and finds the row for a request. Its own
- * validation is not used: it would read a body before the token is checked, and report errors in
- * another format.
+ * One row of the route table, from which validation, the OpenAPI document, permissions, types and
+ * tests are derived. Elysia's own validation is not used, because it would read a body before the
+ * token is checked.
  */
 export interface Route<
   Key extends RouteKey = RouteKey,

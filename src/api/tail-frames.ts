@@ -4,10 +4,9 @@ import { TAIL_BYTES_PER_SECOND_MAX } from "./limits.ts";
 import { isoTime } from "./schema/common.ts";
 
 /**
- * Encodes the messages of live tails (streams of a workspace's new events) as server-sent events,
- * each message once for all subscribers. All subscribers of a workspace together get a limited
- * number of bytes per second. While this limit is exceeded, further messages are sent to no
- * subscriber.
+ * Encodes messages of live tails (streams of a workspace's new events) as server-sent events, each
+ * once for all subscribers. While a workspace's subscribers together exceed a limit of bytes per
+ * second, further messages are dropped.
  */
 export class TailFrames {
   /**
@@ -25,9 +24,9 @@ export class TailFrames {
   }
 
   /**
-   * Returns the encoded bytes of a message. Called once for each subscriber, because each call
-   * counts these bytes against the workspace's limit of bytes per second. If this limit is exceeded
-   * at the first call for a message, all calls for the message return undefined.
+   * Returns the encoded bytes of a message, or undefined if the workspace's bytes per second were
+   * used up at the first call for it. Call once for each subscriber, because each call counts the
+   * bytes.
    */
   frameOf(workspaceId: string, message: TailMessage): Uint8Array | undefined {
     const frame = this.#frames.getOrInsertComputed(message, () => {

@@ -50,8 +50,8 @@ export type PipelineConfig = Omit<
 
 /**
  * Storage of a server: its catalog, its event logs, and the pipeline that reads the logs. A
- * standalone server stores catalog and logs on its own disk. The nodes of a cluster share catalog
- * and logs in Kafka.
+ * standalone server has catalog and logs on its own disk; the nodes of a cluster share them in
+ * Kafka.
  */
 export interface Backend {
   catalog: Catalog;
@@ -68,10 +68,10 @@ export interface Backend {
    */
   startPipeline(work: PipelineConfig): Pipeline;
   /**
-   * Joins the cluster, which then assigns partitions of the event log to this node. Must be called
-   * after all parts of the server are open. Does nothing on a standalone server. `controlPlaneUrl`
-   * is shown in the list of nodes. `sandboxTrouble` returns why this node can start no guest (a
-   * process that runs user code), or undefined if it can.
+   * Joins the cluster, which then assigns partitions of the event log to this node. Does nothing on
+   * a standalone server. Must be called after all parts of the server are open.
+   * - `controlPlaneUrl`: shown in the list of nodes
+   * - `sandboxTrouble`: returns why this node cannot run user code, or undefined if it can
    */
   join(controlPlaneUrl: string, sandboxTrouble: () => string | undefined): void;
   /**

@@ -46,8 +46,8 @@ type TopicOpeningOf = (name: string) => TopicOpening;
 
 /**
  * Opens the storage of a cluster node: Kafka topics, and local copies of most of them. Throws
- * `StartError` when the brokers refuse this node, when a topic is unusable, or when the data
- * directory belongs to a standalone server.
+ * `StartError` if the brokers refuse this node, a topic is unusable, or the data directory belongs
+ * to a standalone server.
  */
 export async function openCluster(opening: StartContext): Promise<Backend> {
   const { config, logger, metrics, stack, steps } = opening;
@@ -262,8 +262,8 @@ async function openSharedCatalog(opening: StartContext, topic: TopicOpeningOf): 
 
 /**
  * Returns the result of the readiness check `cluster`. The check fails with the sentence in
- * `trouble` (of the node's membership in the cluster) or `unread` (about data that the node cannot
- * read), if there is one. A node without partitions passes, because it accepts requests.
+ * `trouble` (about the node's membership) or `unread` (about unreadable data). A node without
+ * partitions passes, because it accepts requests.
  */
 function clusterCheck(
   { hasJoined, trouble }: Partial<MembershipState> = {},

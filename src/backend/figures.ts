@@ -10,10 +10,9 @@ import type { FigureStorage, StartContext } from "./backend.ts";
 const RETRY_MS = 30_000;
 
 /**
- * Opens the store of figures in the background, because deliveries do not need it, and retries
- * until it is open. Returns a function that starts to record the figures of a pipeline. Call
- * `openFigures` before the pipeline is opened: `stack` closes in reverse order, and the pipeline
- * must close before the recorder and the store.
+ * Opens the store of figures in the background, with retries. Returns a function that starts to
+ * record a pipeline's figures. Call `openFigures` before the pipeline is opened, because `stack`
+ * closes in reverse order and must close the pipeline first.
  */
 export function openFigures(
   { logger, stack }: Pick<StartContext, "logger" | "stack">,

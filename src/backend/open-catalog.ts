@@ -22,9 +22,8 @@ export async function openServedCatalog(
 const AUDIT_TRIM_INTERVAL_MS = 3_600_000;
 
 /**
- * Starts an hourly deletion of the entries that exceed the bounds of the audit log. In a cluster,
- * every node does this; a node that finds nothing to delete writes nothing. Returns a function that
- * stops the deletions.
+ * Starts an hourly deletion of the entries that exceed the bounds of the audit log, also on every
+ * node of a cluster. Returns a function that stops the deletions.
  */
 export function startAuditRetention({ audit }: Pick<Catalog, "audit">, logger: Logger): () => void {
   const timer = setInterval(() => {

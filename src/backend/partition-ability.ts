@@ -31,13 +31,10 @@ export interface AbilitySources {
 
 /**
  * Returns the partitions that this node can run (`canRun`), and the reasons why it cannot run
- * others (`troubles`). For each partition, the first rule that applies decides:
- * - In `troubles`, if this node has a fault that stops the partition, such as a full disk or a
- *   broker that does not answer.
- * - In `troubles`, if this node can start no guest (process for user code), and an event of the
- *   partition waits for a guest.
- * - In neither list, if no node can write the partition, or if this node can start no guest.
- * - In `canRun` otherwise.
+ * others (`troubles`). In neither are:
+ * - partitions that no node can write
+ * - if this node can start no guest (process for user code), partitions without an event that waits
+ *   for a guest
  */
 export function partitionAbility(sources: AbilitySources): PartitionAbility {
   const troubles = new Map<number, string>();

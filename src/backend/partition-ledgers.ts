@@ -102,9 +102,9 @@ export class PartitionLedgers {
   }
 
   /**
-   * Returns for each partition the node that delivers it (`node`) and an estimate of the number of
-   * events that its slowest destination has not received (`lagEvents`). `lagEvents` is missing
-   * while the broker that leads the partition does not answer.
+   * Returns for each partition the node that delivers it, and `lagEvents`, an estimate of the
+   * events that its slowest destination has not received. `lagEvents` is missing while the
+   * partition's leader does not answer.
    */
   async lags() {
     const { logs } = this.options;
@@ -205,9 +205,9 @@ const OFFSET_BASE_TABLE = "places";
 const OFFSET_BASE_KEY = "place";
 
 /**
- * Returns the table that stores a partition's offset base, in `store`, the store of the partition's
- * ledger (delivery progress). The offset base is added to the brokers' offsets. It keeps stored
- * delivery positions valid after the topic has lost blocks.
+ * Returns the table of the offset base in `store`, a partition's ledger. The offset base is added
+ * to the brokers' offsets, so that stored delivery positions stay valid after the topic has lost
+ * blocks.
  */
 const offsetBaseTable = (store: Store): Table<OffsetBase, string> => store.table(OFFSET_BASE_TABLE);
 
@@ -219,9 +219,8 @@ export function storeOffsetBase(store: Store, base: OffsetBase): void {
 }
 
 /**
- * Makes a log use the offset base (number that is added to the brokers' offsets) that `store` has
- * for its partition: at once, and again whenever the stored one changes. `store` is the store of
- * the partition's ledger (delivery progress).
+ * Makes a log use the offset base (number that is added to the brokers' offsets) in `store`, the
+ * ledger of the log's partition: at once, and again whenever the stored one changes.
  */
 export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
   const sync = () => {

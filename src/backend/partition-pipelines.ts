@@ -130,11 +130,9 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
 }
 
 /**
- * Returns the end of a partition: the offset after its last block. `ask` returns the end that a
- * broker reports, `prove` the end that the current leader confirms. A broker that was the leader
- * before may report an old end, as if blocks had been lost. If the reported end looks like a loss,
- * the function therefore calls `prove`, then asks again, and returns the higher of these two ends.
- * A false loss would raise the partition's offset base permanently.
+ * Returns the end of a partition: the offset after its last block. If the end from `ask` would mean
+ * that blocks were lost, calls `prove` and asks again, because a former leader may report an old
+ * end.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

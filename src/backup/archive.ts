@@ -17,10 +17,9 @@ import { StartError } from "../errors.ts";
 import type { ArchiveSource } from "./archive-source.ts";
 
 /**
- * Pattern of the names of the entries in a backup, a tar archive compressed with Zstandard. Each
- * event log has a directory `events/<n>/`: its segment files, and the file `refused` (sequence
- * numbers of records that were not accepted). The entry `manifest`, which lists all files, is the
- * last: a truncated archive lacks it.
+ * Pattern of the names of the entries in a backup, a tar archive compressed with Zstandard.
+ * `refused` has the sequence numbers of records that a log did not accept. `manifest`, the last
+ * entry, lists all files: a truncated archive lacks it.
  */
 const ENTRY =
   /^(format|manifest|catalog\/catalog\.mdb|delivery\/data\.mdb|events\/\d+\/(\d{16}\.segment|refused))$/;
@@ -102,9 +101,8 @@ export async function unpack(
 }
 
 /**
- * Checks the unpacked files against the manifest, and removes the manifest. Returns what is wrong,
- * as part of a sentence: the manifest is missing, or a file is missing or has the wrong size.
- * Returns undefined if nothing is wrong.
+ * Checks that all files in the manifest were unpacked with the right size, and removes the
+ * manifest. Returns what is wrong, as part of a sentence, or undefined if nothing is wrong.
  */
 function faultIn(directory: string): string | undefined {
   const manifest = join(directory, MANIFEST);

@@ -83,10 +83,9 @@ function removeStaging(): void {
 const TRIMMING_MS_MAX = 60_000;
 
 /**
- * Copies a data directory into one file, even while a server uses it, and reads the whole file
- * again as a check. First copies the delivery positions, then the catalog, and last the event logs,
- * so that the copied logs contain every event to which the positions and the catalog refer. During
- * the copy, no segment (file) of a log is deleted.
+ * Copies a data directory into one new file, even while a server uses it, and verifies the file.
+ * Copies the event logs last, because they must contain every event to which the delivery positions
+ * and the catalog refer. Throws `StartError` on failure.
  */
 async function backup(config: Config, path: string): Promise<MadeBackup> {
   const target = resolve(path);

@@ -22,9 +22,9 @@ export function backupName(at: number, dataId?: string): string {
 }
 
 /**
- * Parses the name of a regular backup. Returns the time at which the backup began, in milliseconds
- * since the epoch, and the id of the data directory, which only names in a bucket contain. Returns
- * undefined for any other name.
+ * Parses the name of a regular backup. Returns undefined for any other name.
+ * - `at`: when the backup began, in milliseconds since the epoch
+ * - `dataId`: id of the data directory, which only names in a bucket contain
  */
 export function parseBackupName(
   name: string,

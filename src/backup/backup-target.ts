@@ -126,9 +126,9 @@ function bucketEnvironment(config: Config): Record<string, string> {
 }
 
 /**
- * Returns the id of the data directory, which the first call creates. Backups do not contain it. A
- * server whose data directory was restored from a backup therefore has an id of its own, and does
- * not delete the backups of the original server.
+ * Returns the id of the data directory, which the first call creates. Backups do not contain the
+ * id, so that a server with restored data gets another one and does not delete the original
+ * server's backups.
  */
 function dataIdOf(config: Config): string {
   const path = dataIdFile(config);

@@ -15,9 +15,8 @@ import type { Table } from "../store/table.ts";
 import { cursorOf, type UnsettledKeys } from "./unsettled.ts";
 
 /**
- * Events that were copied into one event log of the new server or cluster. `keys` (places in the
- * old logs) and `sequences` (places in the new log) have one item per event, in the order of the
- * new log.
+ * Events that were copied into one event log of the new server or cluster. `keys` and `sequences`
+ * have one item per event, in the order of the new log.
  */
 export interface CopiedEvents {
   /** Key of each event (see `UnsettledEvent.key`): the place of the event in the old logs. */
@@ -31,9 +30,8 @@ export interface CopiedEvents {
 /** Approximate number of bytes that one transaction of the copy writes to the new store. */
 const PORTION_BYTES = 256 << 10;
 /**
- * Maximum number of events in the list `pending` of a destination's cursor (its position in a log).
- * `pending` lists the undelivered events that come before the last delivered one. The copy fails if
- * the list would be longer.
+ * Maximum number of events in the list `pending` of a destination's cursor (position in a log): the
+ * undelivered events before the last delivered one. The copy fails if there are more.
  */
 const PENDING_MAX = 100_000;
 
@@ -73,10 +71,9 @@ async function copyRows<T>(
 const WORKSPACES = "workspaces";
 
 /**
- * Copies all rows of a catalog except rows about the state of its store. Changes only the rows of
- * connections, because positions in the old logs do not fit the new logs. The new logs contain only
- * undelivered events, so each connection delivers from the beginning of the new logs. A paused
- * connection delivers only up to `ends`, the ends of the new logs.
+ * Copies all rows of a catalog except rows about the state of its store. Makes each connection
+ * deliver from the beginning of the new logs, and a paused connection only up to their ends
+ * (`ends`).
  */
 export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];

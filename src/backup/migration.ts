@@ -44,9 +44,9 @@ interface MigrationCounts {
 }
 
 /**
- * Imports the data of a stopped standalone server into a new cluster, and moves the old data to the
- * directory `before-cluster`. An interrupted import can be repeated. Throws `StartError` if a
- * server or a node is running, or if the cluster already has data.
+ * Imports the data of a stopped standalone server into a new cluster, and moves the old data to
+ * `before-cluster`. Can be repeated after an interruption. Throws `StartError` if a server or node
+ * is running, or the cluster has data.
  */
 export async function importStandalone(config: Config, logger: Logger): Promise<MigrationCounts> {
   expectBrokers(config);
@@ -162,10 +162,9 @@ const standaloneDirectories = (config: Config) => [
 ];
 
 /**
- * Makes `stack` delete, when it is disposed, those of `directories` that do not exist at the time
- * of this call. If a failed command left these directories behind, the next start or command would
- * fail. After a success, the caller must call the returned function; the disposal then deletes
- * nothing.
+ * Makes the disposal of `stack` delete those of `directories` that do not exist yet, because
+ * leftovers would make the next command fail. After a success, the caller must call the returned
+ * function, which prevents the deletion.
  */
 function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
   let made = directories.filter((it) => !existsSync(it));

@@ -8,10 +8,9 @@ import type { ArchiveSource } from "./archive-source.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
 /**
- * Restores a backup into a new data directory, which is created only if the restore succeeds. With
- * `hold`, a server that uses the directory accepts events and requests, but delivers no events
- * until `release` is called. Without `hold`, it delivers at once. Events that the original server
- * has delivered since the backup are then delivered twice.
+ * Restores a backup into a new data directory, which is created only on success. With `hold`, a
+ * server delivers nothing from it until `release` is called. Without `hold`, events delivered since
+ * the backup are delivered twice.
  */
 export async function restore(
   config: Config,

@@ -27,9 +27,8 @@ const INTERVALS_LATE = 2;
 const ERROR_CHARS_MAX = 2_000;
 
 /**
- * Starts the regular backups of the data directory. A separate process with low priority makes each
- * backup. The names of the existing backups say when the next backup is due, so that a restart
- * causes no extra backup. Returns undefined if the settings demand no regular backups. Throws a
+ * Starts the regular backups of the data directory, which a separate process makes. A restart
+ * causes no extra backup. Returns undefined if the settings demand no regular backups. Throws
  * `StartError` for invalid settings.
  */
 export function startBackups(
@@ -112,9 +111,8 @@ class ScheduledBackups {
   }
 
   /**
-   * Schedules a backup for the time `until` (milliseconds since the epoch). If a check before the
-   * backup finds that the clock is behind the time of the newest backup, lists the backups again,
-   * to find when the next backup is due.
+   * Schedules a backup for the time `until` (milliseconds since the epoch). If the clock is then
+   * behind the time of the newest backup, lists the backups again to find when the next is due.
    */
   #wait(until: number): void {
     if (this.#isStopping) return;
@@ -129,9 +127,8 @@ class ScheduledBackups {
   }
 
   /**
-   * Lists the backups in the order in which they are deleted. Backups with a time in the future
-   * come first, because they were made while the clock was wrong. The others follow, oldest first.
-   * `newest` is the newest backup without a time in the future.
+   * Lists the backups in the order of deletion: first backups with a time in the future, which come
+   * from a wrong clock, then the others, oldest first. `newest` is the newest of the others.
    */
   async #list(): Promise<{ backups: BackupFile[]; newest: BackupFile | undefined }> {
     const now = Date.now();

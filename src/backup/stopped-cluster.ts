@@ -33,9 +33,9 @@ import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
 
 /**
- * Number of bytes that a copy appends to all new logs together before the copy waits until the
- * bytes are durable. The number is small, so that even slow brokers acknowledge the bytes within
- * the time limit of the copy's own log writers.
+ * Number of bytes that a copy appends to all new logs together before it waits until they are
+ * durable. The number is small because even slow brokers must acknowledge the bytes within the log
+ * writers' time limit.
  */
 export const APPENDED_BYTES_MAX = 4 << 20;
 
@@ -48,9 +48,9 @@ export const catalogOptions = (directory: string, logger: Logger) => ({
 });
 
 /**
- * Appends events with `append`, and waits until all are durable. `append` returns the name of the
- * record's log, and a promise that resolves when the record is durable. Returns the keys of the
- * events, by log, in the order of appending.
+ * Appends events with `append`, and waits until all are durable. `append` returns the log's name
+ * and a promise that resolves when the event is durable. Returns the events' keys, by log, in the
+ * order of appending.
  */
 export async function appendAll(
   events: ReturnType<typeof unsettledEvents>,
@@ -153,9 +153,8 @@ export async function openStoppedCluster(
     },
     /**
      * Throws `StartError` if a node is running, or has run partitions since this command opened the
-     * cluster's topics. A node deletes delivery progress and dead letters of destinations that the
-     * cluster's catalog lacks. An import copies the catalog last, so the node may have deleted
-     * imported data.
+     * topics. Such a node may have deleted imported data whose destinations were not yet in the
+     * catalog.
      */
     async expectNoNodeSince() {
       await expectNoNodes(clients, config["cluster.name"]);
@@ -177,10 +176,9 @@ export async function openStoppedCluster(
 }
 
 /**
- * Appends a test block to each partition of the event log (`proveEnd`), then makes `logs` request
- * the end offset of each partition. Throws `StartError` if an end offset is before the partition's
- * test block. The broker that reported this offset was the leader before, and does not know that
- * another broker has replaced it.
+ * Appends a test block to each partition of the event log, then makes `logs` request the
+ * partitions' ends. Throws `StartError` if an end does not include the test block, because a former
+ * leader has answered.
  */
 async function readEnds(
   logs: PartitionLogs,

@@ -29,9 +29,9 @@ const READ_BYTES = 4 << 20;
 const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 
 /**
- * Adds to `unsettled`, for each destination, the keys of the events in `logs` that are not
- * delivered to it according to its stored position. Throws `StartError` if a newer version of
- * pixelmill has stored some of the events in a form that this version cannot read.
+ * Adds to `unsettled`, by destination, the keys of the events in `logs` that are not delivered to
+ * the destination. Throws `StartError` if a newer version of pixelmill has stored events that this
+ * version cannot read.
  */
 export async function addUnsettledKeys(
   unsettled: UnsettledKeys,
@@ -99,11 +99,11 @@ async function* eventsOf(
 }
 
 /**
- * Returns the cursor (position) of a destination in a new log, which has only the copied events.
- * `keys` are the keys of the copied events, and `sequences` are their sequence numbers in the new
- * log. `owed` has the keys of the events that are not delivered to the destination. All events with
- * the sequence number `next` of the cursor, or a higher one, are undelivered. The cursor's
- * `pending` lists the undelivered events before `next`.
+ * Returns the cursor (position) of a destination in a new log. The event `next` and all later ones
+ * are undelivered; `pending` lists earlier undelivered events.
+ * - `keys`, `sequences`: key and sequence number of each copied event
+ * - `owed`: keys of the events that are not delivered to the destination
+ * - `end`: sequence number after the last copied event
  */
 export function cursorOf(
   keys: readonly string[],

@@ -12,10 +12,10 @@ const ZSTD_FAST_LEVEL = 9;
 const NAMESPACE = "packed-file";
 
 /**
- * Returns a plugin that embeds files compressed with Zstandard. `isFast` selects compression that
- * is faster but makes larger files. `files` has the contents of files by name. Importing
- * `packed-file:NAME` returns the path of the compressed file. Importing a Markdown file of the
- * folder `docs/`, also if absent in `files`, returns the text of this file.
+ * Returns a plugin that embeds `files` (contents by name), compressed with Zstandard. `isFast`
+ * selects faster compression that makes larger files.
+ * - Importing `packed-file:NAME` returns the path of the compressed file.
+ * - Importing a Markdown file of the folder `docs/` returns its text.
  */
 export function embedPackedFiles(files: Readonly<Record<string, Uint8Array>>, isFast: boolean) {
   const level = isFast ? ZSTD_FAST_LEVEL : ZSTD_LEVEL;

@@ -12,7 +12,7 @@ const KAFKA = "../node_modules/@platformatic/kafka/dist";
 /**
  * Libraries that few processes load. The executable contains them compressed and without bytecode,
  * in a tenth of the space that they would otherwise take. Each listed module is evaluated when it
- * is imported. Modules that several modules of a library import are included once.
+ * is imported.
  */
 const libraries: Readonly<Record<string, Library>> = {
   kafka: {

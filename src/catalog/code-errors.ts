@@ -2,10 +2,9 @@ import { ApiError } from "../errors.ts";
 import type { CodeKind } from "./model.ts";
 
 /**
- * Error of a publication whose tests are outdated. Between the tests and the commit, a library that
- * the tested code imports was published or deleted, or code that imports a library of the
- * publication was published. The server then repeats the tests by itself. The request fails with
- * this error after `PUBLISH_ATTEMPTS_MAX` attempts.
+ * Error of a publication whose tests are outdated, because related code was published or deleted
+ * between the tests and the commit. The server repeats the tests, and fails the request with this
+ * error after `PUBLISH_ATTEMPTS_MAX` attempts.
  */
 export class PublicationConflict extends ApiError {
   readonly stale = true;

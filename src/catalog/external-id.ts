@@ -8,11 +8,12 @@ export interface Managed {
 }
 
 /**
- * Returns `thing` with `externalId` as its external id, by which a tool such as Terraform manages
- * it. An empty `externalId` removes the external id; an undefined one changes nothing. `owner`
- * returns the id of the item that has a given external id. If the parameter `owner` is given,
- * throws `conflict` when another item has `externalId`, or when a non-empty `externalId` would
- * replace a different external id.
+ * Returns `thing` with `externalId` as its external id; an empty one removes it, an undefined one
+ * changes nothing.
+ *
+ * `owner` returns the id of the item that has an external id. With `owner`, throws `conflict` if
+ * another item has `externalId`, or if `externalId` would replace a different one (removing is
+ * allowed).
  */
 export function withExternalId<T extends Managed>(
   thing: T,

@@ -23,8 +23,8 @@ export function importNameOf(libraryName: string): string {
 
 /**
  * Whether a library can have this import name. Callers must check this before they search the
- * store: a name in Python code may be a megabyte long, which the store rejects as a key. A key has
- * at most 1,978 bytes, and each UTF-16 unit takes up to 3 of them.
+ * store, because the store rejects keys above 1,978 bytes and a name in Python code may be a
+ * megabyte long.
  */
 export function isImportName(name: string): boolean {
   return name.length > 0 && name.length <= IMPORT_NAME_CHARS_MAX && !control.test(name);

@@ -1,8 +1,8 @@
 // Sources, destinations and connections
 /**
- * Maximum number of a workspace's removed connections that the catalog keeps, so that a `PUT` of
- * one can restore it. A connection is removed with its source or destination. When there are more,
- * those removed first are deleted for good.
+ * Maximum number of removed connections that the catalog keeps per workspace. A connection is
+ * removed with its source or destination, and can be restored by a `PUT`. Beyond the maximum, the
+ * connections removed first are deleted for good.
  */
 export const REMOVED_CONNECTIONS_OF_WORKSPACE_MAX = 1_000;
 /** Time in seconds after which a removed connection can no longer be restored. */

@@ -59,9 +59,9 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
 
   return {
     /**
-     * Returns the largest `dedupSeconds` of all sources: the number of seconds for which a source
-     * recognizes repeated events. Returns 0 if no source recognizes them. Reads all sources only at
-     * the first call and after a change of the topology (sources, destinations and connections).
+     * Returns the longest time in seconds for which any source recognizes repeated events, or 0 if
+     * no source does. Reads all sources once after each change of the topology (sources,
+     * destinations and connections).
      */
     longestDedupSeconds,
     /** Returns the source with this write key, also if disabled. Undefined when there is none. */
@@ -91,20 +91,18 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables) 
       return ofDestination.length > 0 ? { destination, connections: ofDestination } : undefined;
     },
     /**
-     * Returns the connected destinations of all workspaces, each with its connections. Leaves out
-     * destinations to which rudder-server delivers. A connection that was changed to another source
-     * or destination has a new id in the result, so delivery takes it for another connection. Reads
-     * all connections, unless the last result is in memory and the topology has not changed since.
+     * Returns the connected destinations of all workspaces, each with its connections, except
+     * destinations to which rudder-server delivers. A connection that was rerouted has a new id
+     * here, so that delivery takes it for a new connection.
      */
     lanes,
     destination: destinations.find,
     /** Returns the values of a workspace's credentials by name, for test runs of user code. */
     credentials: tables.credentials.values,
     /**
-     * Returns the program for a destination's events: the published transformation that is linked
-     * to the destination, with the libraries that it imports and the workspace's credentials.
-     * Undefined when no transformation is linked. Returns the same object until the transformation,
-     * a library or a credential changes.
+     * Returns the program for a destination's events: the published transformation linked to the
+     * destination, its libraries and the workspace's credentials. Returns undefined without a
+     * linked transformation, and the same object until one of these parts changes.
      */
     program(destinationId: string): LiveProgram | undefined {
       const transformationId = code.links.of(destinationId);
@@ -157,9 +155,9 @@ function heldByEpoch<T extends object>(store: CatalogStore, epoch: Epoch, make: 
 }
 
 /**
- * Caches the published program of each transformation. After the epoch `program` (a stored counter
- * of changes) has increased, builds a program again when it is next requested. If the new program
- * has the same id, returns the old object, so that callers can compare programs by identity.
+ * Caches the published program of each transformation until the epoch `program` (a stored counter
+ * of changes) increases. A program whose id is unchanged stays the same object, so that callers can
+ * compare programs by identity.
  */
 function programCache(store: CatalogStore, { credentials }: Tables, code: CodeTables) {
   const known = new Map<string, { at: number; program: LiveProgram }>();

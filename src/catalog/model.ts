@@ -38,9 +38,9 @@ export interface Workspace {
   name: string;
   createdAt: number;
   /**
-   * Key in hexadecimal that encrypts the cursors of the workspace's event searches. A cursor says
-   * where the next page of a search begins. An older release stored workspaces without a key; such
-   * a workspace gets one at its first search.
+   * Key in hexadecimal that encrypts the cursors (places where the next page begins) of the
+   * workspace's event searches. Absent until the first search in workspaces that an older release
+   * stored.
    */
   cursorKey?: string;
 }

@@ -112,8 +112,7 @@ export async function openCatalog(options: CatalogOptions) {
     current: () => store.catchUp(),
     /**
      * Calls `run`. Each change of the catalog that `run` makes first calls `condition` inside its
-     * own transaction, so that `condition` reads the state just before the change. If `condition`
-     * throws, the change rejects with that error and writes nothing.
+     * transaction. If `condition` throws, the change rejects with that error and writes nothing.
      */
     conditionally: store.conditionally,
     /**

@@ -71,9 +71,8 @@ export function inTransactions<Methods extends Record<string, (...args: never[])
 }
 
 /**
- * Disk space in bytes that is reserved for the catalog. When the disk is full, this space lets the
- * server store and send alerts, and lets users sign in and make changes. It also lets a cluster's
- * node store other nodes' changes, which the node needs to answer requests.
+ * Disk space in bytes that is reserved for the catalog. When the disk is full, this space still
+ * allows alerts, sign-ins and changes, and the storing of other nodes' changes in a cluster.
  */
 const RESERVE_BYTES = 4 << 20;
 

@@ -2,9 +2,9 @@ import { SHARED_FORMAT } from "../store/ordered/change-set.ts";
 import type { CatalogStore } from "./store.ts";
 
 /**
- * Names of the steps by which earlier releases upgraded catalogs, such as a step that gave tokens a
- * permission. This release runs none of these steps. It stores their names in each catalog, so that
- * an earlier release that opens the catalog does not run the steps either.
+ * Names of the steps by which earlier releases upgraded catalogs. This release runs none of the
+ * steps. It only stores their names in each catalog, because an earlier release that opens the
+ * catalog would otherwise run the steps.
  */
 const steps: readonly string[] = [
   // This row is stored before any other row in the new format: older nodes stop at it.

@@ -93,9 +93,9 @@ function checkFreeSpace(data: string): CheckResult {
 }
 
 /**
- * Returns the type of the file system that contains a path, such as `ext4`. It is the file system
- * at the longest mount point above the path or, if several file systems have this mount point, the
- * one that was mounted last. `mounts` is the text of `/proc/self/mounts`.
+ * Returns the type of the file system that contains a path, such as `ext4`. `mounts` is the text of
+ * `/proc/self/mounts`. If several file systems have the same mount point, the one mounted last
+ * counts.
  */
 export function fileSystemOf(path: string, mounts: string): string {
   const above = mounts

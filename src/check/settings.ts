@@ -10,9 +10,9 @@ import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * Functions that each read one group of settings, and the files that these settings name, in the
- * same way as a starting server. A function throws `StartError` if a server would not start with
- * the settings. The key is the name of the group in the check's results.
+ * Functions that each read one group of settings, and the files that the settings name, as a
+ * starting server does. A function throws `StartError` if a server would not start. The key names
+ * the group in the check's results.
  */
 const groups: Record<string, (config: Config) => unknown> = {
   "single sign-on": openSignOn,

@@ -54,9 +54,12 @@ async function otherCommands(tree: () => CommandNode): Promise<Record<string, Co
 }
 
 /**
- * Runs one command line. Returns its exit code: 0 for success, 2 for an invalid command line, and 3
- * if a client command cannot reach its server or the server refuses a request. Returns 1 for other
- * failures, and for a negative result such as a difference or a failed test.
+ * Runs one command line and returns its exit code:
+ * - 0: success
+ * - 1: a negative result, such as a difference or a failed test; also any failure other than the
+ *   following
+ * - 2: invalid command line
+ * - 3: the server cannot be reached or refuses a client command's request
  */
 export async function run(argv: string[]): Promise<number> {
   if (argv[0] === "--version" || argv[0] === "-v") {
@@ -101,9 +104,8 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 /**
- * Whether an error's message is printed without the error's stack. True for errors that the
- * operator can correct, and for failed system calls, such as reading a file. Other errors are bugs,
- * whose stack helps to find them.
+ * Whether an error's message is printed without the stack. True for errors that the operator can
+ * correct, and for failed system calls. Other errors are bugs, whose stack helps to find them.
  */
 function isForOperator(error: unknown): boolean {
   if (error instanceof StartError || error instanceof ApiError) return true;
@@ -132,9 +134,9 @@ function nearest(name: string, known: string[], prefix = ""): string {
 }
 
 /**
- * Returns the argument `arg` of the command line, with a value if it is the flag of a boolean
- * setting: `--flag` becomes `--flag=true`, and `--no-flag` becomes `--flag=false`. The parser needs
- * this value. Other arguments, and a `--flag` before `true` or `false`, are returned unchanged.
+ * Returns the argument `arg`, with a value if it is the flag of a boolean setting: `--flag` becomes
+ * `--flag=true`, `--no-flag` becomes `--flag=false`. The parser needs this. A `--flag` before
+ * `true` or `false` stays unchanged.
  */
 function withValue(arg: string, at: number, argv: string[]): string {
   const [, no, flag = ""] = /^--(no-)?(.+)$/.exec(arg) ?? [];
@@ -172,9 +174,8 @@ async function usage(pixelmill: CommandDef, command: CommandDef): Promise<string
 }
 
 /**
- * Returns whether a command's usage text lists a flag. Every command accepts the flags of all
- * settings, because it may read the server's configuration file. Only the usage texts of `serve`
- * and `check` list them all, because the other commands need only a few.
+ * Whether a command's usage text lists a flag. Every command accepts the flags of all settings, but
+ * only `serve` and `check` list them all, because the other commands need only a few.
  */
 function isShownInUsage(command: CommandDef, flag: string): boolean {
   const all = ([serve, check] as unknown[]).includes(command);

@@ -2,9 +2,8 @@ import type { PartitionedLogSettings } from "../cluster/events/partitioned-log.t
 import type { OpenPartitions } from "../ingest/process/main.ts";
 
 /**
- * Opens the partitions of a cluster's event log in an ingest process, which accepts pixels and
- * appends them to the partitions. Only a call of this function loads the cluster's code. A
- * standalone server thus never loads it.
+ * Opens the partitions of a cluster's event log in an ingest process, which appends events to them.
+ * Imports the cluster's code only when called, so that a standalone server never loads it.
  */
 export const openPartitions: OpenPartitions = async (settings, parts) => {
   const { openPartitionedLog } = await import("../cluster/events/partitioned-log.ts");

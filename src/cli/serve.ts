@@ -62,9 +62,9 @@ const NO_OFFER =
   "the running server does not hand its sockets over, such as one of an older version; stop it, this one waits for its end";
 
 /**
- * Takes over the listening sockets of the server that runs on the same data directory. Returns
- * `undefined` if no server runs there, or if it does not hand over its sockets. First checks the
- * data directory: if this server cannot start on it, the running server must not stop.
+ * Takes over the listening sockets of the server on the same data directory. Returns `undefined` if
+ * no server hands over its sockets. Checks the data directory first, because the running server
+ * must not stop if this one cannot start.
  */
 async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | undefined> {
   prepareDataDirectory(config);

@@ -14,10 +14,9 @@ export interface CircuitBreakerOptions {
 const PROBE_MS = 250;
 
 /**
- * Runs calls to another server. After one call has failed, all later calls are rejected at once
- * with its error, until a probe succeeds. Callers thus do not wait for the timeout of a server that
- * is known to be unreachable. If a probe rejects with an `InvariantError`, later calls are rejected
- * with that error instead.
+ * Runs calls to another server. After a failed call, rejects all calls at once with its error until
+ * a probe succeeds, so that callers do not wait for timeouts. An `InvariantError` of a probe
+ * replaces the error.
  */
 export class CircuitBreaker {
   #refusal: { reason: unknown } | undefined;

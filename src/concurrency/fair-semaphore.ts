@@ -9,8 +9,7 @@ export type AdmissionRule = (held: number, free: number) => boolean;
 
 /**
  * Rule that gives an owner another permit while the owner holds fewer permits than are free. One
- * owner alone can therefore hold about half of all permits, two owners about a third each, and so
- * on. This keeps permits free for new owners, unless there are many owners or few permits.
+ * owner alone can hold about half of all permits, which keeps permits free for new owners.
  */
 export const fewerThanFree: AdmissionRule = (held, free) => held < free;
 
@@ -24,9 +23,8 @@ export const atMost =
     free > 0 && held < max;
 
 /**
- * A semaphore for several owners. The rule `admits` limits the permits of each owner. The owners
- * that have waiting callers are in a queue. When such an owner gets a permit and still has waiting
- * callers, the owner is moved to the end of the queue.
+ * Semaphore for several owners. The rule `admits` limits the permits of each owner. Owners with
+ * waiting callers form a queue, and an owner that gets a permit moves to its end.
  */
 export class FairSemaphore {
   #free: number;

@@ -9,9 +9,9 @@ interface SharedResult {
 }
 
 /**
- * Shares the result of a long computation between callers that ask for the same key. A computation
- * is shared for `ageMsMax` milliseconds from its start. One that takes longer is shared until it
- * ends, so that slow computations do not pile up.
+ * Shares the result of a long computation between callers with the same key, for `ageMsMax`
+ * milliseconds from its start. A longer computation is shared until it ends, so that slow
+ * computations do not pile up.
  */
 export class SharedResults {
   readonly #latest = new Map<string, SharedResult>();
@@ -19,10 +19,9 @@ export class SharedResults {
   constructor(readonly ageMsMax: number) {}
 
   /**
-   * Returns a shared result for the key if there is one of the same `version`; otherwise calls
-   * `compute` and shares its result. `version` is a text that changes when earlier results are
-   * outdated. Rejects with the reason of `signal` when it is aborted; other callers still get the
-   * result.
+   * Returns the shared result for the key if it has the same `version`; otherwise calls `compute`
+   * and shares its result. Rejects with the reason of `signal` when it is aborted; other callers
+   * still get the result.
    */
   async get<T>(
     { key, version }: { key: string; version: string },

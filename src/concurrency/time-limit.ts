@@ -1,7 +1,6 @@
 /**
- * Settles as `promise` does, or rejects with the error from `late` if `promise` takes more than
- * `ms` milliseconds. If this process stood still meanwhile (for example, the machine was
- * suspended), a result that arrived during the standstill still counts.
+ * Settles as `promise` does, or rejects with the error from `late` after `ms` milliseconds. A
+ * result that arrived while this process was suspended still counts.
  */
 export async function withTimeLimit<T>(
   promise: Promise<T>,

@@ -1,10 +1,9 @@
 import type { TSchema } from "@sinclair/typebox";
 
 /**
- * Condition under which a setting has an effect: at least one of the settings named in this map has
- * an accepted value. Maps the name of each of these settings to its accepted values, or to `any`
- * for every value. A missing setting counts with its default value. Without a default, it has no
- * accepted value.
+ * Condition under which a setting has an effect: at least one of the settings named here has an
+ * accepted value. `any` accepts every value. A missing setting counts with its default value, if it
+ * has one.
  */
 export type EffectCondition = Readonly<Record<string, readonly string[] | "any">>;
 
@@ -13,9 +12,9 @@ interface ConfigSchema {
 }
 
 /**
- * Whether the setting `key` has an effect in a config. True if the schema of the setting has no
- * condition (`x-applies-when`), or if the config meets the condition. If the config omits a setting
- * that the condition names, the default value of the omitted setting is checked.
+ * Whether the setting `key` has an effect in a config: its schema has no condition
+ * (`x-applies-when`), or the config meets the condition. Missing settings count with their default
+ * values.
  */
 export function applies(
   { properties = {} }: ConfigSchema | TSchema,

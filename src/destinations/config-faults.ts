@@ -11,9 +11,9 @@ import { applies, conditionText } from "./applies-when.ts";
 const ERRORS_MAX = 100;
 
 /**
- * Checks a config against its schema. Returns a fault for each key with a wrong value, and for each
- * key that has no effect because the condition in its schema is not met (see `appliesWhen`). The
- * path of a fault is a JSON pointer into the config.
+ * Checks a config against its schema. Returns faults for wrong values, and for keys that are set
+ * (neither false nor the default) although their condition (see `appliesWhen`) is not met. Paths
+ * are JSON pointers into the config.
  */
 export function configFaults(schema: TObject, config: Record<string, unknown>): Detail[] {
   const faults = new Map<string, Detail>();
@@ -37,9 +37,8 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
 }
 
 /**
- * Returns the setting at the JSON pointer `path`, or the setting that contains this place. A
- * setting is a key of the config, or a key of an object in the config. The result is the JSON
- * pointer of the setting, and its schema.
+ * Returns the setting that contains the JSON pointer `path`, as its own pointer and its schema. A
+ * setting is a key of the config, or a key of an object in the config.
  */
 function settingAt(schema: TObject, path: string): [pointer: string, setting: TSchema | undefined] {
   const [, name = "", inner] = path.split("/");
@@ -49,9 +48,9 @@ function settingAt(schema: TObject, path: string): [pointer: string, setting: TS
 }
 
 /**
- * Calls `check`, which throws `EgressRefused` if pixelmill is not allowed to connect to an address
- * in the config. Returns this error as a fault at `path`, or an empty array if `check` does not
- * throw. Other errors are not caught.
+ * Calls `check`. Returns an empty array or, if `check` throws `EgressRefused` (pixelmill may not
+ * connect to an address in the config), this error as a fault at `path`. Other errors are not
+ * caught.
  */
 export function egressFaults(path: string, check: () => unknown): Detail[] {
   try {

@@ -11,9 +11,9 @@ export type DeliveryResult =
    */
   | { kind: "delivered"; refused?: ReadonlyMap<number, string> }
   /**
-   * The receiver will never accept this delivery (for example, it responded with a 4xx status). If
-   * the delivery has one event, this event becomes a dead letter. Several events are delivered
-   * again one by one, and each that is rejected alone becomes a dead letter.
+   * The receiver will never accept this delivery, for example because it responded with a 4xx
+   * status. Several events are delivered again one by one. An event that is rejected alone becomes
+   * a dead letter.
    */
   | { kind: "rejected"; reason: string; answer?: ReceiverAnswer }
   /** The delivery failed, and a later attempt may succeed. */
@@ -38,13 +38,11 @@ export type DeliveryResult =
 
 /**
  * Cause of a failure that a later attempt may overcome:
- *
  * - `destination`: the receiver cannot be reached, or accepts no events for some time (refused
- *   connections, timeouts, TLS, DNS, 429, 503, a full disk). An event is never given up because of
- *   such a failure.
- * - `event`: the receiver was reached and failed at this delivery, so one of its events may be the
- *   cause. If an event fails in this way when it is sent alone, and the receiver accepts other
- *   events, the event is given up.
+ *   connections, timeouts, TLS, DNS, 429, 503, a full disk). No event is given up because of this
+ *   failure.
+ * - `event`: the receiver failed at this delivery, so one of its events may be the cause. An event
+ *   that fails alone is given up if the receiver accepts other events.
  */
 export type FailureScope = "event" | "destination";
 
@@ -109,27 +107,25 @@ export interface BatchLimits {
 export interface OpenDestination {
   /**
    * Delivers events in their order: all or none, if the receiver supports that. Never rejects: a
-   * failure is a result too. When `signal` is aborted, the call ends early with the result `retry`.
-   * Each call is one attempt at a delivery. A delivery may have several attempts.
+   * failure is a result too. When `signal` is aborted, resolves early with `retry`. Each call is
+   * one attempt; a delivery may have several.
    *
-   * An event may be delivered more than once. After a crash, it may be delivered again together
-   * with other events than before. The event's `input` (`EventOrigin`) is the same in each attempt.
+   * An event may be delivered more than once and, after a crash, together with other events than
+   * before. Its `input` (`EventOrigin`) is the same in each attempt.
    *
-   * These rules hold for kinds with `batchLimits`:
-   *
+   * Rules for kinds with `batchLimits`:
    * - Only one delivery runs at a time.
    * - The result `rejected` makes all events dead letters, without trying them one by one.
    * - The result `retry` never means that an event is the cause. Events that cannot be written are
    *   listed in `refused`.
    *
-   * A delivery has a `name` only if `ageMs` in `batchLimits` is above 0. These rules then hold:
-   *
+   * A delivery has a `name` only if `ageMs` in `batchLimits` is above 0. Rules for names:
    * - The name is unique, and sorts after the names of all earlier deliveries. It consists of ASCII
    *   letters, digits, `.`, `_` and `-`.
-   * - Every further attempt, also after a crash, has the name of the first attempt. It contains all
-   *   events of the earlier attempts, except events that have a final outcome or that an earlier
-   *   result listed in `delivered`. After a crash it may contain more events.
-   * - An event is not delivered under another name until it is certain that no attempt under the
+   * - Further attempts, also after a crash, have the same name. They contain all events of the
+   *   earlier attempts, except those with a final outcome or listed in an earlier `delivered`.
+   *   After a crash, they may contain more events.
+   * - An event is delivered under another name only when it is certain that no attempt under the
    *   first name succeeded. A kind that derives a path from the name and from the events' `input`
    *   therefore overwrites the files of earlier attempts, and stores each event once.
    */
@@ -142,16 +138,15 @@ export interface OpenDestination {
 }
 
 /**
- * Describes a key of a config whose value is secret, such as a password. The API never returns the
- * value. An update that omits the key keeps the stored value, but is refused if the secret would
- * then be sent to a receiver that did not get it before.
+ * Describes a key of a config whose value is secret. The API never returns the value. An update
+ * without the key keeps the stored value, but is refused if a new receiver would then get the
+ * secret.
  */
 export interface SecretKey<Config = Record<string, unknown>> {
   /**
-   * Path in the config of the key with the secret: `password` is a key of the config,
-   * `oauth.clientSecret` is the key `clientSecret` of the object `oauth`, and `headers.to` is the
-   * key `to` of each item of the array `headers`. The API returns an empty string for a secret in
-   * an array, and an update with an empty string keeps the stored value.
+   * Path of the secret's key in the config: `password`, `oauth.clientSecret` for a key of an
+   * object, or `headers.to` for a key of each item of an array. In arrays, the API returns an empty
+   * string for the secret, and an update with an empty string keeps the stored value.
    */
   path: string;
   /**
@@ -161,8 +156,7 @@ export interface SecretKey<Config = Record<string, unknown>> {
   isSecret?(item: Record<string, unknown>): boolean;
   /**
    * Returns the servers to which pixelmill sends the secret, or requests signed with it. Throws if
-   * the config does not name these servers in a valid form. An earlier version of pixelmill may
-   * have stored such a config.
+   * the config, perhaps stored by an earlier version, does not name these servers in a valid form.
    */
   audiences(config: Config): SecretAudience[];
 }
@@ -174,10 +168,9 @@ export interface SecretAudience {
   /** Whether TLS encrypts the connection over which the secret is sent. */
   isTls: boolean;
   /**
-   * Describes which certificates of the server are accepted: the trusted authorities and the
-   * expected name. Absent if the kind of destination always trusts the system's authorities and
-   * expects the name of the host. If the description changes, the server counts as another
-   * receiver.
+   * Describes the accepted certificates of the server: trusted authorities and expected name. If
+   * this text changes, the server counts as another receiver. Absent if the kind always uses the
+   * system's authorities and the host's name.
    */
   certificate?: string;
   /**
@@ -188,9 +181,8 @@ export interface SecretAudience {
 }
 
 /**
- * Describes a key of a config whose value has secret parts, such as a URL with a token. The API
- * returns the value with its secret parts masked. An update that sends the masked value keeps the
- * stored value.
+ * Key of a config whose value has secret parts, such as a URL with a token. The API masks these
+ * parts. An update with the masked value keeps the stored value.
  */
 interface MaskedKey<Config = Record<string, unknown>> {
   /**
@@ -245,9 +237,8 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
   /** Largest number of deliveries of one destination at a time: 1 to `LANE_DELIVERIES_MAX`. */
   concurrency: number;
   /**
-   * Keys of an event with which user code overrides the request that delivers the event. Pixelmill
-   * removes these keys from events of clients before user code sees them, because clients are not
-   * authenticated and must not change requests.
+   * Keys of an event with which user code changes the request that delivers the event. Pixelmill
+   * removes these keys from events of clients, because clients are not authenticated.
    */
   overrideMembers?: readonly string[];
   /**
@@ -256,17 +247,16 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
    */
   batchKey?(event: OutgoingEvent): string;
   /**
-   * Returns the maximum size and age of one delivery. Events are collected for a delivery until it
-   * has `batchSize` events, this size or this age, or until the server needs the memory of these
-   * events. A kind with this function must have a concurrency of 1. Without this function, events
-   * do not wait for further events.
+   * Returns the maximum size and age of one delivery. Events are collected until a maximum or
+   * `batchSize` is reached. Without this function, events do not wait. A kind with this function
+   * must have a concurrency of 1.
    */
   batchLimits?(config: Config): BatchLimits;
   open(config: Config, workspaceId: string): OpenDestination;
   /**
-   * Tests the connection that a config describes. Resolves with the results of the steps, up to the
-   * first failed one. Deletes what the test wrote, where possible. Never rejects: when `signal` is
-   * aborted, the test ends early with a failed step.
+   * Tests the connection that a config describes, and deletes what the test wrote, where possible.
+   * Resolves with the results up to the first failed step. Never rejects: when `signal` is aborted,
+   * a step fails.
    */
   test(config: Config, workspaceId: string, signal: AbortSignal): Promise<TestStep[]>;
 }

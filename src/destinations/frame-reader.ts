@@ -8,9 +8,8 @@ export class FrameReader {
   readonly #rest = new GrowingBuffer();
 
   /**
-   * Creates a reader. `lengthOf` gets the bytes received since the start of a frame, and returns
-   * the length of the whole frame, or undefined if more bytes are needed to know the length. It
-   * throws if the length is not allowed.
+   * Creates a reader. From the first bytes of a frame, `lengthOf` returns the length of the whole
+   * frame, or undefined if more bytes are needed. `lengthOf` throws if the length is not allowed.
    */
   constructor(private readonly lengthOf: (bytes: Buffer) => number | undefined) {}
 

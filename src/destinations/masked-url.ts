@@ -23,12 +23,12 @@ const secretHosts = [
 ];
 
 /**
- * Returns a URL as the API shows it:
- * - If `isSecret` is true, the path and the query are masked.
- * - If `isSecret` is false, nothing is masked.
- * - If `isSecret` is undefined, the path and the query are masked for the hosts in `secretHosts`.
- *   For other hosts, only values of query parameters with names such as `token` are masked, and the
- *   fragment is removed, because receivers never get it.
+ * Returns a URL as the API shows it. `isSecret` determines which parts are masked:
+ *
+ * - true: the path and the query
+ * - false: nothing
+ * - undefined: the path and the query if the host is in `secretHosts`; otherwise only values of
+ *   query parameters with names such as `token`, and the fragment is removed
  */
 export function maskedUrl(text: string, isSecret?: boolean): string {
   const url = URL.parse(text);

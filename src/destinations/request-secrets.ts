@@ -40,8 +40,8 @@ export function secretsOfRequest({ headers, url }: Pick<EgressRequest, "headers"
 
 /**
  * Returns the secrets in a destination's config: the values of the `secretKeys`, and the secret
- * parts of the URLs in the `maskedKeys`. Both lists are from `kind.formOf` if the config has
- * RudderStack's keys, and from `kind` itself for any other config.
+ * parts of URLs in the `maskedKeys`. Both lists come from `kind.formOf` if the config has
+ * RudderStack's keys.
  */
 export function secretsOfConfig(
   kind: Pick<DestinationKind, "secretKeys" | "maskedKeys" | "formOf">,
@@ -75,9 +75,8 @@ function pathAndQuery(url: string): string[] {
 }
 
 /**
- * Returns the secret parts of a URL: user, password, values of the query with more than 3
- * characters, and path segments that look like tokens (see `PATH_TOKEN_CHARS_MIN`). Each part is
- * returned in two forms: as it is written in the URL, and decoded.
+ * Returns the secret parts of a URL, each as written and decoded: user, password, query values of
+ * more than 3 characters, and path segments that look like tokens (see `PATH_TOKEN_CHARS_MIN`).
  */
 function secretsOfUrl(text: string): string[] {
   const url = URL.parse(text);

@@ -9,9 +9,9 @@ type Config = Record<string, unknown>;
 /** Describes how the config of a kind of destination is written with RudderStack's keys. */
 export interface RudderstackKeys {
   /**
-   * Schemas of RudderStack's keys that the kind's own config does not have. A key that both configs
-   * have is included only if RudderStack's clients send values that the kind's own schema refuses,
-   * such as a port as a string.
+   * Schemas of RudderStack's keys that the kind's own config does not have. A key that both have is
+   * included only if RudderStack's clients send values that the kind refuses, such as a port as a
+   * string.
    */
   schemas: TProperties;
   /** Maps RudderStack's keys to the keys of the kind's own config that have the same meaning. */

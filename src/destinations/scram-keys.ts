@@ -5,9 +5,9 @@ import { atMost, FairSemaphore } from "../concurrency/fair-semaphore.ts";
 import { SCRAM_ITERATIONS_MAX } from "./limits.ts";
 
 /**
- * Maximum number of SCRAM keys that are derived at the same time, for all workspaces together. Each
- * derivation occupies a thread of the pool that also reads and writes files. The pool has one
- * thread per processor. In a pool of several threads, at least half of the threads stay free.
+ * Maximum number of SCRAM keys that are derived at the same time, for all workspaces together. In a
+ * thread pool of several threads, at least half stay free, because the pool also reads and writes
+ * files.
  */
 export const SCRAM_DERIVATIONS_MAX = Math.max(
   1,
@@ -39,10 +39,9 @@ function deriveKey({ hash, password, salt, iterations }: ScramParameters): Promi
 }
 
 /**
- * Derives SCRAM keys (SaltedPassword of RFC 5802 §3) on other threads. The server of a destination
- * determines how much CPU time a key costs, and any member of a workspace can choose this server.
- * Only one key at a time is therefore derived for each workspace, and at most `max` keys for all
- * workspaces together.
+ * Derives SCRAM keys (SaltedPassword of RFC 5802 §3) on other threads: one at a time for each
+ * workspace, and at most `max` in all, because any member can choose a server that makes keys
+ * costly.
  */
 export class ScramDerivations {
   readonly #permits: FairSemaphore;

@@ -8,10 +8,9 @@ export function audienceOfUrl(text: unknown): SecretAudience {
 }
 
 /**
- * Returns a string that describes which certificates of the server a config with `tlsCa` and
- * `tlsServerName` accepts. The defaults are the system's authorities and the name `host`. The
- * string is part of the identity of a secret's receiver: a user who replaces the authorities could
- * put another server at the receiver's address.
+ * Returns a string that describes which certificates a config accepts: authorities (by default the
+ * system's) and server's name (by default `host`). The string is part of a receiver's identity,
+ * because other authorities could admit another server.
  */
 export function acceptedCertificate(
   { tlsCa = "", tlsServerName }: { tlsCa?: string; tlsServerName?: string },

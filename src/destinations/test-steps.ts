@@ -58,10 +58,8 @@ export class TestSteps {
 }
 
 /**
- * Sends the HTTP request of a connection test. Adds the steps `resolve`, `connect` and `tls` to
- * `steps` when they pass. Resolves with the response, and leaves it to the caller to add the step
- * `decided`, which depends on the response. If the request fails, adds the failed step, and
- * resolves with undefined.
+ * Sends the HTTP request of a connection test, and adds the steps before `decided` to `steps`; the
+ * caller adds `decided`. If the request fails, adds the failed step, and resolves with undefined.
  */
 export async function requestInSteps(
   egress: Egress,

@@ -4,8 +4,8 @@ import { messageOf, systemReason } from "../errors.ts";
 /** Error codes of a full disk: names and numbers from system calls, and numbers from LMDB. */
 const FULL: readonly unknown[] = ["ENOSPC", "EDQUOT", 28, 122];
 /**
- * Number of free bytes on the disk below which an error code in `FULL` means that the disk itself
- * is full. If more bytes are free, the code means that a quota or the inodes are used up.
+ * Number of free bytes below which an error code in `FULL` means that the disk itself is full. With
+ * more free bytes, the code means that a quota or the inodes are used up.
  */
 const FULL_FREE_BYTES_MAX = 64 << 20;
 const READ_ONLY: readonly unknown[] = ["EROFS", 30];

@@ -8,10 +8,9 @@ const NOT_BLOCKING = 4;
 const RETRY_MS = 50;
 
 /**
- * Locks a file, and creates it if it is missing. Either any number of processes hold a shared lock
- * of a file, or one process holds an exclusive lock. Returns a function that unlocks the file, or
- * undefined if another process holds a conflicting lock. The kernel releases the lock of a process
- * that dies.
+ * Locks a file (shared or exclusive), and creates it if missing. Returns a function that unlocks
+ * the file, or undefined if a conflicting lock is held. The kernel releases locks of dead
+ * processes.
  */
 export function lockFile(path: string, how: keyof typeof operations): (() => void) | undefined {
   const fd = openSync(path, "a", 0o640);
@@ -22,9 +21,8 @@ export function lockFile(path: string, how: keyof typeof operations): (() => voi
 }
 
 /**
- * Makes the owner of a file's directory the owner of the file, if this process runs as root.
- * Without this change, the server, which runs as another user, could not open a lock file that a
- * command of root created.
+ * Gives a file the owner of its directory, if this process runs as root, because the server, which
+ * runs as another user, must be able to open lock files that a command of root created.
  */
 function giveToOwner(fd: number, directory: string): void {
   if (process.getuid?.() !== 0) return;

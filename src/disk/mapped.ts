@@ -14,13 +14,9 @@ const FS_IOC_SETFLAGS = 0x40086602;
 const FS_NOCOW_FL = 0x00800000;
 
 /**
- * Creates a file that processes can map into memory and write through the mapping. Does nothing
- * when the file exists.
- *
- * The kernel kills a process with a bus error when it writes to a mapped page for which the disk
- * has no space. This function therefore writes the whole content, which allocates the space. On a
- * file system that writes a changed page to a new place (btrfs), each change would need new space,
- * so copy-on-write is turned off for the file.
+ * Creates a file that processes can map into memory and write; does nothing if the file exists. All
+ * space is allocated, without copy-on-write, because a write to a mapped page without disk space
+ * kills the process.
  */
 export function makeMappable(path: string, content: Uint8Array): void {
   if (existsSync(path)) return;

@@ -19,11 +19,9 @@ export interface ReserveOptions {
 const STAT_BLOCK_BYTES = 512;
 
 /**
- * Returns a function that keeps `reserveBytes` of disk space allocated after the end of a file, so
- * that the file can grow while the disk is full. The length of the file does not change. The caller
- * must call the function whenever the file may have grown. Once half of the reserve is used, the
- * function allocates the whole reserve again. It never throws. It logs the first call that cannot
- * allocate the space, and the next call that can.
+ * Returns a function that keeps `reserveBytes` allocated after the end of a file, so that the file
+ * can grow on a full disk. The function must be called whenever the file may have grown. It never
+ * throws.
  */
 export function diskReserve(
   path: string,

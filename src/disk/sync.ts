@@ -4,8 +4,7 @@ import { openFile } from "./open-file.ts";
 
 /**
  * Makes a file's content or, for a directory, the names of its files durable. A new file needs two
- * calls, one for the file and one for its directory, because syncing a file does not make its name
- * durable.
+ * calls: one for the file and one for its directory.
  */
 export function syncPath(path: string): void {
   using file = openFile(path, "r");

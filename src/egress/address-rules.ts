@@ -64,9 +64,8 @@ export function createAddressRules(
       return own ? "an address of this machine" : undefined;
     },
     /**
-     * Whether an address is in an allowed range, or in no forbidden range. The result for an
-     * address never changes: unlike the result of `refusal`, it does not depend on whether this
-     * machine has the address at present.
+     * Whether an address is in an allowed range, or in no forbidden range. Unlike in `refusal`, the
+     * addresses that this machine has at present do not count.
      */
     allows(text: string) {
       const address = parse(text);

@@ -15,8 +15,7 @@ const EGRESS_RESOLVED_SECONDS_MAX = 30;
 const EGRESS_RESOLVED_SECONDS_MIN = 1;
 /**
  * Maximum number of concurrent DNS resolutions. A workspace (tenant) with n resolutions in progress
- * may begin another one only while more than n of the maximum are free, so it cannot take all of
- * them. Its further requests wait.
+ * may begin another one only while more than n of the maximum are free. Its further requests wait.
  */
 export const EGRESS_LOOKUPS_MAX = 256;
 /** Maximum number of host names whose checked addresses are cached. */
@@ -47,10 +46,9 @@ interface CheckedAddressesOptions {
 }
 
 /**
- * Creates a resolver that checks the addresses of host names against `rules` and caches the
- * permitted addresses. Callers connect to a checked address, never to the name: an attacker who
- * changes the DNS record of the name after the check (DNS rebinding) gains nothing. The cache is
- * needed because DNS would otherwise be the most expensive part of 1,000 requests per second.
+ * Creates a resolver that checks the addresses of host names against `rules`, and caches permitted
+ * ones. Callers must connect to a checked address, not to the name, whose DNS record may change
+ * later (DNS rebinding).
  */
 export function createCheckedAddresses(options: CheckedAddressesOptions) {
   const { rules, resolve, setting, now = Date.now } = options;

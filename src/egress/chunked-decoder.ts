@@ -20,9 +20,9 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Decodes a received piece, and calls `onData` with each part of the body in it. Stops early when
-   * `onData` returns false. Returns the offset in `piece` after the end of the body. Returns
-   * undefined if the body does not end in the piece, or if `onData` has returned false.
+   * Decodes a received piece, and calls `onData` with each part of the body until `onData` returns
+   * false. Returns the offset in `piece` after the end of the body; undefined if the end was not
+   * reached.
    */
   read(piece: Buffer, onData: (data: Buffer) => boolean): number | undefined {
     for (let at = 0; at < piece.length; ) {

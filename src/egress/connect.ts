@@ -20,9 +20,9 @@ export interface EgressTls {
 
 interface ConnectTls extends EgressTls {
   /**
-   * An exchange before TLS, for protocols that need one (PostgreSQL's SSLRequest). `request` is
-   * sent unencrypted. TLS begins if the peer responds with exactly `accept`. After any other
-   * response, the connection fails with the message that `refusal` returns for this response.
+   * Exchange before TLS, for protocols that need one (PostgreSQL's SSLRequest). `request` is sent
+   * unencrypted. After any response other than exactly `accept`, the connection fails with the
+   * message from `refusal`.
    */
   upgrade?: { request: Uint8Array; accept: Uint8Array; refusal: (answer: Buffer) => string };
 }
@@ -102,10 +102,9 @@ export function connectTo(
 }
 
 /**
- * Sends the `request` of `ConnectTls.upgrade` and reads the response. Calls `secure` if the
- * response is exactly `accept`, and `fail` for any other response. Bytes after `accept` make it
- * another response: a man in the middle may have injected them, and TLS would treat them as
- * encrypted data (CVE-2021-23222).
+ * Sends the `request` of `ConnectTls.upgrade`. Calls `secure` if the response is exactly `accept`,
+ * and `fail` otherwise. Bytes after `accept` are refused, because a man in the middle may have
+ * injected them (CVE-2021-23222).
  */
 function requestTls(
   socket: Socket,

@@ -1,7 +1,6 @@
 /**
- * Ends a request when its time limit has passed or its caller's signal is aborted. It creates an
- * `AbortController` only when `signal` or `bound` is called: creating one for each request would
- * cost more than all other work for the request.
+ * Ends a request when its time limit has passed or its caller aborts. Creates an `AbortController`
+ * only on demand, because creating one costs more than all other work for a request.
  */
 export class Deadline {
   /**
@@ -43,9 +42,8 @@ export class Deadline {
   }
 
   /**
-   * Sets the function to call when the time limit has passed or the caller aborts, in place of the
-   * function that was set before. The function gets the timeout error or the caller's abort reason.
-   * It is called at once if the limit has passed or the caller has aborted already.
+   * Sets the function to call with the timeout error or the abort reason, in place of an earlier
+   * function. Calls `end` at once if the time limit has passed or the caller has aborted already.
    */
   onEnd(end: (reason: unknown) => void): void {
     if (this.#isOver) end(this.#reason);

@@ -27,10 +27,9 @@ export type { ConnectStage, OnStage } from "./socket.ts";
 export { checkedUrl } from "./target.ts";
 
 /**
- * Maximum number of connections that destinations such as databases and brokers keep open, or an
- * eighth of the process's file descriptors if that is less. A workspace (tenant) with n open
- * connections may open another one only while more than n of the maximum are free, so it cannot
- * take all of them. Its further destinations wait.
+ * Maximum number of connections that destinations such as databases and brokers keep open, at most
+ * an eighth of the process's file descriptors. A workspace (tenant) with n connections may open
+ * another one only while more than n are free. Its further destinations wait.
  */
 export const EGRESS_CONNECTIONS_MAX = 512;
 
@@ -108,9 +107,9 @@ export function createEgress(options: EgressOptions) {
   }
 
   /**
-   * Resolves the host of `target`, and calls `connect` with one of its addresses. If the call fails
-   * with an error in `unreachable`, calls `connect` with the next address. Rejects with the error
-   * of the last call. `awaited` names the result of `connect` in the timeout error.
+   * Resolves the host, and calls `connect` with its addresses in turn while the error is in
+   * `unreachable`. Rejects with the error of the last call. `awaited` names the result of `connect`
+   * in the timeout error.
    */
   async function reach<T>(
     { host, port, isSecure }: Pick<Target, "host" | "port" | "isSecure">,
@@ -177,10 +176,9 @@ export function createEgress(options: EgressOptions) {
       return await send(request, target, deadline);
     },
     /**
-     * Opens a connection for a protocol other than HTTP. The connection counts toward the limit of
-     * its workspace (tenant) until it is closed. Rejects with `EgressRefused`, `TlsRefused`, or a
-     * network or timeout error. After the connection is open, a network error is reported only by
-     * the socket's `close` event.
+     * Opens a connection for a protocol other than HTTP, which counts toward the limit of its
+     * workspace (tenant) until closed. Rejects with `EgressRefused`, `TlsRefused`, or a network or
+     * timeout error. Later errors appear only as `close` events.
      */
     async connect(request: EgressConnectRequest) {
       const { workspaceId, timeoutMs, signal } = request;
@@ -204,11 +202,9 @@ export function createEgress(options: EgressOptions) {
 }
 
 /**
- * Describes a network error in one line: the value of `failed`, the cause, and the error code (of
- * node:net or node:tls). If a certificate is not accepted, the line begins with `owner` instead of
- * `failed`; `owner` says whose certificate it is, such as `The server's`. For a failed DNS
- * resolution, the line is the error's own message and the code. For an error without a code, the
- * line is only the error's own message.
+ * Describes a network error in one line: `failed`, the cause and the code. For a refused
+ * certificate, `owner` (`The server's`) replaces `failed`. Failed DNS resolutions and errors
+ * without a code keep their message.
  */
 export function networkReason(
   error: unknown,

@@ -3,9 +3,8 @@ const nothing = Buffer.alloc(0);
 const BYTES_MIN = 256;
 
 /**
- * Collects bytes in one buffer. The bytes arrive in pieces. When a piece does not fit, the buffer
- * is replaced by a buffer of twice the size of all bytes collected so far, including this piece.
- * Collecting n bytes therefore copies at most 3n bytes, however small the pieces are.
+ * Collects bytes that arrive in pieces in one buffer. The buffer at least doubles when full, so
+ * collecting n bytes copies at most 3n bytes, however small the pieces are.
  */
 export class GrowingBuffer {
   #buffer: Buffer = nothing;

@@ -15,10 +15,9 @@ interface GuestEgressRequest extends Omit<EgressRequest, "body" | "isRepeatable"
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
- * Returns the function that executes `fetch` of user code. It sends requests through `egress`,
- * whose allowed addresses differ from those for destinations. It does not follow a redirect, but
- * returns it like any other response. If user code then requests the target of the redirect, the
- * address of the target is checked like any other.
+ * Returns the function that executes `fetch` of user code. `egress` must have the allowed addresses
+ * for user code. Redirects are returned, not followed, so that each new target is checked like any
+ * other.
  */
 export function guestFetch(egress: Egress) {
   return async (request: GuestEgressRequest, signal: AbortSignal) => {

@@ -42,9 +42,9 @@ export interface HttpRequest {
    */
   answerBytesMax: number;
   /**
-   * Whether the client may send the request again, on a new connection, if the receiver closes a
-   * reused connection before the response begins. The receiver may then read the request twice. If
-   * false, the request fails in this case.
+   * Whether the client may send the request again if the receiver closes a reused connection before
+   * the response begins. The receiver may then read the request twice. If false, the request fails
+   * in this case.
    */
   isRepeatable: boolean;
 }
@@ -59,9 +59,9 @@ interface HttpAttempt extends HttpRequest {
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
 /**
- * HTTP methods for which every receiver reads the request body. For other methods, some receivers
- * leave the body unread, and then parse it as the next request. The client therefore closes the
- * connection after a request that has a body and one of the other methods.
+ * HTTP methods for which every receiver reads the request body. After a request with a body and
+ * another method, the client closes the connection, because the receiver may parse an unread body
+ * as the next request.
  */
 const withBody = new Set(["POST", "PUT", "PATCH"]);
 
@@ -78,14 +78,12 @@ const copiedBytesMax = 64 << 10;
 export const REQUEST_HEAD_ROOM_BYTES = 1_024;
 
 /**
- * Creates an HTTP/1.1 client. It keeps at most `idleMax` idle connections, and never more than
- * `EGRESS_IDLE_CONNECTIONS_MAX`. An idle connection is used again only for the same workspace,
- * address, port, TLS host name and certificate authorities. Every connection therefore leads to a
- * checked address, and no bytes of one workspace reach a request of another.
+ * Creates an HTTP/1.1 client with at most `idleMax` idle connections, and never more than
+ * `EGRESS_IDLE_CONNECTIONS_MAX`. A connection is reused only for the same workspace, address, port,
+ * TLS host name and certificate authorities.
  *
- * The alternatives do not fit. `fetch` obeys `HTTP_PROXY`, cannot connect to a given address, and
- * allows only 256 concurrent requests in the process: a few receivers that do not respond would
- * stop the requests to all others. node:http takes three times the CPU time.
+ * Written by hand, because `fetch` cannot connect to a given address and allows only 256 concurrent
+ * requests, and node:http takes three times the CPU time.
  */
 export function createHttpClient(idleMax: number) {
   const idle = new IdleConnections(idleMax);
@@ -93,10 +91,9 @@ export function createHttpClient(idleMax: number) {
   const forget = (connection: ReceiverConnection) => idle.forget(connection);
 
   /**
-   * Sends a request over `connection`. After the response, keeps the connection for further
-   * requests if possible. If the receiver has closed the connection since an earlier request,
-   * resolves with undefined, and the caller may send the request on a new connection. Rejects
-   * instead if the request must not be repeated.
+   * Sends a request over `connection`, and then keeps the connection for reuse if possible.
+   * Resolves with undefined if the receiver had closed a reused connection and the request may be
+   * sent again on a new one.
    */
   async function sendOver(
     connection: ReceiverConnection,
@@ -165,9 +162,9 @@ function bytesOf(attempt: HttpAttempt): Uint8Array[] {
 }
 
 /**
- * Returns the milliseconds for which a connection may stay idle, from the timeout in the response's
- * `Keep-Alive` header; undefined if it states none. The result is one second less than the timeout,
- * because the receiver's FIN takes time to arrive, but at least half of the timeout.
+ * Returns the milliseconds for which a connection may stay idle by the timeout in `Keep-Alive`;
+ * undefined if there is none. One second (at most half) is subtracted, because the receiver's FIN
+ * takes time to arrive.
  */
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];

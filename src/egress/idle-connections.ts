@@ -13,9 +13,8 @@ export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 const sweepMs = 1_000;
 
 /**
- * Idle connections, kept for further requests to the same endpoint. Their number is limited,
- * because user code can connect to any number of endpoints. Above the limit, the connection that
- * has been idle longest is closed, no matter which workspace (tenant) used it.
+ * Idle connections, kept for further requests to the same endpoint. Above their maximum number, the
+ * connection that has been idle longest is closed, no matter which workspace (tenant) used it.
  */
 export class IdleConnections {
   /**
@@ -33,8 +32,8 @@ export class IdleConnections {
 
   /**
    * Removes and returns the connection that became idle last, of those with the given `key`
-   * (workspace and endpoint) and certificate authorities `ca`. Ignores connections that have been
-   * idle for longer than `keep` allowed. Returns undefined if no other is left.
+   * (workspace and endpoint) and certificate authorities `ca`. Returns undefined if there is none
+   * that may still be used.
    */
   take(key: string, ca: string | undefined): ReceiverConnection | undefined {
     const connection = this.#byKey

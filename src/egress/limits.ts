@@ -1,10 +1,9 @@
 // Requests to receivers
 /**
- * Maximum number of concurrent requests of destinations to receivers, or an eighth of the process's
- * file descriptors if that is less: each request needs a connection. Requests of user code have a
- * maximum of their own, of the same size. A workspace (tenant) with n requests in progress may
- * begin another one only while more than n of the maximum are free, so it cannot take all of them.
- * Its further requests wait.
+ * Maximum number of concurrent requests of destinations, at most an eighth of the process's file
+ * descriptors. Requests of user code have an equal maximum of their own. A workspace (tenant) with
+ * n requests in progress may begin another one only while more than n are free. Its further
+ * requests wait.
  */
 export const EGRESS_REQUESTS_MAX = 2_048;
 /**

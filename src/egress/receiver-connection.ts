@@ -15,9 +15,9 @@ interface PendingRequest {
 }
 
 /**
- * A connection to a receiver: the HTTP server to which a destination or user code sends requests.
- * It carries one request at a time. It uses node:net because `Bun.connect` cannot be aborted: if a
- * receiver dropped packets, the socket would stay open for two minutes.
+ * Connection to a receiver (an HTTP server) that carries one request at a time. Uses node:net,
+ * because `Bun.connect` cannot be aborted: if packets were dropped, the socket would stay open for
+ * two minutes.
  */
 export class ReceiverConnection {
   /** Whether the connection has completed a request. The receiver may have closed it since. */

@@ -2,9 +2,9 @@ import { EgressRefused } from "./checked-addresses.ts";
 import type { Target } from "./target.ts";
 
 /**
- * Names, in lower case, of headers that describe the connection or the length of the body. Callers
- * must not set them: with a second body length, for example, a caller could smuggle another request
- * into the connection (RFC 9112 §11.2).
+ * Names, in lower case, of headers that describe the connection or the body's length. Callers must
+ * not set them, because a second length could smuggle another request into the connection (RFC 9112
+ * §11.2).
  */
 export const reservedHeaders: ReadonlySet<string> = new Set([
   "host",
@@ -42,8 +42,7 @@ interface RequestHead {
 
 /**
  * Returns the head of an HTTP/1.1 request as a string with one character per byte. Throws
- * `EgressRefused` if the method, or the name or value of a header, is invalid. A line break in a
- * header's value, for example, could begin another header.
+ * `EgressRefused` if the method, or the name or value of a header, is not permitted.
  */
 export function requestHead({ method, target, headers, bodyBytes }: RequestHead): string {
   if (!token.test(method) || refusedMethods.has(method))

@@ -12,9 +12,8 @@ const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*
 const notHttp = () => new Error("Expected a response of HTTP/1.1 or 1.0");
 
 /**
- * The head (status line and headers) that was parsed last. If the next head has the same text, it
- * is not parsed again. This is frequent: the heads of a receiver often differ only in the header
- * `Date`, which changes once a second.
+ * The head (status line and headers) that was parsed last. It is reused for a head with the same
+ * text, because a receiver's heads often differ only in `Date`, which changes once a second.
  */
 let latest: ReturnType<typeof parseHead> | undefined;
 

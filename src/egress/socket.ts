@@ -25,9 +25,8 @@ export interface Endpoint {
 }
 
 /**
- * Opens a socket, with TLS if the endpoint has a `tlsHost`. Calls `ready` without an argument when
- * data can be sent, and with an error when the peer's certificate is invalid. Any other error is
- * emitted as an `error` event of the socket.
+ * Opens a socket, with TLS if the endpoint has a `tlsHost`. Calls `ready` when data can be sent, or
+ * with an error if the peer's certificate is invalid. Other errors are emitted as `error` events.
  */
 export function openSocket(
   endpoint: Endpoint,
@@ -53,9 +52,9 @@ export function openSocket(
 }
 
 /**
- * Returns the true cause of `error`, an error of a socket from `openSocket`. If this process has
- * reached its limit of open files, Bun wrongly reports that the peer refused the connection. The
- * result is then an error that names the limit, and otherwise `error`.
+ * Returns the true cause of an error of a socket from `openSocket`. At this process's limit of open
+ * files, Bun wrongly reports a refused connection: the result is then an error that names the
+ * limit.
  */
 export function trueErrorOf(error: Error): Error {
   if (codeOf(error) !== "ECONNREFUSED") return error;

@@ -20,9 +20,9 @@ export interface BuiltEvent {
   /** The name of a track event (its field `event`); empty or absent for other events. */
   name?: string | undefined;
   /**
-   * The messageId of an event from an SDK: the one that the SDK sent or, if it sent none, the one
-   * that the server made. For an event of the Pixel API, this member is undefined, and
-   * `messageIdOf` takes the messageId from the event's record.
+   * The messageId of an event from an SDK: the one that the SDK sent, otherwise one from the
+   * server. It is undefined for the Pixel API: `messageIdOf` takes that messageId from the event's
+   * record.
    */
   messageId?: string | undefined;
   /** Members of the event that exclude some destinations; undefined when they exclude none. */

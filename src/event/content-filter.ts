@@ -46,9 +46,8 @@ export function contentMatcher({
 }
 
 /**
- * Returns a function that checks whether a JSON text contains `text`, ignoring case. An SDK may
- * write escapes that JSON does not need, such as `\u00e4` and `\/`, and spaces beside quotes. The
- * function therefore searches the text as it is, and then without such escapes and spaces.
+ * Returns a function that checks whether a JSON text contains `text`, ignoring case. Unneeded
+ * escapes in the JSON, such as `\u00e4` and `\/`, and spaces beside quotes do not prevent a match.
  */
 function jsonSearch(text: string): (json: string) => boolean {
   const holds = textSearch(text);

@@ -35,11 +35,9 @@ interface ChosenDestination {
 }
 
 /**
- * Whether a destination may get the event. It may not if the user denied a consent that the
- * destination needs. Otherwise the first of these keys with a value in `integrations` decides: the
- * destination's id, its name, its kind, `All`. If this value is `false`, the destination may not
- * get the event. With any other value, or without such a key, it may. The case of the keys does not
- * matter.
+ * Whether a destination may get the event: not if the user denied a consent that the destination
+ * needs. Otherwise the first value in `integrations` for its id, name, kind or `All` decides,
+ * ignoring case: only `false` forbids.
  */
 export function isChosen(
   { integrations, deniedConsentIds }: DestinationChoice,

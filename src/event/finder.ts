@@ -29,11 +29,9 @@ export interface EventQuery extends ContentFilter {
 }
 
 /**
- * Returns a function that checks whether an encoded record meets the query and has a source for
- * which `isSource` returns true. For speed, the function first searches the bytes that the client
- * sent (a decoded query string, or JSON) for the strings of the query. It builds the event with
- * `eventOf` and checks it only if these bytes may contain all of the strings. A record that cannot
- * be read does not meet the query.
+ * Returns a function that checks whether an encoded record meets the query and has a source
+ * accepted by `isSource`; false if the record cannot be read. `eventOf` is called only for likely
+ * matches.
  */
 export function createFinder(
   query: EventQuery,
@@ -93,9 +91,8 @@ export function createFinder(
 }
 
 /**
- * Character that replaces invalid UTF-8 when an event is built. A userId, anonymousId or event name
- * with this character is not searched for in the bytes that the client sent: these bytes may have
- * invalid UTF-8 in place of the character.
+ * Character that replaces invalid UTF-8 when an event is built. A text with this character is not
+ * searched for in the bytes that the client sent, because they may have invalid UTF-8 in its place.
  */
 const REPLACEMENT = "\uFFFD";
 
@@ -108,8 +105,8 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
 
 /**
  * Whether a JSON text may contain all strings in `needles`. True for each text with a backslash,
- * because any character may be written as an escape there. A number counts as contained only if it
- * is written in the same way: `1e3` does not contain `1000`.
+ * because any character may be escaped. Numbers must be written the same way: `1e3` does not
+ * contain `1000`.
  */
 function mayHoldInJson(json: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => json.includes(needle)) || json.includes(BACKSLASH);

@@ -38,10 +38,8 @@ const USER_ID = encoder.encode("userId");
 const EVENT = encoder.encode("event");
 
 /**
- * Checks a query string against the rules of the Pixel API, and extracts its write key. Reads the
- * query once without building the event. If the query's arrays may have too many gaps, also builds
- * the event to count them (see `gapsOf`). The query must have at most 32,768 characters, all below
- * U+0100.
+ * Checks a query string against the rules of the Pixel API, and extracts its write key and, if
+ * `wantsUser`, the user hash. The query must have at most 32,768 characters, all below U+0100.
  */
 export function inspectQuery(
   query: string,
@@ -99,8 +97,7 @@ function refusal(problem: string): QueryInspection {
 
 /**
  * Returns an upper bound for the gaps (array elements that no parameter sets) that the parameter
- * read last by `readPair` adds. The bound is the sum of the array indices in the parameter's name,
- * because an index n leaves at most n gaps before it.
+ * read last by `readPair` adds: the sum of the array indices in its name.
  */
 function gapsMax(): number {
   let gaps = 0;
@@ -111,10 +108,8 @@ function gapsMax(): number {
 }
 
 /**
- * Counts the gaps in the arrays of a query: elements that no parameter sets, such as element 0 when
- * only `a.1` is set. Builds the event to count them, because a parameter may fill a gap that an
- * earlier one has left. Building is slow, so this function is called only when the sum of `gapsMax`
- * over all parameters exceeds the limit.
+ * Counts the gaps in a query's arrays: elements that no parameter sets, such as element 0 when only
+ * `a.1` is set. It builds the event, which is slow, because a later parameter may fill a gap.
  */
 function gapsOf(query: string, type: "page" | "track"): number {
   readQuery(query, type);
@@ -140,9 +135,9 @@ function valueText(query: string): string {
 }
 
 /**
- * Whether the value of the parameter that `readPair` has read last is an id: a value that is not
- * blank. If `isQuoted`, double quotes around the value do not count. Stores in `id` where the value
- * starts and ends in the scratch buffer.
+ * Whether the parameter that `readPair` read last has a value that is not blank. If `isQuoted`,
+ * double quotes around it do not count. Stores in `id` where the value starts and ends in the
+ * scratch buffer.
  */
 function isPresentId(id: Span, query: string, isQuoted: boolean): boolean {
   const isFound = isPresent(query, isQuoted);
@@ -170,8 +165,7 @@ function hashOfUser(hasUserId: boolean): number {
 
 /**
  * Whether the value of the parameter that `readPair` has read last is not blank. If `isQuoted`,
- * double quotes around the value (an AMP client id) do not count. A value that needs no decoding
- * and starts with a printable character is accepted without building a string.
+ * double quotes around the value (an AMP client id) do not count.
  */
 function isPresent(query: string, isQuoted: boolean): boolean {
   if (!pair.encoded && pair.start < pair.end && bytes[pair.start]! > SPACE) return true;

@@ -61,8 +61,8 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
 
 /**
  * Reads a record that `eventRecordCodec` encoded. The address, query and messageId of a pixel's
- * record are not decoded now, but each time they are read from the result. The result shares no
- * memory with `bytes`. Throws the same errors as `decodeRecord`.
+ * record are decoded at each access. The result shares no memory with `bytes`. Throws the same
+ * errors as `decodeRecord`.
  */
 export function readRecord(bytes: Uint8Array): EventRecord {
   return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? readPixelRecord(known(bytes));

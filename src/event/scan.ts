@@ -27,12 +27,9 @@ import { isNumber } from "./text/number.ts";
 import { bytes, isSame, QUERY } from "./text/scratch.ts";
 
 /**
- * Reads the parameters of a query string into a tree of nodes, from which the event is then
- * written. Works for every query, unlike the faster `streamQuery`.
- *
- * Skips parameters that exceed a limit. The listener refuses queries with such parameters, so they
- * occur only in records that were written under higher limits. Throws `RangeError` for a query that
- * is longer than a request target may be.
+ * Reads the parameters of a query string into a tree of nodes. Works for every query, unlike the
+ * faster `streamQuery`. Skips parameters that exceed a limit. Throws `RangeError` if the query is
+ * longer than `PIXEL_TARGET_BYTES_MAX`.
  */
 export function readQuery(query: QueryText, type: "page" | "track"): void {
   const end = load(query, type);
@@ -50,9 +47,8 @@ export function readQuery(query: QueryText, type: "page" | "track"): void {
 
 /**
  * Writes the parameters of a query string as JSON to the scratch buffer, in one pass. Returns false
- * if their order, or a possible repetition, makes this impossible. The caller must then call
- * `readQuery`, which builds a tree of nodes. Both functions have the same limits and throw the same
- * error.
+ * if this is impossible; the caller must then call `readQuery`. Throws the same error as
+ * `readQuery`.
  */
 export function streamQuery(query: QueryText, type: "page" | "track"): boolean {
   const end = load(query, type);

@@ -1,8 +1,7 @@
 /**
- * Hashes the id of a user: the userId, or the anonymousId when there is no userId. The id is given
- * as JSON text between two offsets of `bytes`. The hash chooses the partition that
- * stores the user's records, so it must never change. It is 32-bit FNV-1a, followed by the final
- * mixing steps of MurmurHash3, which spread ids that differ in few bits.
+ * Hashes a user's id, the JSON text between two offsets (32-bit FNV-1a, then the final mixing of
+ * MurmurHash3). The hash must never change, because it chooses the partition that stores the user's
+ * records.
  */
 export function userHash(bytes: Buffer, start: number, end: number): number {
   let hash = 0x811c9dc5;

@@ -50,10 +50,9 @@ export function uuidBytes(text: string): Uint8Array | undefined {
 export const TIMED_ID_REST_BYTES = 8;
 
 /**
- * Makes a version 7 UUID (RFC 9562) from 16 random bytes and a time in milliseconds since the
- * epoch. Changes the bytes in place and returns them. The UUID consists of the time and 64 random
- * bits. The record of an event stores only the random bits if the UUID's time is the event's time
- * of receipt. Among a thousand UUIDs of one millisecond, two are equal with a probability of 3e-14.
+ * Makes 16 random bytes a version 7 UUID (RFC 9562) of a time in milliseconds since the epoch.
+ * Changes and returns `bytes`. Among a thousand UUIDs of one millisecond, two are equal with a
+ * probability of 3e-14.
  */
 export function markTimed(bytes: Uint8Array, time: number): Uint8Array {
   putTime(bytes, time);

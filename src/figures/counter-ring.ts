@@ -61,9 +61,9 @@ export class CounterRing {
   }
 
   /**
-   * Makes the slot of the time `now` the newest one, and clears it and the slots between it and the
-   * previous newest one. If the clock was set back by less than the time that the ring covers,
-   * changes nothing. If it was set back further, clears all slots.
+   * Makes the slot of the time `now` the newest, and clears it and the skipped slots before it. If
+   * the clock was set back, changes nothing within the ring's time span, and clears all slots
+   * beyond it.
    */
   #advance(now: number): void {
     const number = Math.floor(now / this.ms);

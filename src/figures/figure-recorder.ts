@@ -48,10 +48,9 @@ interface FigureRecorderParts {
 }
 
 /**
- * Stores the figures (counts, lag and latencies) that this node recorded, once a minute. When it
- * cannot store a minute's figures, it tries again for a few minutes. Then it drops them, and
- * readers see a gap. A crash loses the figures of the current minute, and of the previous minute if
- * they were not stored yet.
+ * Stores the figures (counts, lag and latencies) of this node once a minute. Figures that cannot be
+ * stored for several minutes are dropped, and readers see a gap. A crash loses figures not stored
+ * yet.
  */
 export class FigureRecorder {
   /** Random id of this process. It marks the rows that the process stores. */

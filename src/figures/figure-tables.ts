@@ -49,12 +49,11 @@ interface RowQuery {
 }
 
 /**
- * Stored figures (counts, lag and latencies). They have a store of their own, which a cluster
- * replicates through an ordered log. A starting node can therefore use its catalog and take over
- * partitions before it has read the log of the figures. A node adds one row for each series and
- * minute. Later, the minutes of an hour are packed into one row, with an entry for each minute.
- * Merged, these minutes become the hour's entry in the row of the day. Figures by minute are kept
- * for a day, figures by hour for a month.
+ * Stored figures (counts, lag and latencies) by series and time, in a store of their own: a
+ * starting node of a cluster can work before it has read them. Tables:
+ * - `minutes`: a row for each node and minute, until `tidy` packs it
+ * - `hours`: packed minutes, kept for a day
+ * - `days`: packed hours, kept for a month
  */
 export class FigureTables {
   readonly #minutes: Table<FigureRow, [Series, number, string]>;
@@ -114,8 +113,8 @@ export class FigureTables {
 
   /**
    * Packs the minute rows of past hours into rows of hours and days, and deletes rows that are too
-   * old. Each call examines at most `TIDY_SERIES_MAX` series of each table, and continues after the
-   * last series of the previous call.
+   * old. Each call examines at most `TIDY_SERIES_MAX` series of each table; the next call continues
+   * after them.
    */
   async tidy(now: number): Promise<void> {
     const packable = Math.floor((now - PACK_AFTER_MS) / HOUR_MS) * HOUR_MS;
@@ -135,9 +134,9 @@ export class FigureTables {
   }
 
   /**
-   * Examines up to `TIDY_SERIES_MAX` series of one table, beginning after the last one that the
-   * previous call for this table examined. Calls `change` for each series that has a row before the
-   * time `until`; one transaction has at most `SERIES_AT_ONCE` such calls.
+   * Calls `change` for each series of a table with a row before the time `until`, at most
+   * `SERIES_AT_ONCE` per transaction. Examines at most `TIDY_SERIES_MAX` series; the next call
+   * continues after them.
    */
   async #tidy(
     name: "minutes" | "hours" | "days",
@@ -200,9 +199,8 @@ export class FigureTables {
 }
 
 /**
- * Reads the rows of a series by minute or by hour (`step`). The keys are the starts of the minutes
- * or hours. If `tables` is undefined (the store is not open), reads only `query.unwritten`, the
- * rows that are not stored yet. The result is then by minute, whatever `step` is.
+ * Reads the rows of a series by the start of their minute or hour (`step`). If `tables` is
+ * undefined (the store is not open), reads only `query.unwritten`, always by minute.
  */
 export function readRows(
   tables: FigureTables | undefined,
@@ -231,9 +229,8 @@ function rowsByMinute(
 }
 
 /**
- * Returns a string that sorts after all keys of a series and before those of the next series:
- * `series` followed by a space, which sorts before the letters and digits of ids. If `series` is
- * "", returns "", the start of the table.
+ * Returns a string that sorts after all keys of a series and before those of the next one, because
+ * a space sorts before the characters of ids. For "", returns "", the start of the table.
  */
 const after = (series: Series) => (series === "" ? "" : `${series} `);
 

@@ -29,9 +29,9 @@ export interface FigureRange {
 export const oldestMinute = (now: number) => now - FIGURE_MINUTES_HOURS_MAX * HOUR_MS - HOUR_MS;
 
 /**
- * Reads the points of a chart of one series, one for each step. `unwritten` has the rows that the
- * nodes have not stored yet. `tables` is undefined while the store cannot be opened; then the
- * points come from `unwritten` alone.
+ * Reads the points of a chart of one series, one for each step. `unwritten` has rows that nodes
+ * have not stored yet; without `tables` (the store is not open), the points come from `unwritten`
+ * alone.
  */
 export function readPoints(
   tables: FigureTables | undefined,

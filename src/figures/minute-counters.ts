@@ -15,8 +15,7 @@ export function minuteRing(counters = COUNTERS): CounterRing {
 
 /**
  * Counters of the latest minutes by id, such as events received by source. The number of ids is
- * limited. When there is no room for a new id, ids without counts in these minutes are removed. If
- * all ids have counts, the new id is not counted.
+ * limited: a new id is not counted if all others have counts in these minutes.
  */
 export class MinuteCounters {
   readonly #rings = new Map<string, { ring: CounterRing; at: number }>();

@@ -1,8 +1,6 @@
 /**
- * Figures of one item (a destination, a source and so on) over one span of time. The list holds the
- * item's counts, its lag, and the histogram of its latencies. The histogram has two numbers for
- * each bucket that is not empty: the bucket's index and its count. Missing numbers at the end are
- * 0. A row is a plain list, because tables hold millions of rows.
+ * Figures of one item, such as a destination, over one span of time: counts, lag, then an index and
+ * a count for each latency bucket that is not empty. Missing numbers at the end are 0.
  */
 export type FigureRow = readonly number[];
 
@@ -69,9 +67,9 @@ export interface Lag {
 const NO_LAG: Lag = { events: 0, seconds: 0 };
 
 /**
- * Merges the rows that two nodes recorded in one minute. Adds up their numbers of unsettled events
- * (`LAG_EVENTS`): each partition belongs to one node, so the nodes count different events. Takes
- * the age of the oldest of all unsettled events. Adds up the other counts, too.
+ * Merges the rows that two nodes recorded in one minute. Adds up all counts, also that of the
+ * unsettled events, because each node counts different partitions. Takes the larger age of the
+ * oldest unsettled event.
  */
 export function mergeNodes(one: FigureRow, other: FigureRow): FigureRow {
   return merge(one, other, (a, b) => a + b);

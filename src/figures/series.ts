@@ -15,16 +15,14 @@ export const seriesOf = (kind: SeriesKind, id: string): Series => `${kind[0]}${i
 
 /**
  * Returns the series (key of the figures) of a connection. It consists of the ids of the source and
- * the destination, not of the connection's own id. A connection that replaces another one between
- * the same source and destination therefore has the same series.
+ * the destination, so that a connection that replaces another one between them has the same series.
  */
 export const connectionSeries = (ends: { sourceId: string; destinationId: string }): Series =>
   seriesOf("connection", ends.destinationId + ends.sourceId);
 
 /**
- * Series that tells for how long figures were recorded, so that a minute without events differs
- * from a minute that was not recorded. Its rows have one count: the recorded seconds of a node,
- * multiplied by the node's share of all partitions. The counts of all nodes add up to 60 if all of
- * them recorded the whole minute.
+ * Series that tells for how long figures were recorded. Its only count is a node's recorded
+ * seconds, multiplied by its share of all partitions, so that all nodes together reach 60 in a
+ * complete minute.
  */
 export const RECORDED: Series = "r";

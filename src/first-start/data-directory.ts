@@ -51,10 +51,9 @@ export const figuresFile = (config: Config) => inData(config, "figures/figures.m
 export const clusterDirectory = (config: Config, name: string) => inData(config, `cluster/${name}`);
 
 /**
- * Opens the file with the ids of the Kafka topics that this node has used, by topic name. If a
- * topic's present id differs from the stored one, the topic was deleted and created again. Changes
- * by `put` are durable when `put` returns. Throws `StartError` if the file names topics of another
- * `cluster.name` than the config, because the node's local copies then belong to another cluster.
+ * Opens the file with the ids of the Kafka topics that this node has used. A topic whose id differs
+ * from the stored one was created again. Changes are durable when `put` returns. Throws
+ * `StartError` for a file of another `cluster.name`.
  */
 export function topicIds(config: Config): TopicIds {
   const path = clusterDirectory(config, "topics");
@@ -90,9 +89,8 @@ export const dataIdFile = (config: Config) => inData(config, "backup-id");
 /** File that contains the version of the data format. */
 export const formatFile = (config: Config) => inData(config, "format");
 /**
- * Path of the file that puts deliveries on hold. A server that finds it at its start delivers
- * nothing until the file is removed. The command `restore` with the option `hold` creates it,
- * because the original server may have delivered the same events after the backup.
+ * Path of the file that puts deliveries on hold: a server that finds it at its start delivers
+ * nothing until the file is removed. The command `restore` creates it with the option `hold`.
  */
 export const holdFile = (config: Config) => inData(config, "held");
 
@@ -112,9 +110,9 @@ const dataLock = (config: Config) => inData(config, "lock");
 export const takeOverSocket = (config: Config) => inData(config, "take-over");
 
 /**
- * Locks the data directory for one server, and returns a function that unlocks it. Waits at most
- * `LOG_LOCK_MS_MAX` while another server holds the lock, then throws `StartError`. Two servers with
- * the same data would deliver the same events twice.
+ * Locks the data directory for one server, because two servers with the same data would deliver
+ * events twice. Returns a function that unlocks it. Throws `StartError` if another server still
+ * holds the lock after `LOG_LOCK_MS_MAX`.
  */
 export async function acquireDataLock(config: Config): Promise<() => void> {
   const unlock = await waitForFile(dataLock(config), "exclusive", LOG_LOCK_MS_MAX);
@@ -193,9 +191,8 @@ export function expectFittingDirectory(config: Config): void {
 }
 
 /**
- * Throws `StartError` when a command that works on the data of a standalone server is called for a
- * cluster node. The command would create an empty catalog in the node's data directory, and the
- * node would then refuse to start.
+ * Throws `StartError` if the data directory belongs to a cluster node, in which commands for a
+ * standalone server must not run: the node would refuse to start with the catalog that they create.
  */
 export function expectStandaloneData(config: Config): void {
   if (existsSync(catalogDirectory(config))) return;
@@ -266,10 +263,8 @@ function expectNoFile(directory: string): void {
 }
 
 /**
- * Throws when this process has no right to read and write a file of a store or event log in the
- * data directory, for example because an earlier start as root created it. Without this check, the
- * server would fail late, or could not read events. Ignores other files in the data directory, such
- * as the `lost+found` of a file system.
+ * Throws when this process may not read and write a file of a store or event log in the data
+ * directory, for example because an earlier start as root created it. Ignores other files.
  */
 function expectStoresUsable(config: Config): void {
   expectAccess(resolve(config.data));

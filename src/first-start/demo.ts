@@ -69,12 +69,12 @@ const WITHOUT_CODE =
   "runs without them under --sandbox-insecure";
 
 /**
- * Creates the demo: an HTTP source, a file destination, and a published transformation with a
- * library, all connected. If an earlier start has created the demo without code, adds the code.
- * Resolves with the source's write key, and with the path of the destination's file, relative to
- * the directory of `file` destinations. `withCode` is false if user code cannot run here, so that
- * the demo has no code; events then arrive unchanged. Resolves with undefined in a workspace that
- * has sources, but none from the demo.
+ * Creates the demo: an HTTP source, a file destination, and a transformation with a library. Adds
+ * the code to an earlier demo without it. Resolves with undefined if the workspace has only other
+ * sources, otherwise with:
+ * - `writeKey`: write key of the source
+ * - `file`: path of the destination's file in the directory of `file` destinations
+ * - `withCode`: false if user code cannot run here; events then arrive unchanged
  */
 async function addDemo(parts: DemoDeps, workspace: Workspace) {
   const { catalog } = parts;

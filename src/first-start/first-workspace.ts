@@ -18,10 +18,9 @@ interface FirstWorkspaceOptions {
 }
 
 /**
- * Returns the first workspace. In a new data directory, creates the workspace and an admin token
- * for it. The token is the setting `admin.token`. Without this setting, the token is generated and
- * printed once. When the setting changes, the new token replaces the old one. If a start was
- * interrupted before it printed its token, the next start creates and prints another one.
+ * Returns the first workspace, and creates it if there is none. Its admin token is the setting
+ * `admin.token`; without it, a token is generated and printed once. If a start is interrupted
+ * before printing, the next one prints a new token.
  */
 export async function firstWorkspace(
   catalog: Catalog,
@@ -45,11 +44,9 @@ export async function firstWorkspace(
 }
 
 /**
- * Throws `StartError` if the setting `admin.token` of a new node is not a valid token of the
- * cluster that the node joins. The node was probably meant for another cluster, which got the same
- * `cluster.name` by mistake. Without this check, the node's token would replace the cluster's
- * token. Does nothing if the node has no `admin.token`, or the cluster has no token that was made
- * from this setting.
+ * Throws `StartError` if the cluster that a new node joins has a token from the setting
+ * `admin.token`, and the node's own setting is not valid there, because the node would replace the
+ * cluster's token.
  */
 export function expectSameToken(
   catalog: Catalog,

@@ -9,8 +9,7 @@ const LINE_BYTES_MAX = 1_024;
 
 /**
  * Finds the end of a request's body (RFC 9112 §6, §7), where the next request begins. Refuses
- * malformed framing: chunk sizes must be hexadecimal digits, lines must end with CRLF, and each
- * chunk must have exactly its stated size.
+ * chunks with malformed framing, and bodies that are too large.
  */
 export class Body {
   /** HTTP status with which the body is refused: 400 or 413; 0 while it is not refused. */
@@ -26,9 +25,9 @@ export class Body {
   #isTrailer = false;
 
   /**
-   * Creates a search for the end of a body that follows a head of `headBytes` bytes. `length` is
-   * the body's size in bytes, undefined if the body is chunked. `bytesMax` is its maximum size in
-   * bytes, without the framing of chunks.
+   * Creates a search for the end of a body after a head of `headBytes` bytes. `length` is the
+   * body's size in bytes, undefined if it is chunked. `bytesMax` is its maximum without the framing
+   * of chunks.
    */
   constructor(
     readonly headBytes: number,
@@ -43,9 +42,9 @@ export class Body {
   }
 
   /**
-   * Searches for the end of the request that begins at offset `start` of `bytes` and was received
-   * up to offset `end`. Returns the length in bytes of the whole request, head and body. Returns 0
-   * while the body is incomplete, and when it is refused; `status` is set in the second case.
+   * Searches for the end of the request that begins at `start` and was received up to `end`.
+   * Returns its length in bytes with the head; 0 if the body is incomplete or refused. `status` is
+   * not 0 if it is refused.
    */
   find(bytes: Buffer, start: number, end: number): number {
     if (this.status !== 0) return 0;
@@ -93,9 +92,8 @@ export class Body {
 }
 
 /**
- * Removes the framing from a complete chunked body that begins at offset `start`: moves the
- * contents of its chunks together, so that they begin at `start`. Returns the offset after the
- * contents. The caller must have found the body's end with `Body.find`.
+ * Moves the contents of the chunks of a complete body together, so that they begin at `start`.
+ * Returns the offset after them. The caller must have found the body's end with `Body.find`.
  */
 export function joinChunks(bytes: Buffer, start: number): number {
   let to = start;

@@ -22,9 +22,9 @@ export class BufferedBytes {
   }
 
   /**
-   * Adds `bytes` to the counts of buffered bytes. `bytes` is negative when a connection buffers
-   * fewer than before. `network` is undefined for a trusted proxy: it has no count of its own,
-   * because its requests come from many clients.
+   * Adds `bytes` to the counts of buffered bytes; negative when a connection buffers fewer than
+   * before. `network` is undefined for a trusted proxy, because its requests come from many
+   * clients.
    */
   add(network: string | undefined, bytes: number): void {
     this.#all += bytes;

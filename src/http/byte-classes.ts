@@ -1,9 +1,8 @@
 /** Tells which bytes each part of an HTTP head may contain. */
 
 /**
- * Flags in the entries of `classes`, which has an entry for each byte value. A flag is set if the
- * byte may be part of a certain element of a request's head: a token (such as a header name), the
- * request target, a header value, the host, or the method.
+ * Flags in `classes`, which has an entry for each byte value. A flag is set if the byte may be part
+ * of a token (such as a header name), the request target, a header value, the host, or the method.
  */
 export const TOKEN = 1;
 export const TARGET = 2;

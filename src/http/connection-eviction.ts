@@ -28,26 +28,20 @@ export interface OpenConnectionsOptions {
 }
 
 /**
- * Number of connections by which `connectionsMax` may be exceeded for a short time. This happens
- * when the connection that `hasRoom` found for eviction receives a request before `tryAdd` is
- * called. That connection stays open, and the new one is admitted nevertheless.
+ * Number of connections by which `connectionsMax` may be exceeded for a short time, because the
+ * connection chosen for eviction may receive a request before the new one is added.
  */
 const CONNECTIONS_BEYOND_MAX = 16;
 
 /**
- * The open connections of a server. When a new connection would exceed a maximum, an open one is
- * evicted (closed). At the maximum for one network, this is a connection of that network. At the
- * maximum for all connections, it may belong to any client; connections of trusted proxies are
- * evicted last. A connection that waits for a response is never evicted.
+ * The open connections of a server. A new connection that would exceed a maximum evicts (closes) an
+ * open one:
+ * - Maximum of one network: a connection of this network.
+ * - Maximum of all connections: any connection, those of trusted proxies last.
  *
- * A silent connection has never sent a request; any other is active. If most of the connections in
- * question are silent, a silent one is evicted, because attackers open many of them. Otherwise an
- * active one is evicted, so that new clients have time for their first request.
- *
- * Silent and active connections are in two lists. The chosen list is searched from its start. The
- * search moves a connection to the list's end if the connection waits for a response, or has sent a
- * request since it was last put there. The first connection that is not moved is evicted. If all
- * are moved, the first moved one that waits for no response is evicted.
+ * A connection that waits for a response is never evicted. If most of the connections have not sent
+ * a request yet, one of these is evicted, because attackers open many of them. Otherwise one that
+ * has sent a request is evicted.
  */
 export class OpenConnections<T extends EvictableConnection> {
   readonly #max: number;
@@ -91,10 +85,9 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   /**
-   * Adds a connection, and evicts others when a maximum is reached. Returns false without adding it
-   * if its network has reached its maximum and no connection of the network can be evicted.
-   * `network` is undefined for a trusted proxy: its requests come from many clients, so no maximum
-   * per network applies.
+   * Adds a connection, and evicts others at a maximum. Returns false, without adding it, if its
+   * network has reached its maximum and has no evictable connection. `network` is undefined for
+   * trusted proxies, which have no such maximum.
    */
   tryAdd(connection: T, network: string | undefined): boolean {
     const isProxy = network === undefined;
@@ -145,17 +138,15 @@ interface OpenConnection<T extends EvictableConnection> {
   /** Network of the client; undefined for a trusted proxy. */
   network: string | undefined;
   /**
-   * The connection's entries in the lists of groups (`EvictionOrder`). A connection of a trusted
-   * proxy is only in the group of the trusted proxies. Any other connection is in two groups: that
-   * of all other clients, and that of its network.
+   * Entries of the connection in eviction orders: one if its client is a trusted proxy, otherwise
+   * two (in the order of all clients except trusted proxies, and in that of its network).
    */
   entries: ListEntry<T>[];
 }
 
 /**
- * A group of connections, and the choice of the one to evict first. Connections of trusted proxies
- * form one group. Any other connection is in two groups: that of its network, and that of all
- * clients that are not trusted proxies.
+ * A group of connections, and the choice of the one to evict first. A group has the connections of
+ * the trusted proxies, of all other clients, or of one network.
  */
 class EvictionOrder<T extends EvictableConnection> {
   readonly #silent = new LinkedList<T>();
@@ -172,9 +163,9 @@ class EvictionOrder<T extends EvictableConnection> {
   }
 
   /**
-   * Returns the connection to evict first, from the longer one of the lists `#silent` and
-   * `#active`. Returns undefined if all connections of this list wait for a response. The shorter
-   * list is not used then, so that a client that has just connected keeps its silent connection.
+   * Returns the connection to evict first, from the longer of the lists `#silent` and `#active`.
+   * Returns undefined if all in the longer list wait for a response, because connections in the
+   * shorter list may be newly opened.
    */
   next(): T | undefined {
     const list = this.#silent.size > this.#active.size ? this.#silent : this.#active;

@@ -14,11 +14,11 @@ const METHOD_GET = Buffer.from("GET ").readUInt32LE();
 /**
  * State of a connection.
  *
- * - reading: the connection waits for a complete request.
- * - handling: a complete request was received, and its response was not sent yet.
+ * - reading: waits for a complete request.
+ * - handling: has a complete request, whose response is not sent yet.
  * - sending: part of a response waits until the client reads more.
- * - closing: the server sends nothing more, and drops the bytes that it receives. If the server
- *   closed the socket at once, the client could lose the last response.
+ * - closing: sends nothing more and drops received bytes, because closing the socket at once could
+ *   lose the last response.
  */
 type State = "reading" | "handling" | "sending" | "closing" | "closed";
 
@@ -124,9 +124,8 @@ export class HttpConnection implements HttpExchange {
 
   /**
    * Closes the connection if it has waited for its client for more than `seconds`, and returns
-   * whether it did. While a request body arrives at a rate of at least
-   * `HTTP_BODY_BYTES_PER_SECOND_MIN`, the connection may wait longer. This holds for a refused body
-   * too, because many clients read the response only after they have sent the whole body.
+   * whether it did. A request body that arrives at `HTTP_BODY_BYTES_PER_SECOND_MIN` or faster may
+   * take longer, even if refused.
    */
   expire(seconds: number): boolean {
     if (this.#state === "handling") return false;
@@ -224,10 +223,9 @@ export class HttpConnection implements HttpExchange {
   }
 
   /**
-   * Counts the bytes that this connection buffers. Pauses reading from the socket while the input
-   * has more bytes than one request may have, so that the rest waits in the buffers of the
-   * operating system. Calls `#refuseForRoom` when all connections together, or those of this
-   * connection's network, buffer too many bytes.
+   * Counts the bytes that this connection buffers. Pauses the socket while the input exceeds the
+   * size of one request. Calls `#refuseForRoom` if all connections, or those of this network,
+   * buffer too many bytes.
    */
   #countBuffer(): void {
     const { input } = this.#reader;

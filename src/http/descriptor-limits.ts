@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 
 /**
  * Maximum number of file descriptors that are reserved for files, the catalog (the database of
- * settings) and the event loop. If the process may open fewer than twice this maximum, half of the
- * descriptors that it may open are reserved.
+ * settings) and the event loop. At most half of the process's descriptors are reserved.
  */
 const OTHER_DESCRIPTORS_MAX = 128;
 

@@ -31,9 +31,8 @@ export interface HttpExchange {
    */
   header(name: string): string | undefined;
   /**
-   * Returns the body of the request, without the framing of chunks, as a view into a buffer of the
-   * connection. Bytes of this buffer are never overwritten. Unlike the other properties of the
-   * request, the view therefore stays valid after the handler has returned.
+   * Returns the request's body, without the framing of chunks. The buffer stays valid after the
+   * handler has returned, unlike the other properties of the request.
    */
   body(): Buffer;
   /**

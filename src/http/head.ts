@@ -88,9 +88,8 @@ export function hasBareFeed(bytes: Buffer, from: number, end: number): boolean {
 }
 
 /**
- * Parses the bytes from `from` to `end`, which are a complete head with the empty line at its end,
- * and stores the result in `head`. Returns 0, or the HTTP status with which the request must be
- * refused: 400, 431 or 505.
+ * Parses a complete head (the bytes from `from` to `end`, with the empty line) into `head`. Returns
+ * 0, or the HTTP status of the refusal: 400, 431 or 505.
  */
 export function readHead(bytes: Uint8Array, from: number, end: number): number {
   let at = from;
@@ -205,9 +204,9 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
 }
 
 /**
- * Returns the values of all headers with this name in `head`, the head that `readHead` parsed last,
- * joined with commas. Returns undefined when there is none. `name` must be in lower case, and
- * `bytes` those that `readHead` got.
+ * Returns the values of all headers with this name in the head that `readHead` parsed last, joined
+ * with commas; undefined if there is none. `name` must be in lower case, and `bytes` those given to
+ * `readHead`.
  */
 export function headerValue(bytes: Buffer, name: string): string | undefined {
   const { headers, headerCount } = head;

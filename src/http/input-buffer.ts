@@ -20,11 +20,9 @@ export class InputBuffer {
   }
 
   /**
-   * Adds received bytes. If the buffer is empty, `chunk` becomes the buffer without a copy, so the
-   * caller must not use `chunk` afterwards. Otherwise copies `chunk` to the buffer. A new buffer,
-   * if one is necessary, has twice the size of the old bytes, but at most `expected` bytes (the
-   * size of the whole request). If the old bytes and `chunk` together need more, the new buffer has
-   * exactly the size that they need.
+   * Adds received bytes. The buffer may keep `chunk` itself, so the caller must not use `chunk`
+   * afterwards. `expected` is the maximum size in bytes of the whole request; no room is reserved
+   * beyond it.
    */
   append(chunk: Buffer, expected = Number.POSITIVE_INFINITY): void {
     const { length } = this;
@@ -43,9 +41,8 @@ export class InputBuffer {
   }
 
   /**
-   * Frees memory that the buffer does not need. `needed` is the number of bytes that it must keep.
-   * If they fill less than half of the buffer, moves them into a buffer of `needed` bytes. If
-   * `needed` is 0, drops all bytes.
+   * Frees memory that the buffer does not need. `needed` is `length` to keep the bytes, or 0 to
+   * drop them. Kept bytes are moved into a smaller buffer if they fill less than half.
    */
   shrink(needed: number): void {
     if (needed === 0) {

@@ -15,10 +15,9 @@ const DUPLICATE_CLOSED_ON_EXEC = 1030; // F_DUPFD_CLOEXEC
 const FD_MIN = 3;
 
 /**
- * Opens a TCP socket that listens, without accepting connections itself. Connections wait in the
- * kernel's queue until a process accepts them: this process, or one that inherits the file
- * descriptor. The queue stays if an accepting process ends. With port 0, the operating system
- * chooses a free port. Throws `StartError` when the socket cannot listen.
+ * Opens a TCP socket that listens but accepts no connections. Connections wait in the kernel's
+ * queue until this or another process accepts them. Port 0 chooses a free port. Throws `StartError`
+ * if the socket cannot listen.
  */
 export function openListeningSocket(address: { host: string; port: number }): ListeningSocket {
   const { host: hostname, port } = address;

@@ -25,8 +25,8 @@ export const INCOMPLETE = -1;
 export class RequestReader {
   readonly input = new InputBuffer();
   /**
-   * State of the search for the end of the current request's body. Set once the head of a request
-   * with a body is complete, and unset once the body is complete. Stays set if the body is refused.
+   * State of the search for the end of the current request's body. Set when the head of the request
+   * is complete, and unset when the body is complete. Stays set if the body is refused.
    */
   #body: Body | undefined;
   /**
@@ -37,9 +37,10 @@ export class RequestReader {
   #bodyEnd = 0;
 
   /**
-   * `bodyBytesMax` returns the maximum size in bytes of a request's body for the path of the
-   * request. `onBody` is called when the head of a request with a body is complete. Its argument is
-   * whether the client must get an interim response (`100 Continue`) before it sends the body.
+   * Creates a reader for one connection.
+   * - `bodyBytesMax`: returns the maximum size in bytes of a body for the request's path.
+   * - `onBody`: called when the head of a request with a body is complete. `expectsContinue` is
+   *   whether the client must get `100 Continue` before it sends the body.
    */
   constructor(
     private readonly bodyBytesMax: (path: string) => number,
@@ -64,10 +65,8 @@ export class RequestReader {
   }
 
   /**
-   * Finds the next request in the input. Returns 0 when it is complete: then the input's offset
-   * `at` is the end of the request, and `head` has its parsed head. Returns `INCOMPLETE` when more
-   * bytes must be received. Any other result is the HTTP status with which the request must be
-   * refused.
+   * Finds the next request. Returns 0 if it is complete, otherwise `INCOMPLETE` or the HTTP status
+   * of the refusal. After 0, `input.at` is the end of the request, and `head` has its parsed head.
    */
   next(): number {
     if (this.#body !== undefined) return this.#findBodyEnd(this.#body);
@@ -110,9 +109,8 @@ export class RequestReader {
   }
 
   /**
-   * Searches for the end of the current request's body. Returns 0 when the whole body was received,
-   * otherwise `INCOMPLETE` or the HTTP status with which the request must be refused. The bytes of
-   * an incomplete request stay in the input.
+   * Searches for the end of the current request's body. Returns 0 if the body is complete,
+   * otherwise `INCOMPLETE` or the HTTP status of the refusal.
    */
   #findBodyEnd(body: Body): number {
     const { bytes, at, end } = this.input;

@@ -25,9 +25,10 @@ export class HttpResponse {
   }
 
   /**
-   * Returns the encoded response. `date` is the current time in the format of the `Date` header.
-   * `isLast` is true if the connection is closed after this response. `withoutBody` is true if the
-   * response has no body because the request's method is HEAD.
+   * Returns the encoded response.
+   * - `date`: current time in the format of the `Date` header.
+   * - `isLast`: whether the connection is closed after this response.
+   * - `withoutBody`: whether to leave out the body, as for the method HEAD.
    */
   bytes(date: string, isLast: boolean, withoutBody: boolean): Buffer {
     if (isLast || withoutBody) return this.#encode(date, isLast, withoutBody);

@@ -55,9 +55,9 @@ export interface HttpServerOptions
 export type HttpServer = ReturnType<typeof serveHttp>;
 
 /**
- * Starts an HTTP/1.1 (and 1.0) server on Bun's TCP sockets. A client has
- * `IDLE_CONNECTION_SECONDS_MAX` to complete the TLS handshake, to send a complete request, or to
- * read a response. If it takes longer, the server closes its connection.
+ * Starts an HTTP/1.1 (and 1.0) server. Closes a connection whose client takes longer than
+ * `IDLE_CONNECTION_SECONDS_MAX` to complete the TLS handshake, to send a request (longer for a
+ * large body), or to read a response.
  */
 export function serveHttp(options: HttpServerOptions) {
   const { socket, networkOf = (address) => address } = options;
@@ -83,9 +83,9 @@ export function serveHttp(options: HttpServerOptions) {
   }, SWEEP_MS);
 
   /**
-   * Closes the connections that wait for a request. If `waits` is true, keeps the connections on
-   * which a request is probably on its way (`isExpecting`). Returns whether any connection was kept
-   * for this reason, or has a response that is not completely sent.
+   * Closes the connections that wait for a request. If `waits` is true, keeps those on which a
+   * request is probably on its way. Returns whether a connection was kept, or has a response to
+   * send.
    */
   function stopIdle(waits: boolean): boolean {
     let isBusy = false;
@@ -105,11 +105,9 @@ export function serveHttp(options: HttpServerOptions) {
     /** Changes the maximum number of open connections of one client network; 0 means no limit. */
     setConnectionsPerNetworkMax: (max: number) => open.setPerNetworkMax(max),
     /**
-     * Ends open connections as a preparation for `stop`, so that fewer clients send a request just
-     * when `stop` closes their connection. Closes each connection after its next response, which
-     * announces this to the client (`Connection: close`). After `KEPT_CONNECTIONS_MS`, also closes
-     * idle connections, except those on which a request is probably on its way. Still accepts new
-     * connections.
+     * Ends open connections before `stop`, so that fewer clients send a request just when `stop`
+     * closes their connection. Each is closed after its next response; idle ones after
+     * `KEPT_CONNECTIONS_MS`. New connections are still accepted.
      */
     async drain() {
       state.isStopping = true;
@@ -135,12 +133,11 @@ export function serveHttp(options: HttpServerOptions) {
 
 /**
  * Accepts connections from the socket in `options`, and adds them to `open`. Accepts at most
- * `ACCEPTS_PER_TURN_MAX` in one iteration of the event loop, and none while `open` has no room.
- * Other connections wait in the kernel's queue.
+ * `ACCEPTS_PER_TURN_MAX` per iteration of the event loop, and none while `open` has no room. Other
+ * connections wait in the kernel's queue.
  *
- * Without these limits, Bun accepts connections as long as they arrive, and many clients that
- * reconnect at once would stop all other work. Bun can stop accepting only by closing the file
- * descriptor. Bun therefore gets a duplicate of it, so that the socket and its queue stay open.
+ * Bun listens on a duplicate of the socket's file descriptor, because Bun can stop accepting only
+ * by closing the descriptor.
  */
 function createAcceptor(
   options: HttpServerOptions,

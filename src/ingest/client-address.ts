@@ -28,13 +28,12 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
 
   return {
     /**
-     * Returns the IP address of a request's client. If the connection's peer is not a trusted
-     * proxy, this is the peer's address. Otherwise reads the entries of `X-Forwarded-For` from the
-     * last to the first, and returns the first address found that is not a trusted proxy's. Each
-     * proxy appends the address that it sees, so entries that a client forged come earlier in the
-     * header. Reading ends before an invalid entry, and after `FORWARDED_HOPS_MAX` entries. If all
-     * addresses that were read are trusted proxies', returns the one that was read last; the peer's
-     * address if none was read.
+     * Returns the IP address of a request's client. This is the peer's address or, if the peer is a
+     * trusted proxy, the last address in `X-Forwarded-For` that is not a trusted proxy's, because
+     * clients can forge earlier entries.
+     *
+     * Only the last `FORWARDED_HOPS_MAX` entries are read, backwards and up to an invalid one. If
+     * all are trusted proxies', returns the one read last; if none is read, the peer's address.
      */
     of(request: Pick<HttpExchange, "peer" | "header">) {
       const peer = peerOf(request.peer);
@@ -50,9 +49,9 @@ export function createClientAddresses(trustedProxies: readonly string[]) {
       return address;
     },
     /**
-     * Returns the network of a peer: its address for IPv4, or the first 64 bits of its address for
-     * IPv6, because one client may use all addresses with these bits. Returns undefined when the
-     * peer is a trusted proxy.
+     * Returns the network of a peer: its IPv4 address, or the first 64 bits of its IPv6 address,
+     * because one client may use all addresses with these bits. Returns undefined for a trusted
+     * proxy.
      */
     networkOf(text: string) {
       const { network, trusted } = peerOf(text);
@@ -87,9 +86,8 @@ function networkText(address: ipaddr.IPv4 | ipaddr.IPv6): string {
 }
 
 /**
- * Parses an IP address. Returns undefined for any other text, for short forms such as `010.1`
- * (which ipaddr.js accepts), and for an address with a zone (valid on one machine only, and of any
- * length). An IPv4 address in IPv6 notation (`::ffff:a.b.c.d`) becomes IPv4.
+ * Parses an IP address; `::ffff:a.b.c.d` becomes IPv4. Returns undefined for any other text, for
+ * short forms such as `010.1`, and for an address with a zone (`fe80::1%eth0`).
  */
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return isIP(text) !== 0 && !text.includes("%") ? ipaddr.process(text) : undefined;

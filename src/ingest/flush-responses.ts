@@ -13,9 +13,9 @@ interface FlushResponsesOptions<Taken> {
 }
 
 /**
- * Creates a function that responds to requests once the records of their events are durable. All
- * records that the log writes in one flush share one promise. The function adds one callback to
- * this promise, not one for each request.
+ * Creates a function that responds to requests once their records are durable or have failed.
+ * Requests that pass the same promise share one callback, because one flush writes the records of
+ * many requests.
  */
 export function createFlushResponses<Taken>({ stored, failed }: FlushResponsesOptions<Taken>) {
   /**

@@ -19,7 +19,7 @@ export const INGEST_START_EXTENSIONS_MAX = 5;
 export const INGEST_PULSES_LATE_MAX = 3;
 /**
  * Number of missing pulses in a row after which an ingest process is killed even if it makes
- * progress (uses the CPU, or waits for the CPU or a disk). `INGEST_PULSES_MISSED_MAX` applies to a
- * process that makes no progress.
+ * progress (uses the CPU, or waits for the CPU or a disk). Without progress,
+ * `INGEST_PULSES_MISSED_MAX` applies.
  */
 export const INGEST_PULSES_SLOW_MAX = 120;

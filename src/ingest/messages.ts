@@ -31,9 +31,9 @@ export interface IngestSettings extends ChangeableIngestSettings {
 /** The settings of an ingest process that may change while it runs. */
 export interface ChangeableIngestSettings {
   /**
-   * Maximum number of events (pixels and SDK events together) that this process accepts from one
-   * source per second; 0 means no limit. It is the configured rate divided by the number of
-   * processes. Further events are refused with status 429.
+   * Maximum number of events (pixels and SDK events) per second that this process accepts from one
+   * source: its share of the configured rate. 0 means no limit. Further events are refused with
+   * status 429.
    */
   eventsPerSecondMax: number;
   /** Largest number of open connections of one client network; 0 means no limit. */
@@ -66,9 +66,9 @@ export interface FileLogSettings extends SegmentBounds {
 }
 
 /**
- * Functions of the server for the event logs of its ingest processes. `settings` supplies the
- * settings of a log. The other functions are called when an ingest process reports a change of its
- * log. `index` is the number of the ingest process, counted from 0.
+ * Functions of the server for the event logs of its ingest processes. All except `settings` are
+ * called when an ingest process reports a change of its log. `index` is the number of the process,
+ * from 0.
  */
 export interface IngestLogs {
   /** Returns the log settings for an ingest process that is about to start. */
@@ -79,10 +79,9 @@ export interface IngestLogs {
    */
   opened?(index: number, durable: number): void;
   /**
-   * Called when all records with sequence numbers below `end` are durable in the log of the ingest
-   * process `index`. `sources` has the source ids of all records of this log that became durable
-   * since the last call for this log, and may have further ids. `sources` is undefined if these ids
-   * are not known.
+   * Called when all records below the sequence number `end` are durable in the log of process
+   * `index`. `sources` has at least the source ids of records that became durable since the last
+   * call for this log; undefined if unknown.
    */
   written?(index: number, end: number, sources: readonly string[] | undefined): void;
   /**
@@ -129,9 +128,8 @@ export type IngestMessage =
   /** The process could not start, and exits. */
   | { type: "failed"; message: string }
   /**
-   * All records with sequence numbers below `sequence` are durable. `sources` has the source ids of
-   * the records that became durable since the last such message, and may have further ids. It is
-   * absent when there are too many sources for one message.
+   * All records below `sequence` are durable. `sources` has at least the source ids of the records
+   * that became durable since the last such message; absent if there are too many for one message.
    */
   | { type: "durable"; sequence: number; sources?: string[] }
   /**

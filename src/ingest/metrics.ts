@@ -43,9 +43,8 @@ export function createStatusCounter(metrics: Metrics): (status: number) => void 
 export type RefusalReason = "disabled";
 
 /**
- * Returns a function that counts a response to a request of an SDK by its status. A response for a
- * disabled source gets a label of its own, because its status 503 does not mean that the server
- * fails.
+ * Returns a function that counts a response to an SDK by its status. Responses for disabled sources
+ * get a label of their own, because their status 503 is no failure of the server.
  */
 export function createSdkStatusCounter(
   metrics: Metrics,
@@ -100,9 +99,8 @@ const boundOf = {
 };
 
 /**
- * Returns a function that counts a connection that was closed or refused because a maximum number
- * of connections was reached. The argument is `network` for the maximum of one client network,
- * `all` for the maximum of this process.
+ * Returns a function that counts a connection that was closed or refused at a maximum number of
+ * connections: `network` for the maximum of one client network, `all` for that of this process.
  */
 export function createEvictionCounter(
   metrics: Metrics,

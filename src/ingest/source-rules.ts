@@ -9,9 +9,8 @@ const IPV4_BITS = 24;
 const IPV6_BITS = 48;
 
 /**
- * Returns a client's IP address as the source records it: the whole address, the address without
- * its last bits, or the empty string, as the source's setting `ip` says. `address` must be in the
- * form that `ClientAddresses` returns.
+ * Returns a client's IP address as the source's setting `ip` says: whole, with its last bits set to
+ * 0, or the empty string. `address` must be in the form that `ClientAddresses` returns.
  */
 export function recordedAddress({ settings }: Pick<Source, "settings">, address: string): string {
   const mode = settings?.ip ?? "keep";

@@ -53,9 +53,9 @@ export const scanned = {
    */
   isEscaped: false,
   /**
-   * Largest nesting of the values that `skipValue` has skipped; the caller sets it to 0 before the
-   * first one. A string, number, boolean or `null` has the nesting 0. An object or array has a
-   * nesting 1 higher than the most nested value in it.
+   * Largest nesting of the values that `skipValue` has skipped since the caller set this to 0.
+   * Strings, numbers, booleans and `null` have the nesting 0; an object or array adds 1 to that of
+   * its most nested value.
    */
   levels: 0,
   /**

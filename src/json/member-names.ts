@@ -67,9 +67,9 @@ export function memberSpans(names: readonly string[]) {
     starts,
     ends,
     /**
-     * Scans the object whose opening brace is at `start`, in a text that `loadText` returned.
-     * Returns the offset after the object, or `NOT_JSON`. Writes the offsets of the named members'
-     * values to `starts` and `ends`, which the next call overwrites.
+     * Scans the object whose opening brace is at `start`, in a text from `loadText`. Returns the
+     * offset after the object, or `NOT_JSON`. Writes the named members' offsets to `starts` and
+     * `ends`, valid until the next call.
      */
     find(bytes: Buffer, start: number) {
       starts.fill(ABSENT);

@@ -4,9 +4,8 @@ const ZEROS = 8;
 let text = Buffer.alloc(128 << 10);
 
 /**
- * Returns the scanner's working memory, which can hold a text of at least `bytes` bytes: if
- * necessary, enlarges it and keeps its contents. A caller may write a text to the start of this
- * memory itself, which saves the copy in `loadText`.
+ * Returns the scanner's working memory, enlarged to at least `bytes` bytes if necessary. Its
+ * contents are kept. A caller may write a text to its start, which saves the copy in `loadText`.
  */
 export function textMemory(bytes: number): Buffer {
   if (bytes + ZEROS > text.length) {

@@ -33,9 +33,8 @@ const SYNC_GROUP = 14;
 const DESCRIBE_GROUPS = 15;
 
 /**
- * Makes connections of the Kafka library decode each response with `boundedAnswer`, and close when
- * a response has an impossible length. Without this function, invalid bytes from a broker would
- * make the library throw an exception that ends the process.
+ * Makes connections of the Kafka library decode with `boundedAnswer`, and close after a response
+ * with an impossible length, because invalid bytes from a broker would otherwise end the process.
  */
 export function boundConnections(kafka: typeof Kafka): void {
   const { Connection } = kafka;

@@ -7,9 +7,9 @@ import { decompressLz4, decompressSnappy } from "./copy-compression.ts";
 type Algorithms = Record<number, { decompressSync: (data: Buffer) => Buffer }>;
 
 /**
- * Constant part of the maximum decompressed size of one response, in bytes. The other part is
- * `OUTPUT_RATIO_MAX` times the size of the response. Responses with pixelmill's records stay below
- * the maximum, because pixelmill compresses no batch to less than a hundredth of its size.
+ * Constant part of the maximum decompressed size of one response, in bytes; `OUTPUT_RATIO_MAX`
+ * times the response's size is added. The sum suffices, because pixelmill compresses no batch to
+ * less than a hundredth of its size.
  */
 const OUTPUT_BYTES_BASE = 16 << 20;
 const OUTPUT_RATIO_MAX = 200;

@@ -18,13 +18,9 @@ const VARINT_64_BYTES_MAX = 10;
 const TAGGED_FIELD_BYTES_MIN = 2;
 
 /**
- * Methods that replace those of the Kafka library's `Reader`, which decodes responses. The
- * library's methods trust each length. A negative one would move the position backwards, and a
- * count of 2 billion items would cause as many iterations. These methods throw `KafkaAnswerError`
- * for a negative length, a length beyond the remaining bytes, an array with more items than
- * remaining bytes, and an item of no bytes. Time and memory for decoding are therefore in
- * proportion to the size of the response. Methods that read a fixed number of bytes are not
- * replaced: the library's buffer checks them.
+ * Methods that replace those of the Kafka library's `Reader`, because those trust each length in a
+ * response. These methods throw `KafkaAnswerError` for a negative length, a length or number of
+ * items beyond the remaining bytes, and an item of no bytes.
  */
 export class BoundedReader {
   declare buffer: Reader["buffer"];

@@ -52,14 +52,10 @@ interface ProbedBroker {
 }
 
 /**
- * Monitors up to `PROBED_MAX` brokers with probes. A probe requests the list of brokers, and the
- * partition leaders of the topics in use. All clients take their metadata from the merged answers.
- * If a client's request can be answered by every broker, it is sent to one that answers probes.
- * Without probes, a client that asks a broker whose process hangs would wait for its timeout, and
- * then ask the same broker again.
- *
- * When the merged list lacks a broker that it had before, the cluster has moved the broker's
- * partitions to other brokers. Connections to the broker are then closed, and no new ones are made.
+ * Monitors up to `PROBED_MAX` brokers with probes, which request the list of brokers and the
+ * partition leaders. All clients take their metadata from the merged answers, because a client
+ * alone would ask a hanging broker again and again. Connections to brokers that left the cluster
+ * are closed.
  */
 export class BrokerHealth {
   readonly #asked = new Map<string, ProbedBroker>();
@@ -83,10 +79,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Changes a client's connection pool in two ways. For a request that every broker can answer, the
-   * pool prefers brokers that respond and agree with the other brokers about the cluster (see
-   * `ClusterView.isOutdated`). If a broker has left the cluster or belongs to another cluster,
-   * connections to this broker are closed, and new connections to this broker fail at once.
+   * Changes a client's connection pool. Requests that every broker can answer go first to brokers
+   * that respond and are not outdated. Connections to brokers that left the cluster, or belong to
+   * another one, are closed, and new ones fail at once.
    */
   routeConnections({ connections }: Pick<Base, "connections">): void {
     const get = connections.get.bind(connections);
@@ -145,9 +140,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Starts a probe of every broker. This and all later probes ask for `topics` too. Waits until one
-   * broker has answered. Then waits at most `FURTHER_MS_MAX` for the other brokers that were
-   * responsive before the call. Rejects when no broker answers.
+   * Probes every broker; this and all later probes ask for `topics` too. Waits for the first
+   * answer, then at most `FURTHER_MS_MAX` for the other brokers that were responsive before.
+   * Rejects if no broker answers.
    */
   async refresh(topics: readonly string[]): Promise<void> {
     if (!this.#isOpen) throw this.#closedError();
@@ -182,9 +177,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Stops probing brokers that have left the cluster and do not answer, except for brokers in the
-   * settings. Returns whether one more broker may be probed. Brokers that have left and do not
-   * answer are not counted towards `PROBED_MAX`, even if they are in the settings.
+   * Stops probing brokers that have left the cluster and do not answer, except those in the
+   * settings. Returns whether one more broker may be probed. Silent brokers that have left never
+   * count towards `PROBED_MAX`.
    */
   #makeRoom(): boolean {
     const named = new Set((this.options.bootstrapBrokers as string[]).map(addressOf));
@@ -266,9 +261,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns the brokers to try for a request, in this order: those that respond and agree with the
-   * others, those that respond but are outdated, those that do not respond. They are `brokers` and
-   * all members of the cluster, except for brokers of another Kafka cluster.
+   * Returns the brokers to try for a request: first those that respond and are not outdated, then
+   * outdated ones that respond, then those that do not respond. The list has `brokers` and all
+   * members of the cluster, without brokers of another cluster.
    */
   #inOrder(brokers: readonly Broker[]): Broker[] {
     const all = new Map(

@@ -100,9 +100,8 @@ export async function connectClients(settings: BrokerSettings) {
      */
     unresponsiveBrokers: (silentMs?: number) => health.unresponsive(silentMs),
     /**
-     * Returns the outdated brokers: they answer, but name former leaders of partitions, or the
-     * other brokers do not list them. After a change of a leader, a broker is outdated for a
-     * moment. A broker that is cut off from the others stays outdated.
+     * Returns the outdated brokers: they answer, but name former partition leaders, or the other
+     * brokers do not list them. After a change of a leader, a broker is outdated only for a moment.
      */
     outdatedBrokers: () => health.view.outdated(),
     /**
@@ -111,9 +110,9 @@ export async function connectClients(settings: BrokerSettings) {
      */
     foreignBrokers: () => health.view.foreign(),
     /**
-     * Returns the difference between this process's clock and the brokers' clocks in milliseconds,
-     * as far as it is certain: positive if this clock is ahead, negative if it is behind (see
-     * `BrokerClock`). Returns undefined if no broker has reported its time recently.
+     * Returns by how many milliseconds this process's clock certainly differs from the brokers'
+     * clocks: positive if ahead, negative if behind. Returns undefined if no broker has reported
+     * its time recently.
      */
     clockErrorMs: () => clock.errorMs(),
     view: health.view as SharedView,
@@ -137,9 +136,9 @@ const CLIENT_ID = "pixelmill";
 const FETCH_OPTIONS = { retries: 0, autocommit: false };
 
 /**
- * Options of consumers that are members of a group. `retries` is low, because `Membership`, which
- * uses the consumers, joins the group again after an error. With the protocol `cooperative-sticky`,
- * a member gives up a partition before another member gets the partition.
+ * Options of consumers that are members of a group. `retries` is low, because `Membership` joins
+ * the group again after an error. With `cooperative-sticky`, a member gives up a partition before
+ * another member gets it.
  */
 const GROUP_OPTIONS = {
   // The broker delays the response to a join until all members have joined.
@@ -168,9 +167,9 @@ function libraryOptions({ brokers, tls, sasl }: BrokerSettings) {
 }
 
 /**
- * Makes a consumer use a separate connection pool for fetches. A broker answers the requests of one
- * connection in order, and answers a fetch only when a new record arrives or the wait time of the
- * fetch ends. On a shared connection, a metadata request would be answered only after the fetch.
+ * Makes a consumer fetch over a separate connection pool. On a shared connection, a fetch would
+ * delay other requests by up to its wait time, because a broker answers the requests of one
+ * connection in order.
  */
 function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer {
   const fetch: Fetch = consumer.fetch.bind(consumer);

@@ -32,11 +32,12 @@ const EMPTY: MergedView = {
 };
 
 /**
- * Merges the last metadata answer of each broker into one view of the cluster. The leader of a
- * partition is the one with the highest leader epoch. A broker belongs to the cluster when at least
- * half of the counted answers list it. Answers with a lower epoch for any partition are not
- * counted, because their brokers may be cut off. If no other answers exist, all are counted. The
- * view shows the Kafka cluster of the first answer received, and ignores answers of other clusters.
+ * Merges the last metadata answer of each broker into one view of the Kafka cluster. Ignores
+ * answers from another cluster than that of the first answer.
+ *
+ * - The leader of a partition is the one with the highest leader epoch.
+ * - A broker belongs to the cluster if at least half of the answers list it. Answers that name
+ *   former leaders are not counted if there are others, because their brokers may be cut off.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();

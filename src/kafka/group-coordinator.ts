@@ -18,9 +18,8 @@ interface CoordinatorAnswer {
 }
 
 /**
- * Chooses a consumer group's coordinator from the answers of several brokers. Considers only the
- * answers with the largest `epochs` (a sum of leader epochs). If these answers name different
- * coordinators, chooses the most frequent one. Returns undefined if there are no answers.
+ * Returns a consumer group's coordinator: the one that most of the answers with the largest
+ * `epochs` name. Returns undefined if there are no answers.
  */
 export function coordinatorInOffice(
   answers: readonly CoordinatorAnswer[],
@@ -36,8 +35,7 @@ export function coordinatorInOffice(
 
 /**
  * Milliseconds between two checks whether a group member uses the right coordinator. A check asks
- * the brokers for the coordinator only while `ClusterView` lists an outdated broker: a broker that
- * names former leaders, or that the other brokers do not list.
+ * the brokers only while one of them is outdated (see `OutdatedBroker`).
  */
 const CHECK_MS = 2_000;
 /**
@@ -51,10 +49,9 @@ const GROUP_KEY_TYPE = 0;
 const GROUP_REQUESTS = new Set(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"]);
 
 /**
- * Makes a client ask all responding brokers which broker coordinates a group. If the answers
- * differ, uses those of the brokers that know the newest partition leaders. Without this function,
- * the Kafka library asks one broker. This could be a former coordinator, cut off from the other
- * brokers, which would name itself.
+ * Makes a client ask all brokers which broker coordinates a group, and use the answers of the
+ * brokers that know the newest leaders. By default, the Kafka library asks one broker, which may be
+ * a former coordinator that names itself.
  */
 export function askAllForCoordinator(
   kafka: KafkaLibrary,
@@ -90,13 +87,9 @@ async function findCoordinator(
 }
 
 /**
- * Makes a group member use the broker that coordinates the group at present. Without this function,
- * the Kafka library uses the same coordinator as long as it can connect to it, even if the other
- * brokers have removed that broker from the cluster.
- *
- * The member asks for the coordinator again after a failed request, unless the request failed
- * because the member must rejoin the group. It also asks again when a check finds that the brokers
- * name another coordinator (see `CHECK_MS`). Returns a function that ends the checks.
+ * Makes a group member use the group's present coordinator. By default, the Kafka library keeps a
+ * coordinator as long as it can connect to it, even if the cluster has removed that broker. Returns
+ * a function that ends the regular checks.
  */
 export function followCoordinator(
   kafka: KafkaLibrary,

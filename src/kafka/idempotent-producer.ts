@@ -19,9 +19,9 @@ export interface WriteRefusal {
   /** Address of the broker that leads the partition, as far as this process knows. */
   leader: string | undefined;
   /**
-   * Address of the broker to which the batch was sent in the last failed attempt; `error` is about
-   * this broker. Before any attempt has failed, it is the broker of the attempt in flight. It is
-   * undefined if the batch was sent to no broker. Another broker may lead the partition by now.
+   * Address of the broker to which the last failed attempt sent the batch; before any failure, the
+   * broker of the attempt in flight. It may differ from `leader`, and is undefined if the batch was
+   * sent to no broker.
    */
   broker: string | undefined;
   /** Error of the last attempt to send the batch; undefined while no attempt has failed. */
@@ -36,21 +36,19 @@ const ATTEMPTS = 20;
 /** Pause in milliseconds before a batch is sent again; the first pause may be shorter. */
 const RETRY_MS = 250;
 /**
- * Milliseconds between a leader's response and the next request to this leader. Clients send their
- * next events after an acknowledgement, and all events that arrive during the pause share one
- * request. Measured: a pause of 1 ms saves at least an eighth of the requests of 48 client
- * connections. A pause as long as the response took would save a quarter with 256 connections. But
- * with 16 connections, it would lower the rate of events by a quarter, and cost more CPU time in
- * code and deliveries than it saves.
+ * Milliseconds between a leader's response and the next request to this leader, so that events that
+ * arrive meanwhile share one request. Measured: 1 ms saves at least an eighth of the requests of 48
+ * connections. A pause as long as the response took would lower the event rate of 16 connections by
+ * a quarter.
  */
 const PAUSE_MS = 1;
 /** Maximum size in bytes of a batch to which another value is added, whatever the value's size. */
 const BATCH_BYTES = 512 << 10;
 
 /**
- * Writes values to the partitions of a topic, in order and without duplicates. At most one request
- * to each leader is in flight. A request has the due batches of all partitions of its leader, so
- * that requests are as full as possible. A failed leader delays only its own partitions.
+ * Writes values to the partitions of a topic, in order and without duplicates. Sends one request at
+ * a time to each leader, so that requests are as full as possible. A failed leader delays only its
+ * own partitions.
  */
 export class IdempotentProducer {
   readonly #partitions: PartitionState[] = [];
@@ -62,9 +60,8 @@ export class IdempotentProducer {
    */
   readonly #busy = new Set<number>();
   /**
-   * Producer id for new batches. It is undefined while a new id must be requested: at the start,
-   * after `#refuse` has rejected the promises of values, and after a broker has rejected the id. A
-   * batch that is sent again may still use an earlier id.
+   * Producer id for new batches; undefined while a new id must be requested. A batch that is sent
+   * again may still use an earlier id.
    */
   #producerId: ProducerId | undefined;
   /**
@@ -80,10 +77,9 @@ export class IdempotentProducer {
   constructor(private readonly options: IdempotentProducerOptions) {}
 
   /**
-   * Sends a value to a partition. `take` returns the value; it is called when the value joins a
-   * batch. The value must not be changed before the promise is settled. The promise resolves with
-   * the value's offset once all in-sync replicas have the value. It rejects when the brokers have
-   * not confirmed the value, although they may have written it.
+   * Sends a value to a partition. `take` is called later to get the value, which must not change
+   * before the promise settles. Resolves with the value's offset once all in-sync replicas have the
+   * value. A rejected value may nevertheless have been written.
    */
   send(partition: number, take: () => Buffer): Promise<bigint> {
     const { promise, resolve, reject } = Promise.withResolvers<bigint>();
@@ -144,9 +140,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * Rejects values of each given partition with the error of `failure`. If the partition has an
-   * unacknowledged batch, rejects the values of this batch; waiting values stay in the queue. If
-   * the partition has no such batch, rejects all waiting values.
+   * Rejects values of each given partition with the error of `failure`: the values of the
+   * partition's unacknowledged batch if there is one, otherwise all waiting values.
    */
   #refuse(partitions: readonly PartitionState[], failure: SendFailure): void {
     this.#producerId = undefined;

@@ -7,11 +7,9 @@ export interface LeaderStatement {
 }
 
 /**
- * Returns the statement with the highest leader epoch. If several statements have the highest
- * epoch, prefers those that name a leader, then the leader that most of them name, then the leader
- * with the lowest id. Statements with a lower epoch name former leaders; their brokers may be cut
- * off from the others. The result does not depend on the order of the statements. Returns undefined
- * if there are no statements.
+ * Returns the statement with the highest leader epoch. Among several, prefers those that name a
+ * leader, then the leader that most of them name, then the lowest leader id. Returns undefined if
+ * there are no statements.
  */
 export function latestStatement<T extends LeaderStatement>(
   statements: readonly T[],
@@ -39,10 +37,9 @@ function supporters(statement: LeaderStatement, all: readonly LeaderStatement[])
 }
 
 /**
- * Groups entries about the partitions of one topic by partition. Each element of `answers` has the
- * entries of one broker. Kafka numbers partitions from 0 without gaps. If a broker reports `n`
- * partitions, entries with other numbers than 0 to `n - 1` are ignored. If a broker has several
- * entries with one number, the last one counts.
+ * Groups the entries for the partitions of one topic by partition; each element of `answers` is
+ * from one broker. Ignores a partition number that is not below the broker's number of entries,
+ * because Kafka leaves no gaps. If a broker repeats a number, the last entry counts.
  */
 export function statementsByPartition<T extends { partitionIndex: number }>(
   answers: readonly (readonly T[])[],

@@ -13,10 +13,9 @@ export type KafkaProtocol = Awaited<ReturnType<typeof importProtocol>>;
 export type MetadataAnswer = Awaited<ReturnType<KafkaProtocol["metadataV12"]["api"]["async"]>>;
 
 /**
- * Loads the part of the Kafka library that encodes requests and decodes responses. Limits decoding
- * and decompression, so that their time and memory are in proportion to the bytes from a broker.
- * These limits are set on prototypes of the library, because it creates its decoders itself. All
- * code must therefore load the library with the functions of this file.
+ * Loads the part of the Kafka library that encodes requests and decodes responses, and limits the
+ * time and memory of decoding. All code must load the library with the functions of this file,
+ * because they set these limits.
  */
 export const loadKafkaProtocol = recentResult(Number.POSITIVE_INFINITY, async () => {
   const kafka = await importProtocol();
@@ -55,10 +54,9 @@ export const loadKafkaLibrary = recentResult(Number.POSITIVE_INFINITY, async () 
 type Api = API<unknown[], unknown>;
 
 /**
- * Intercepts the requests named in `names`: the client of the Kafka library passes each of these
- * requests to `send` instead of to a broker. `send` gets `api` (the library's function that sends
- * the request), the request's arguments, and the callback `answer`. `send` must call `answer`
- * exactly once, with the response or the error.
+ * Makes a client of the Kafka library pass the requests named in `names` to `send` instead of to a
+ * broker. `send` must call `answer` exactly once, with the response or the error. `api(...args,
+ * answer)` sends the request.
  */
 export function interceptRequests(
   kafka: Pick<KafkaLibrary, "kGetApi">,

@@ -7,9 +7,12 @@ import { type PartitionMessages, type PartitionResponse, produce } from "./produ
 import type { Compression } from "./record-batch.ts";
 
 /**
- * Reaction of a producer to a failed batch. `retry`: sends the same records again, with the same
- * producer id. `producer-id`: sends them with a new producer id, because the broker does not accept
- * the old one. `fatal`: gives up the records and reports the error to their callers.
+ * Reaction of a producer to a failed batch.
+ *
+ * - `retry`: sends the records again with the same producer id
+ * - `producer-id`: sends the records again with a new producer id, because the broker does not
+ *   accept the old one
+ * - `fatal`: gives up the records and reports the error to their callers
  */
 type SendErrorClass = "retry" | "producer-id" | "fatal";
 
@@ -17,10 +20,8 @@ type SendErrorClass = "retry" | "producer-id" | "fatal";
 const FRESH_MS = 60_000;
 
 /**
- * Compares the wall clock of this process with that of a broker. If a topic uses `LogAppendTime`,
- * the broker's response to a write contains the time at which it appended the records. If the
- * clocks agree, this append time is neither before the request nor after the response. An append
- * time outside this span shows that the clocks differ by at least its distance to the nearer end.
+ * Compares the wall clocks of this process and a broker at writes to a topic with `LogAppendTime`.
+ * The clocks differ if the broker's append time is before the request or after the response.
  */
 export class BrokerClock {
   #errorMs = 0;
@@ -29,9 +30,11 @@ export class BrokerClock {
   constructor(private readonly elapsed: () => number = () => performance.now()) {}
 
   /**
-   * Compares the clocks at one write. This process sent the write at `sentAt` and got the response
-   * at `answeredAt`, both by its own clock. The broker appended the records at `appendedAt`, by the
-   * broker's clock. All are in milliseconds since the epoch.
+   * Compares the clocks at one write. All times are in milliseconds since the epoch.
+   *
+   * - `sentAt`: time of the request, by this process's clock
+   * - `appendedAt`: time at which the broker appended the records, by its clock
+   * - `answeredAt`: time of the response, by this process's clock
    */
   note(sentAt: number, appendedAt: number, answeredAt: number): void {
     const ahead = Math.max(0, sentAt - appendedAt);
@@ -42,8 +45,8 @@ export class BrokerClock {
 
   /**
    * Returns the smallest possible difference between the clocks in milliseconds: positive if this
-   * process's clock is ahead of the broker's, negative if it is behind, 0 if they may agree.
-   * Undefined when the last comparison is older than `FRESH_MS`.
+   * process's clock is ahead, negative if it is behind, 0 if the clocks may agree. Returns
+   * undefined without a comparison in the last `FRESH_MS`.
    */
   errorMs(): number | undefined {
     return this.elapsed() - this.#comparedAt < FRESH_MS ? this.#errorMs : undefined;
@@ -66,11 +69,9 @@ interface ProduceClientOptions {
 export type ProduceClient = ReturnType<typeof createProduceClient>;
 
 /**
- * Creates a `ProduceClient` that sends over the connections of the Kafka library's `producer`, and
- * finds brokers and leaders in `view`, the shared copy of the cluster's metadata. Once a broker has
- * refused the compression, the client sends batches uncompressed. The client gives records the time
- * of this process. Once a broker has refused this time as too far from the broker's clock, the
- * client gives them no time.
+ * Creates a `ProduceClient` that sends over the connections of `producer` to the brokers in `view`.
+ * Once a broker has refused the compression, later batches are uncompressed. Once a broker has
+ * refused the time of records, later records have no time.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,
@@ -81,9 +82,9 @@ export function createProduceClient(
   let hasTimes = true;
   return {
     /**
-     * Returns the broker id of the leader of each of a topic's partitions, in the order of the
-     * partitions; a negative number for a partition without a leader. Returns undefined before the
-     * brokers have reported the topic, and while no broker answers.
+     * Returns the leader's broker id for each partition of a topic, in the order of the partitions;
+     * negative for a partition without a leader. Returns undefined while the topic is unknown or no
+     * broker answers.
      */
     leaders: (topic: string) => view.leaders(topic),
     /** Asks the brokers for the topic's current leaders; `leaders` then returns them. */
@@ -101,9 +102,9 @@ export function createProduceClient(
     /** Requests a new producer id. For this id, sequence numbers begin at 0 in each partition. */
     initProducerId: (): Promise<ProducerId> => producer.initIdempotentProducer({}),
     /**
-     * Sends one request with all `batches` to the broker with the id `leader`. Resolves with the
-     * broker's response for each batch, once all in-sync replicas have stored the batches. The
-     * response for a batch that the broker refused has an error code.
+     * Sends all `batches` in one request to the broker with the id `leader`. Resolves with a
+     * response for each batch once all in-sync replicas have stored the accepted batches. The
+     * response for a refused batch has an error code.
      */
     async produce(leader: number, producerId: ProducerId, batches: readonly PartitionMessages[]) {
       // If the broker is unknown, the connection pool gets undefined and reports an error.

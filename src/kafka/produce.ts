@@ -37,8 +37,8 @@ export interface PartitionResponse {
   baseOffset: bigint;
   /**
    * Time at which the broker appended the batch, by its clock, in milliseconds since the epoch; -1
-   * if the topic does not use `LogAppendTime`. If the broker already had the batch, this is the
-   * time that is stored with the batch, even if the topic does not use `LogAppendTime`.
+   * if the topic does not use `LogAppendTime`. For a batch that the broker already had, always the
+   * time stored with it.
    */
   logAppendTimeMs?: bigint;
 }
@@ -51,10 +51,10 @@ type ProduceResponse = Exclude<Awaited<ReturnType<ProduceApi["async"]>>, boolean
 const COMPACT_VERSION = 9;
 
 /**
- * Sends batches with one producer id in one request over `connection` to the broker that leads
- * their partitions. `api` is the function for the version of the produce request that the Kafka
- * library chose. Resolves with the broker's response for each batch, once all in-sync replicas have
- * stored the batches. The response for a batch that the broker refused has an error code.
+ * Sends batches of one producer id in one request to the broker that leads their partitions; `api`
+ * is the library's function for the request's version. Resolves with a response for each batch once
+ * all in-sync replicas have stored the accepted batches. The response for a refused batch has an
+ * error code.
  */
 export async function produce(
   kafka: KafkaProtocol,

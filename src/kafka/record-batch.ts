@@ -24,13 +24,9 @@ export interface RecordBatchOptions {
   sequence: number;
   compression: Compression;
   /**
-   * Time in milliseconds since the epoch for records without a `timestamp` of their own; undefined
-   * for no time. If the batch's first record has a `timestamp`, the records without one get that of
-   * the first record instead.
-   *
-   * Records should have the present time. A broker forgets a producer's sequence numbers if the
-   * producer's last batch is old or has no time. It then appends that batch again if it is sent
-   * again.
+   * Time in milliseconds since the epoch for records without a `timestamp`, unless the batch's
+   * first record has one; undefined for no time. It should be the present time: if a batch with an
+   * old time or none is sent again, the broker may append the batch twice.
    */
   timestamp?: number | undefined;
 }
@@ -73,9 +69,8 @@ const RECORD_NUMBERS_BYTES = 7 * NUMBER_BYTES_MAX;
 const CHARACTER_BYTES = 3;
 
 /**
- * Encodes records as a record batch of Kafka's format 2. It replaces the Kafka library's encoder,
- * which makes a buffer for each number and each string of a record, takes three times the CPU time,
- * and writes wrong times when records are more than 2^30 ms apart.
+ * Encodes records, at least one, as a record batch of Kafka's format 2. The Kafka library's encoder
+ * takes three times the CPU time, and writes wrong times if records are more than 2^30 ms apart.
  */
 export async function recordBatch(
   kafka: KafkaProtocol,

@@ -5,8 +5,8 @@ import type { KafkaLibrary } from "./library.ts";
 
 /**
  * Makes a client of the Kafka library take its metadata from the view of the cluster that all
- * clients share. Without this function, a client uses the answer of the broker that it asked last,
- * even if other brokers have newer metadata.
+ * clients share. By default, a client uses the answer of a single broker, even if other brokers
+ * have newer metadata.
  */
 export function useClusterView(
   kafka: KafkaLibrary,
@@ -63,9 +63,9 @@ export function useClusterView(
 const UNKNOWN_TOPIC = 3;
 
 /**
- * Returns the metadata of the given topics, as `view` has it. Returns an error if the brokers
- * refuse one of the topics. Returns undefined if no broker answers, or if `view` lacks one of the
- * topics because no broker was asked for it yet.
+ * Returns the metadata of the given topics from `view`, or an error if the brokers refuse one of
+ * the topics. Returns undefined if no broker answers, or if `view` does not have one of the topics
+ * yet.
  */
 function metadataOf(
   kafka: KafkaLibrary,
@@ -91,11 +91,9 @@ function metadataOf(
 }
 
 /**
- * Makes a consumer ask the brokers only for the topics that it reads itself. By default, the leader
- * of a consumer group (the member that assigns the partitions) asks for the topics of all members.
- * Each assignment would then fail if another member, running another program, wanted a topic that
- * does not exist. With this function, the leader treats topics that only other members read as
- * topics without partitions.
+ * Makes the leader of a consumer group treat topics that only other members read as topics without
+ * partitions. By default, the leader asks the brokers for these topics, and each assignment fails
+ * if one of them does not exist.
  */
 export function leaveOutForeignTopics(kafka: KafkaLibrary, consumer: Consumer): void {
   const client: Base = consumer;

@@ -64,9 +64,8 @@ export function sealBlock(buffer: Buffer, end: number, first: number, count: num
 
 /**
  * Returns the block that starts at `offset` in `window`, a part of a segment file. Returns
- * undefined when no block starts there, its bytes are damaged, or it does not end within `window`.
- * A block whose first sequence number is below `sequenceMin` is ignored as well: sequence numbers
- * ascend within a segment, so this block is left over from an earlier use of the file.
+ * undefined if no complete, undamaged block starts there, or if its first sequence number is below
+ * `sequenceMin`: then the block is left over from an earlier use of the file.
  */
 export function blockAt(window: Buffer, offset: number, sequenceMin: number): Block | undefined {
   if (window.length - offset < HEADER_BYTES) return undefined;

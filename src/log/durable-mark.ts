@@ -6,17 +6,15 @@ import { StartError } from "../errors.ts";
 import { PAGE_BYTES } from "./io/page.ts";
 
 /**
- * Mark of the end of a log: the sequence number after its last durable record. It is in the file
- * `durable` of the log's directory, which several processes map into memory. The log's writer sets
- * the mark before it acknowledges a record. If a process reads the mark after the acknowledgement,
- * the mark is therefore above that record's sequence number.
+ * Mark of the end of a log: the sequence number after its last durable record. The mark is in the
+ * file `durable`, which several processes map into memory. The log's writer sets the mark before it
+ * acknowledges a record.
  */
 export type DurableMark = ReturnType<typeof openMark>;
 
 /**
- * Opens the mark in a log's directory: the sequence number after the log's last durable record.
- * Creates its file when it is missing. A new mark holds 0 until the log's writer sets it. Throws
- * `StartError` if the file is too short for a number.
+ * Opens the mark of the end of a log, and creates its file if it is missing. A new mark holds 0
+ * until the log's writer sets it. Throws `StartError` if the file is too short for a number.
  */
 export function openMark(directory: string) {
   makeDirectory(directory);

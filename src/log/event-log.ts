@@ -16,9 +16,8 @@ export interface RecordCodec<T> {
 export interface LogWriter<T> {
   /**
    * Appends a record. Resolves when the record is durable: on disk, or stored by all in-sync
-   * replicas. Rejects with `LogUnavailable` when this is not confirmed; the log may nevertheless
-   * contain the record, or receive it later. Records that are written together get the same
-   * promise.
+   * replicas. Rejects with `LogUnavailable` if this is not confirmed; the record may nevertheless
+   * be stored. Records that are written together get the same promise.
    */
   append(record: T): Promise<void>;
   /**
@@ -86,10 +85,9 @@ export interface LogReader {
    */
   countBetween(from: number, to: number): number;
   /**
-   * Reads whole blocks, beginning with the block that contains `sequence`, until about `bytesMax`
-   * bytes are read or no block is left. Reads at least one block if there is one. `next` is the
-   * sequence number for the next call: usually the number after the last record, and a higher one
-   * if a damaged block was skipped.
+   * Reads the records from `sequence`, in whole blocks, until about `bytesMax` bytes are read; at
+   * least one block if there is one. `next` is the sequence number for the next call. It may be
+   * beyond the number after the last record, because unreadable records are skipped.
    */
   read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }>;
   /**

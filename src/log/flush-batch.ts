@@ -71,13 +71,13 @@ export class FlushBatch {
   }
 
   /**
-   * Pads blocks with zeros to the end of their last disk page, so that the next flush does not
+   * Pads the last block with zeros to the end of its disk page, so that the next flush does not
    * write this page again. (With 64 records of 300 bytes per flush, this reduces the bytes written
    * per byte of data from 1.23 to 1.07.)
    *
-   * If the batch begins at a page boundary, pads every block, so that the batch can be written
-   * without the page cache. Otherwise pads only the last block. Pads nothing if a block's buffer
-   * lacks room, or if the padding would exceed `PADDING_SHARE_MAX` of the batch's bytes.
+   * If the batch begins at a page boundary, pads every block, because only whole pages can bypass
+   * the page cache. Pads nothing if the padding would exceed `PADDING_SHARE_MAX` or a block's
+   * buffer.
    */
   #fillPages(offset: number): void {
     const { blocks, bytes } = this;
@@ -102,9 +102,8 @@ export class FlushBatch {
 const PADDING_SHARE_MAX = 1 / 4;
 
 /**
- * Maximum number of buffers of written blocks that are kept for reuse. If 64 connections send
- * batches, one flush fills this many. A reused buffer is faster than a new one, because each page
- * of a new buffer causes a page fault.
+ * Maximum number of buffers of written blocks that are kept for reuse, because each page of a new
+ * buffer causes a page fault. One flush fills this many if 64 connections send batches.
  */
 const SPARE_BUFFERS = 8;
 
@@ -136,8 +135,8 @@ export class Batcher<T> {
 
   /**
    * Adds records to the waiting batch, all in one block if they fit one block. Returns the batch's
-   * promise, which settles when the batch has been written or its write has failed. Without
-   * records, returns a resolved promise.
+   * promise, which settles when the write has succeeded or failed. Throws a RangeError for a record
+   * larger than a block.
    */
   add(records: readonly T[]): Promise<void> {
     if (records.length === 0) return Promise.resolve();

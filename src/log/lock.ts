@@ -4,9 +4,9 @@ import { StartError } from "../errors.ts";
 import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
 
 /**
- * Locks a log directory for this process, so that no other process writes it. Returns the function
- * that unlocks it. Waits while another process holds the lock, and throws `StartError` if it still
- * holds it after `waitMs` milliseconds. The kernel releases the lock of a process that dies.
+ * Locks a log directory, so that no other process writes it, and returns the function that unlocks
+ * it. Waits up to `waitMs` milliseconds for the lock, then throws `StartError`. The kernel releases
+ * the lock of a process that dies.
  */
 export async function lockDirectory(
   directory: string,
@@ -27,9 +27,9 @@ export async function lockDirectory(
 export const tryTrimming = (directory: string) => lockFile(trimming(directory), "exclusive");
 
 /**
- * Prevents all processes from deleting segments of a log directory. Returns the function that
- * allows deletions again. If a deletion is in progress, waits up to `waitMs` milliseconds for its
- * end, and throws `StartError` if the deletion has not ended by then.
+ * Prevents all processes from deleting segments of a log directory, and returns the function that
+ * allows deletions again. Waits up to `waitMs` milliseconds for the end of a running deletion, then
+ * throws `StartError`.
  */
 export async function withoutTrimming(directory: string, waitMs: number): Promise<() => void> {
   const unlock = await waitForFile(trimming(directory), "shared", waitMs);

@@ -49,8 +49,8 @@ export class LossReport {
 
   /**
    * Reports that `records` records are missing between the sequence numbers `from` and `to` of the
-   * log in `directory`. If a gap that ends at `to` was reported before, counts only the records by
-   * which the gap has grown.
+   * log in `directory`. If a gap with the same `to` was reported before, counts only the added
+   * records.
    */
   missing(directory: string, { from, to }: Gap, records: number): void {
     const lost = this.#of(directory);

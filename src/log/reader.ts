@@ -153,7 +153,7 @@ class SegmentLogReader implements LogReader {
   /**
    * Returns the block that contains the record with the number `position`; if this record is
    * missing, the next block. If no block follows before the log's end, returns the sequence number
-   * at which reading must continue. `position` must be below the log's end.
+   * at which reading continues. `position` must be below the log's end.
    */
   async #find(position: number): Promise<Lookup> {
     let segment = this.#segmentOf(position);
@@ -177,11 +177,12 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Searches `run` (consecutive blocks of a segment) for the first block whose last record has a
-   * sequence number of at least `position`. Adds the blocks to the segment's index. Returns the
-   * block found; it contains the record with the number `position`, unless that record is missing.
-   * If the block ends beyond the log's end, returns instead the sequence number at which reading
-   * continues. If no block is found, returns undefined, and the search must continue after `run`.
+   * Searches `run` (consecutive blocks of a segment) for the first block that ends after
+   * `position`, and adds the blocks to the segment's index. Returns:
+   *
+   * - the block found
+   * - the sequence number at which reading continues, if that block ends beyond the log's end
+   * - undefined, if the search must continue after `run`
    */
   #pick(segment: KnownSegment, run: BlockRun, position: number): Lookup | undefined {
     let found: Block | undefined;
@@ -230,9 +231,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Reads consecutive blocks and skips bytes that the disk cannot read. Throws unless the disk can
-   * read what follows the skipped bytes: the next block in this segment or, if there is none, the
-   * start of the next segment. The returned run has no blocks if none follows in this segment.
+   * Reads consecutive blocks and skips bytes that the disk cannot read. Returns a run without
+   * blocks if none follows in this segment. Throws unless the disk can read the next block or, if
+   * there is none, the start of the next segment.
    */
   async #readPast(segment: KnownSegment, fd: number, range: BlockRunRange): Promise<BlockRun> {
     const run = await readBlockRun(fd, { ...range, pastErrors: true });
@@ -285,9 +286,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Skips the sequence numbers from `from` (inclusive) to `to` (exclusive), for which no record can
-   * be read. Returns the number at which reading continues. Reports the records as missing, except
-   * those that the writer refused to store: they were never acknowledged.
+   * Skips the sequence numbers from `from` (inclusive) to `to` (exclusive), and returns the number
+   * at which reading continues. Reports their records as missing, except those that the writer
+   * refused, because they were never acknowledged.
    */
   #passOver(from: number, to: number): number {
     if (to <= from) return from;

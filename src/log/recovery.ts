@@ -18,8 +18,8 @@ const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
 /**
  * Recovers a log that will not be written again, and returns the sequence number after its last
- * record. Adds an empty segment, because `trim` never deletes the newest one. It can then delete
- * all segments that have records.
+ * record. Adds an empty segment, so that `trim`, which always keeps the newest segment, can delete
+ * all records.
  */
 export async function sealLog(options: { directory: string; logger: Logger }): Promise<number> {
   const { directory, logger } = options;
@@ -38,9 +38,9 @@ export async function sealLog(options: { directory: string; logger: Logger }): P
 }
 
 /**
- * Repairs a log directory after a crash, and returns the sequence number after the log's last
- * record. Only the newest segment can need a repair, because a writer starts a segment only after
- * the last block of the previous one is complete. The caller must hold the lock of the directory.
+ * Repairs a log's newest segment after a crash, and returns the sequence number after the log's
+ * last record. Older segments need no repair, because a segment is complete before the next one
+ * starts. The caller must hold the lock of the directory.
  */
 export async function recover(directory: string, logger: Logger): Promise<number> {
   const newest = listSegments(directory).at(-1);
@@ -60,8 +60,8 @@ export async function recover(directory: string, logger: Logger): Promise<number
 
 /**
  * Truncates a segment file after its last complete block, and returns the sequence number after the
- * last record. Damaged blocks before that block stay in the file and are skipped by readers,
- * because the blocks after them hold acknowledged records.
+ * last record. Damaged blocks before that block stay in the file, because the blocks after them
+ * hold acknowledged records.
  */
 async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<number> {
   const { path } = segment;
@@ -79,10 +79,9 @@ async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<nu
 }
 
 /**
- * Returns the sequence number at which a log continues when the disk cannot read its newest segment
- * completely. The unreadable bytes after the last readable block stay in the file, because they may
- * hold acknowledged records. The returned number is above every sequence number that they may
- * contain.
+ * Returns the sequence number at which a log continues if the disk cannot read its newest segment
+ * completely: a number above all that the unreadable bytes may contain. These bytes stay in the
+ * file, because they may hold acknowledged records.
  */
 async function endOfUnreadable(
   fd: number,
@@ -104,10 +103,13 @@ interface BlockEndOptions {
 }
 
 /**
- * Reads a segment file to find the end of its last complete block. In the result, `next` is the
- * sequence number after the block, `offset` the offset of its end, and `damaged` the number of
- * bytes after it. Damaged bytes before a complete block are reported to `onDamage` with their
- * offset. With `pastErrors`, pages that the disk cannot read are skipped like damaged bytes.
+ * Finds the end of the last complete block in a segment file. Calls `onDamage` for damaged bytes
+ * before that block. With `pastErrors`, counts pages that the disk cannot read as damaged. In the
+ * result:
+ *
+ * - `next`: sequence number after the block
+ * - `offset`: offset of the block's end
+ * - `damaged`: number of bytes after the block
  */
 async function lastBlockEnd(
   fd: number,

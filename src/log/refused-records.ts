@@ -21,10 +21,9 @@ const LINES_MAX = 10_000;
 const pathIn = (directory: string) => join(directory, "refused");
 
 /**
- * Adds a range of sequence numbers to the file `refused` in the log's directory. Readers do not
- * report records with these numbers as missing. Either the log's writer refused to store the
- * records, or the disk cannot read the end of the log, which may contain them. Returns when the
- * file is on disk. Only the log's writer may call this function.
+ * Adds a range of sequence numbers to the file `refused`, so that readers do not report their
+ * records as missing. Returns when the range is on disk. Only the log's writer may call this
+ * function.
  */
 export function recordRefused(directory: string, { from, to }: Gap): void {
   using file = openFile(pathIn(directory), "a", 0o640);

@@ -25,13 +25,11 @@ export async function firstTime(
 }
 
 /**
- * Returns the sequence number of the first record whose time is at least `time`. Returns the log's
- * end if all records are older. Uses a binary search, so it reads only a few blocks.
+ * Returns the sequence number of the first record whose time is at least `time`, or of a record
+ * without a time just before it. Returns the log's end if all records are older.
  *
- * If the clock was set back by `d`, the times are not all in ascending order, and the search may
- * return a higher number than that of the first such record. Even then, all records below the
- * returned number are older than `time + d`. The record with the returned number and all later
- * records have a time of at least `time - d`.
+ * If the clock was set back by `d`, all records below the returned number are older than `time +
+ * d`, and none of the others is older than `time - d`.
  */
 export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf): Promise<number> {
   const end = reader.end();
@@ -53,9 +51,8 @@ export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf
 }
 
 /**
- * Searches the records between `low` and `high` for the first one whose time is at least `time`, by
- * binary search. Returns its sequence number. The record at `low` must be older than `time`, and
- * the record at `high` must not be older.
+ * Searches the records from `low` (inclusive) to `high` (exclusive) for the first one whose time is
+ * at least `time`. Returns its sequence number, or `high` if there is none.
  */
 async function search(
   reader: LogReader,
@@ -80,9 +77,9 @@ async function search(
 }
 
 /**
- * Searches the blocks at and after `position` for the first one in which a record has a time.
- * Returns the sequence numbers and times of this block's records that have a time. Returns an empty
- * list if there is no such block.
+ * Searches the blocks from `position` for the first one in which a record has a time. Returns the
+ * sequence numbers and times of that block's records that have a time; an empty list if there is no
+ * such block.
  */
 async function timesFrom(reader: LogReader, position: number, timeOf: TimeOf) {
   for (let at = position; at < reader.end(); ) {

@@ -22,9 +22,8 @@ export interface SegmentBounds {
   segmentBytesMax?: number | undefined;
   /**
    * Largest age of a segment in milliseconds, counted from its first block; unlimited when absent.
-   * At that age the next segment starts even when no record arrives. Without this limit, a segment
-   * that never fills would keep its records beyond the retention time, because only whole segments
-   * are deleted.
+   * At that age the next segment starts even when no record arrives, because only whole segments
+   * are deleted after the retention time.
    */
   segmentMsMax?: number | undefined;
 }
@@ -36,9 +35,9 @@ export interface LogWriterOptions<T> extends SegmentBounds {
   logger: Logger;
   metrics?: Metrics;
   /**
-   * Minimum sequence number of the next record. By default, numbers continue after the last record
-   * on disk. Set it when the disk has lost records that consumers have already read. Otherwise
-   * consumers would skip new records that got the same numbers.
+   * Minimum sequence number of the next record; by default, the number after the last record on
+   * disk. Set it if the disk has lost records that consumers have read, because consumers would
+   * skip new records with the same numbers.
    */
   first?: number;
   /**

@@ -15,10 +15,9 @@ const STEPS_MAX = 16;
 const SET_CLOCK_MS_MIN = Date.UTC(2026, 0);
 
 /**
- * Creates a function that computes the age of a time of the wall clock. Whenever the wall clock is
- * set, its difference from the monotonic clock `elapsed` changes. The function remembers these
- * differences, but cannot know which of them applied to a given time. It therefore computes the age
- * with each of them and returns the smallest age, so that new data never looks old.
+ * Creates a function that computes the age of a time of the wall clock; `elapsed` is a monotonic
+ * clock. If the wall clock was set, several ages are possible, and the function returns the
+ * smallest, so that new data never looks old.
  */
 export function createAges(wall: () => number, elapsed: () => number) {
   let distances = [wall() - elapsed()];
@@ -36,9 +35,8 @@ export function createAges(wall: () => number, elapsed: () => number) {
   }
 
   /**
-   * Returns the age of the time `at`: the number of milliseconds since then, at least 0. `at` is a
-   * time of the wall clock in milliseconds since the epoch. If the wall clock was set, several ages
-   * are possible, and the smallest of them is returned (see `createAges`).
+   * Returns the number of milliseconds since `at`, a time of the wall clock in milliseconds since
+   * the epoch; at least 0. If the wall clock was set, returns the smallest possible age.
    */
   function ageOf(at: number): number {
     const ages = times().map((time) => time - at);
@@ -48,11 +46,9 @@ export function createAges(wall: () => number, elapsed: () => number) {
   }
 
   /**
-   * Returns the earliest possible present time, in milliseconds since the epoch. The wall clock may
-   * have been set wrongly, so each remembered difference between the wall clock and the monotonic
-   * clock gives one possible time. Possible times before `SET_CLOCK_MS_MIN` are ignored. With these
-   * times, a machine whose clock started in 1970 would never delete old data. If all possible times
-   * are before `SET_CLOCK_MS_MIN`, none of them is ignored.
+   * Returns the earliest present time that is possible if the wall clock was set, in milliseconds
+   * since the epoch. Ignores possible times before `SET_CLOCK_MS_MIN` if there are others, because
+   * a machine whose clock started in 1970 would never delete old data.
    */
   function earliestNow(): number {
     const all = times();

@@ -3,9 +3,9 @@ import { destination, type Logger, pino } from "pino";
 export type { Logger };
 
 /**
- * Creates the logger. It writes JSON lines to standard error, synchronously and in the order of the
- * calls. Each line contains `fields`. No code may make child loggers: when the level of this logger
- * changes, a child would keep the old level.
+ * Creates the logger, which synchronously writes JSON lines with `fields` to standard error. No
+ * code may make child loggers, because they would keep the old level when the level of this logger
+ * changes.
  */
 export function createLogger(level: string, fields?: object): Logger {
   return pino(
@@ -39,9 +39,9 @@ function standardError() {
 }
 
 /**
- * Returns the fields that describe an error in a log line. For an `AggregateError` (the errors of
- * several attempts), they include only the message of the last error. The stacks of all errors
- * would take 60 kB when a cluster is unreachable for seconds.
+ * Returns the fields that describe an error in a log line. For the errors in an `AggregateError`,
+ * they include only the message of the last one, because all stacks take 60 kB when a cluster is
+ * unreachable for seconds.
  */
 export function errorFields(error: Error): object {
   const { aggregateErrors, ...fields } = pino.stdSerializers.err(error);

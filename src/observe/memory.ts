@@ -3,9 +3,12 @@ import { freemem, totalmem } from "node:os";
 import { dirname } from "node:path";
 
 /**
- * Files with memory figures, for each of the two versions of Linux control groups. `limits` are the
- * files with the memory limits, and `used` is the file with the bytes in use. `cache` names the
- * field of `memory.stat` that counts the bytes of cached files that were not read recently.
+ * Files with memory figures, for each of the two versions of Linux control groups.
+ *
+ * - `limits`: files with the memory limits
+ * - `used`: file with the bytes in use
+ * - `cache`: field of `memory.stat` that counts the bytes of cached files that were not read
+ *   recently
  */
 const VERSIONS = [
   {
@@ -25,10 +28,9 @@ const VERSIONS = [
 ];
 
 /**
- * Returns how many bytes of memory this process may use, and how many of them are free. Both depend
- * on the machine's memory, and on the memory limits of the process's control groups (such as a
- * container's). Memory that caches files counts as free if the files were not read recently. `root`
- * is put before the path of each file that is read.
+ * Returns how many bytes of memory this process may use, and how many of them are free. Considers
+ * the machine's memory and the limits of the process's control groups. Cached files that were not
+ * read recently count as free. `root` is put before the path of each file read.
  */
 export function usableMemory(root = ""): { totalBytes: number; freeBytes: number } {
   const usable = { totalBytes: totalmem(), freeBytes: freemem() };

@@ -12,10 +12,9 @@ const HEAP_SPACES = ["total", "used", "available"].map((what) => {
 });
 
 /**
- * Interval in milliseconds of the timer that measures `nodejs_eventloop_lag_…`. Each wake-up of an
- * idle process costs 25 µs of CPU time. With prom-client's default of 10 ms, these wake-ups would
- * be half of the CPU time of an idle ingest process. Any pause of the process that is longer than
- * the interval is still measured.
+ * Interval in milliseconds of the timer that measures `nodejs_eventloop_lag_…`; longer pauses of
+ * the process are always measured. Each wake-up costs 25 µs of CPU time, which at prom-client's
+ * default of 10 ms is half of the CPU time of an idle ingest process.
  */
 const LAG_INTERVAL_MS = 50;
 

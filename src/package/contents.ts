@@ -20,9 +20,8 @@ export async function unitFiles(): Promise<[name: string, text: string][]> {
 }
 
 /**
- * Returns the unit files for a Debian package. They differ from those of `unitFiles`: the
- * executable is in /usr/bin, the settings are in a file, and the data belongs to the user
- * `pixelmill`, which exists even while no server runs.
+ * Returns the unit files for a Debian package. Unlike those of `unitFiles`, they start
+ * /usr/bin/pixelmill with a settings file, as the permanent user `pixelmill`.
  */
 export async function debianUnitFiles(): Promise<[name: string, text: string][]> {
   const changes: [from: string, to: string][] = [

@@ -18,9 +18,8 @@ const SCRIPTS = join(import.meta.dir, "debian");
 export const debianVersion = (version: string): string => version.replace("-", "~");
 
 /**
- * Makes a Debian package at `path`. Its dependencies are libraries that both Debian 12 and Ubuntu
- * 22.04 have. It is compressed with zstd, because the dpkg of both systems can read zstd, and xz
- * takes twenty times as long to compress.
+ * Makes a Debian package at `path`, for Debian 12 and Ubuntu 22.04. The package is compressed with
+ * zstd, which the dpkg of both can read, because xz takes twenty times as long.
  */
 export async function debianPackage(product: Product, path: string): Promise<void> {
   if (Bun.which("dpkg-deb") === null) {

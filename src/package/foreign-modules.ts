@@ -1,7 +1,7 @@
 /**
- * Packages that an executable for another processor needs: Bun itself, and the native addon of
- * lmdb. npm installs these packages only for the processor of its own machine, so this file fetches
- * them separately, with the versions and hashes in package-lock.json.
+ * Packages that an executable for another processor needs: Bun, and the native addon of lmdb. This
+ * file fetches them with the versions and hashes in package-lock.json, because npm installs them
+ * only for the processor of its own machine.
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
@@ -36,9 +36,9 @@ export function foreignModules(architecture: Architecture) {
 }
 
 /**
- * Returns the directory of a package in `place`. Fetches the package first if the directory is
- * missing. The directory gets its name only once it is complete, so an interrupted fetch leaves no
- * incomplete package under this name.
+ * Returns the directory of a package in `place`, and fetches the package first if the directory is
+ * missing. Throws if the package's hash is not the one in `lock`. An interrupted fetch leaves no
+ * directory with this name.
  */
 export function fetchModule(name: string, lock: Lock, place: string): string {
   const locked = lock.packages[`node_modules/${name}`];

@@ -1,8 +1,7 @@
 /**
- * Makes the bill of materials (CycloneDX) that covers all packages. npm lists the modules of
- * package-lock.json; the image's Debian packages are added to them. Two builds of one commit write
- * the same file, because the serial number is computed from the content, and the time is that of
- * the commit.
+ * Makes the bill of materials (CycloneDX) of all packages: the modules that npm lists, and the
+ * image's Debian packages. All builds of one commit write the same file, because the file's serial
+ * number and time depend only on the commit.
  */
 import { type BasePackage, basePackages } from "./image/base-packages.ts";
 import { output } from "./product.ts";

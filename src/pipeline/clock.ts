@@ -39,10 +39,9 @@ export interface Clock {
   /** Time of a monotonic clock in milliseconds, for measuring durations. */
   elapsed(): number;
   /**
-   * Returns the age of the time `at` in milliseconds, at least 0. `at` is in milliseconds since the
-   * epoch, by the wall clock of this process or of another one. If this process's wall clock was
-   * set, several ages are possible. Then returns the smallest of them, so that a new event never
-   * looks old.
+   * Returns the age in milliseconds, at least 0, of `at`, a wall-clock time in milliseconds since
+   * the epoch. If this process's clock was set, returns the smallest possible age, so that new
+   * events never look old.
    */
   age(at: number): number;
   /** A random number from 0 inclusive to 1 exclusive. */
@@ -54,10 +53,9 @@ export interface Clock {
 const elapsed = () => performance.now();
 
 /**
- * Creates a clock that shows the system's wall-clock time minus the error of the system's clock.
- * `errorMs` returns the error: the milliseconds by which the system's clock is ahead, negative if
- * the clock is behind. If the corrected time jumps by `STEP_MS_MIN` or more, several ages of a time
- * are possible, and `Clock.age` returns the smallest of them.
+ * Creates a clock that shows the system's wall-clock time minus `errorMs()`, the milliseconds by
+ * which the system's clock is ahead (negative if behind). For `age`, a jump of the corrected time
+ * counts as setting the clock.
  */
 export function correctedClock(errorMs: () => number): Clock {
   const now = () => Date.now() - errorMs();

@@ -57,8 +57,8 @@ export class LaneRegistry {
   readonly #updates: UpdateQueue;
   /**
    * Destination id → destination and connections, as `#queueUpdates` read them from the catalog.
-   * The next update of the destination's lane uses the entry and removes it. If the destination
-   * changes before, the entry is removed, and the update reads the catalog instead.
+   * The next update of the lane uses and removes the entry. A change of the destination also
+   * removes it.
    */
   readonly #listed = new Map<string, NonNullable<WantedLane>>();
   readonly #removals: LaneRemovals;
@@ -155,10 +155,9 @@ export class LaneRegistry {
   }
 
   /**
-   * Writes the read positions of the next `CHECKS_AT_ONCE_MAX` lanes, whatever these positions are,
-   * so that a restart repeats few events. `trimEnds` maps each log to the sequence number below
-   * which it could be trimmed if no lane needed the records. Later calls of `continueCheckpoint`
-   * write only the positions of lanes whose stored position in a log is below the log's number.
+   * Writes the read positions of the next `CHECKS_AT_ONCE_MAX` lanes, so that a restart repeats few
+   * events. `trimEnds` maps each log to the sequence number up to which it may be trimmed if no
+   * lane needs the records.
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;

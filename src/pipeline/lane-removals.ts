@@ -15,8 +15,8 @@ const RETRY_MS = 5_000;
 
 /**
  * Deletes the stored progress of lanes (deliveries to one destination) whose destination was
- * deleted or disconnected. First waits until this node's copy of the catalog is current, because an
- * old copy may lack a destination that still needs its progress.
+ * deleted or disconnected. First waits for a current copy of the catalog, because an old one may
+ * lack a destination that needs its progress.
  */
 export class LaneRemovals {
   /** Destination id → promise that settles when the removal of its stored progress has ended. */
@@ -41,9 +41,9 @@ export class LaneRemovals {
   }
 
   /**
-   * Begins to delete the stored progress of a destination's lane, and returns at once. Deletes
-   * nothing before `discarded` resolves. `discarded` is a promise of the lane: it resolves once the
-   * lane has stopped, with the number of events that the lane discarded.
+   * Begins to delete the stored progress of a destination's lane, and returns at once. `discarded`
+   * resolves with the number of discarded events once the lane has stopped; nothing is deleted
+   * before. Errors are logged, and the deletion is retried.
    */
   begin(destinationId: string, discarded: Promise<number>): void {
     const removal = this.#run(destinationId, discarded).finally(() => {

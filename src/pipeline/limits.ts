@@ -1,13 +1,13 @@
 /**
- * Bytes of memory below which a lane (the delivery to one destination) counts as small. A small
- * lane may still take memory until its workspace or all lanes together hold twice their limit, so
- * that large lanes cannot stop it.
+ * Bytes of memory below which a lane (the delivery to one destination) counts as small. For a small
+ * lane, the memory limits of its workspace and of all lanes are doubled, so that large lanes cannot
+ * stop it.
  */
 export const LANE_HELD_BYTES_MIN = 256 << 10;
 /**
- * Largest number of events of one replay that a lane (the delivery to one destination) processes at
+ * Maximum number of events of one replay that a lane (the delivery to one destination) processes at
  * a time, unless the lane gathers large deliveries. Requeued dead letters have a separate limit of
- * the same number in every lane, even in a lane that gathers large deliveries.
+ * the same number in every lane.
  */
 export const LANE_REPLAYS_EVENTS_MAX = 256;
 /**

@@ -47,10 +47,9 @@ export interface RemoteTail {
 }
 
 /**
- * Sends messages to the viewers of a workspace: one when an event is received, and one when an
- * output (an event for one destination) gets its final outcome. Builds no messages for a workspace
- * without viewers. While any node has a viewer, reads the new records of the logs to find received
- * events.
+ * Sends messages to a workspace's viewers: one when an event is received, and one when an output
+ * (an event for one destination) gets its final outcome. Reads new log records only while any node
+ * has a viewer.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();

@@ -52,13 +52,10 @@ interface WorkspaceUse {
 }
 
 /**
- * Limits the memory of all lanes: the events that they have read, and the outputs of user code. A
- * lane delivers the events of one destination. Bytes are limited per lane, per workspace and in
- * total, because events for a receiver that never answers stay in memory for long. No workspace can
- * stop another:
+ * Limits the bytes that lanes (each delivers one destination's events) hold for read events and
+ * outputs of user code: per lane, per workspace and in total. No workspace can stop another:
  * - each workspace may hold a minimum, whatever the others hold;
- * - a lane that holds little may take memory until its workspace or all lanes hold twice their
- *   limit;
+ * - for a lane that holds little, the limits of its workspace and of all lanes are doubled;
  * - a lane with no event in delivery may send one event of ordinary size.
  */
 export class MemoryBudget {
@@ -98,10 +95,9 @@ export class MemoryBudget {
   }
 
   /**
-   * Notifies `notifier` as soon as the lane `waiting` may process events again. To free memory,
-   * makes other lanes that hold much of it deliver what they have gathered: all such lanes if the
-   * total limit is reached, otherwise only those of the same workspace. Called only by
-   * `LaneBudget`.
+   * Notifies `notifier` as soon as the lane `waiting` may process events again. Makes other lanes
+   * that hold much memory deliver what they have gathered: all if the total limit is reached,
+   * otherwise those of the same workspace.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);
@@ -136,11 +132,9 @@ export class MemoryBudget {
 }
 
 /**
- * The memory of one lane (the delivery to one destination): its events that were read and whose
- * outcomes are not on disk yet. The limit on unsettled events (those without a final outcome)
- * bounds the memory while the destination is down. The limit on uncommitted events (those whose
- * outcome is not on disk) bounds how many events are repeated if the server crashes while commits
- * fail.
+ * The memory of one lane (the delivery to one destination): the events that were read and whose
+ * outcomes are not on disk yet. Their number is limited, because a crash repeats them. Events
+ * without a final outcome have a lower limit.
  */
 export class LaneBudget {
   /** Events whose outcome is not on disk yet, in the order in which they were read. */
@@ -183,9 +177,8 @@ export class LaneBudget {
   }
 
   /**
-   * Whether the lane may pass an event to delivery at present, whatever the event's size. True if
-   * the lane has free memory. Also true if the lane's workspace has no event in delivery: no event
-   * could then get a final outcome that frees memory for the lane.
+   * Whether the lane may pass an event of any size to delivery at present. True if the lane has
+   * free memory, or if its workspace has no event in delivery whose outcome could free memory.
    */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.

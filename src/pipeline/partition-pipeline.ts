@@ -74,9 +74,9 @@ export function openPartition(parts: PartitionPipelineParts) {
     /** Names of the logs from which the partition delivers events. */
     logs: () => readers.keys(),
     /**
-     * Tells the lanes (deliveries to destinations) that the logs have new durable records. `range`
-     * names a log, the end of its new records and the sources of these records. Without a range,
-     * any log may have new records of any source.
+     * Tells the lanes (deliveries to destinations) about new durable records. `range` names a log,
+     * the end of its new records and their sources. Without a range, any log may have new records
+     * of any source.
      */
     wake(range?: DurableRange) {
       if (range !== undefined && !readers.has(range.log)) return;
@@ -100,9 +100,9 @@ export function openPartition(parts: PartitionPipelineParts) {
      */
     gaugesOf: (destinationId: string) => lanes.gaugesOf(destinationId),
     /**
-     * Stops the partition. Waits up to `drainMs` milliseconds for running deliveries, and aborts
-     * those that then still run. The lanes schedule a last write of their progress in the ledger
-     * (store of delivery progress). The caller must then close the ledger, which does this write.
+     * Stops the partition: waits up to `drainMs` milliseconds for running deliveries, then aborts
+     * those that still run. The caller must close the ledger (store of delivery progress)
+     * afterwards, because only this writes the last progress.
      */
     async close(drainMs: number = DRAIN_MS_MAX) {
       stopPolling();

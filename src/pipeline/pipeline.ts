@@ -51,9 +51,8 @@ export interface PipelineHostParts
    */
   ledgers(): readonly Ledger[];
   /**
-   * Calls the listener each time that a log has new durable records. `range` names the log, the end
-   * of these records and their sources. Without a range, any log may have new records of any
-   * source. Returns a function that removes the listener.
+   * Calls the listener each time that a log has new durable records. Without `range`, any log may
+   * have new records of any source. Returns a function that removes the listener.
    */
   onDurable(listener: (range?: DurableRange) => void): () => void;
   /** Age in milliseconds at which an event that cannot be delivered becomes a dead letter. */
@@ -66,9 +65,8 @@ export interface PipelineHostParts
    */
   remoteTail?: RemoteTail;
   /**
-   * Reads the current ends of the logs: log name → a sequence number above all records that were
-   * acknowledged before the call. Rejects when the ends cannot be read. Absent: the ends that the
-   * log readers know are used.
+   * Reads for each log a sequence number above all records acknowledged before the call. Rejects
+   * when the ends cannot be read. Absent: the ends that the log readers know are used.
    */
   logEnds?(): Promise<Positions>;
   /**

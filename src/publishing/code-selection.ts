@@ -19,9 +19,9 @@ export function planSelection(
   workspaceId: string,
   selection: CodeSelection,
   /**
-   * Returns the events with which a revision is tested when the request contains none for it. If
-   * the function returns undefined, the revision is tested with its stored test cases or, if it has
-   * none, with the default events.
+   * Returns the events for the test of a revision for which the request contains none. If it
+   * returns undefined, the revision is tested with its stored test cases, or else with the default
+   * events.
    */
   eventsOf: (revision: Revision) => TestEvent[] | undefined = () => undefined,
 ): Omit<TestRunPlan, "withImporters"> {

@@ -45,10 +45,9 @@ const lateCommit = () =>
   );
 
 /**
- * Publishes revisions (immutable versions) of transformations and libraries. Before a revision is
- * published, its imports are resolved, and it is tested in a sandbox process that ends after the
- * test. Also runs tests without publishing. Refused requests throw `ApiError`. When the caller
- * hangs up, the tests of its request end and nothing is published.
+ * Tests and publishes revisions (immutable versions) of transformations and libraries. Refused
+ * requests throw `ApiError`. When the caller hangs up, the tests of its request end and nothing is
+ * published.
  */
 export type Publisher = ReturnType<typeof createPublisher>;
 
@@ -63,9 +62,8 @@ export function createPublisher(parts: PublisherParts) {
   const { catalog, commitMsMax = COMMIT_MS_MAX } = parts;
   const tests = createTests(parts);
   /**
-   * Mutex that runs simultaneous updates of one transformation or library one after the other. If
-   * they ran in parallel, only the first one to be stored would succeed, and the others would have
-   * to be repeated and tested again.
+   * Mutex that runs simultaneous updates of one transformation or library one after the other,
+   * because in parallel all but the first one would have to be repeated and tested again.
    */
   const byResource = new KeyedMutex();
 
@@ -204,11 +202,9 @@ export function createPublisher(parts: PublisherParts) {
     },
 
     /**
-     * Publishes the selected versions, all or none. If a selected version, or published code that
-     * imports a selected library, does not load or fails its tests, nothing is published: the
-     * result has `published: false` and the failures. A failure of published code does not count if
-     * it also occurs with the published libraries. In a rollback (every selected version was
-     * published before), failures are only warnings.
+     * Publishes the selected versions, all or none. If a version fails its tests, or breaks
+     * published code that imports it, nothing is published: the result has `published: false` and
+     * the failures. In a rollback (every version was published before), failures are only warnings.
      */
     publish(workspaceId: string, selection: CodeSelection) {
       return tests(workspaceId, selection.caller, (context) =>
@@ -255,9 +251,11 @@ async function retryOn<T>(
 }
 
 /**
- * Returns fields of a catalog change that publishes code. `publish` has the tested code of the
- * request. `testedImporters` has the published code that was tested only because it imports a
- * library of the request. `usedLibraries` has the published libraries that the tests used.
+ * Returns fields of a catalog change that publishes code.
+ * - `publish`: the tested code of the request
+ * - `testedImporters`: published code that was tested only because it imports a library of the
+ *   request
+ * - `usedLibraries`: published libraries that the tests used
  */
 function publication(
   testRun: CodeTestReport,

@@ -6,13 +6,13 @@ import { failuresOfTransformation } from "./testing/test-failures.ts";
 import type { CodeTestReport } from "./testing/test-run.ts";
 
 /**
- * Converts a test report to the response of `/transformations/libraries/test`. Pure function.
- * `failedTestResults` lists the code that does not load, that fails for a test event, or that makes
- * other outputs than a test expects. RudderStack's GitHub Action looks only at this list for
- * failures. The action compares `transformedEvents` with a file, so this field contains the outputs
- * of the events in the request. If the request has no events, the field contains the outputs of the
- * stored test cases or, if there are none, of the default events. `testCases` has the results of
- * the stored test cases.
+ * Converts a test report to the response of `/transformations/libraries/test`. RudderStack's GitHub
+ * Action reads the first two fields.
+ * - `failedTestResults`: code that does not load, fails for a test event, or makes other outputs
+ *   than a test expects
+ * - `transformedEvents`: outputs of the events in the request; without such events, outputs of the
+ *   stored test cases or, if there are none, of the default events
+ * - `testCases`: results of the stored test cases
  */
 export function toTestResult({ transformations, libraries }: CodeTestReport): TestResult {
   const success: TestResult["successTestResults"] = [];

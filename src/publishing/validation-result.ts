@@ -9,10 +9,8 @@ import type {
 } from "./testing/test-run.ts";
 
 /**
- * Converts a test report to the response of `POST /transformations/tests/run`. The response to a
- * refused publication has the same `validationOutput`. Published code that the request does not
- * name, and that was tested because it imports a library of the request, is listed only if it
- * fails.
+ * Converts a test report to the response of `POST /transformations/tests/run`. Published code that
+ * was tested only because it imports a library of the request is listed only if it fails.
  */
 export function toValidationResult(catalog: Catalog, testRun: CodeTestReport): SuitesReport {
   const libraries = testRun.libraries.map((it) => library(catalog, it));

@@ -24,9 +24,9 @@ import type { GuestPool } from "./scheduling/guest-pool.ts";
 import { TestBudget } from "./test-budget.ts";
 
 /**
- * Returns the functions that check code on request of a user. They use guest processes that handle
- * no live events and end after the check. Each function stops when its parameter `budget` is used
- * up. All calls that serve one request share one budget.
+ * Returns the functions that check code on request of a user, in guest processes that handle no
+ * live events. A check stops when its `budget` is used up; all checks of one request share one
+ * budget.
  */
 export function createCodeChecks(
   pool: GuestPool,
@@ -47,8 +47,8 @@ export function createCodeChecks(
 
   /**
    * Runs a program on several batches of test events in one guest process, and resolves with one
-   * report per batch. Before each batch the program is loaded again, so that a batch does not see
-   * what an earlier one changed.
+   * report per batch. The program is loaded again before each batch, so that batches do not affect
+   * each other.
    */
   async function checkAll(
     program: Program,
@@ -137,11 +137,9 @@ export function createCodeChecks(
   }
 
   /**
-   * Calls `request` with a guest process, and resolves with the reply. `how` names the method of
-   * the pool that provides the process. If the process ends before it replies, or if the CPU time
-   * of `budget` is used up before there is a process, calls `failed` and resolves with the result
-   * of `failed`. The argument of `failed` is `budget.error` if the budget's time is used up or the
-   * caller has hung up. Otherwise the argument is an error that says why the process ended.
+   * Calls `request` with a guest process from the pool's method `how`, and resolves with the reply.
+   * Resolves with the result of `failed` if the process ends before the reply, or if `budget` has
+   * no CPU time left to get a process.
    */
   function ask<T>(
     how: "useThrowAway" | "parseInThrowAway",
@@ -165,9 +163,8 @@ export function createCodeChecks(
 }
 
 /**
- * Runs `work` and resolves with its result. `work` rejects if it gets no guest process because the
- * tests of the request have used up their CPU time. In this case, calls `failed` with the error of
- * `budget` and resolves with the result of `failed`.
+ * Resolves with the result of `work`. If `work` gets no guest process because the CPU time of
+ * `budget` is used up, resolves with the result of `failed`, which gets the budget's error.
  */
 async function failIfSpent<T>(
   budget: TestBudget,

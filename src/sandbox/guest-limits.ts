@@ -1,7 +1,7 @@
 /**
  * Milliseconds between two measurements of the memory, CPU time and threads of a guest process
- * (which runs user code) while it handles a request. The interval is short because the memory of a
- * guest grew by up to 2.3 GB/s in tests.
+ * (which runs user code) during a request. Short, because the memory of a guest grew by up to 2.3
+ * GB/s in tests.
  */
 export const GUEST_MEMORY_POLL_MS = 25;
 /** Maximum size in bytes of one frame (message) that the server sends to a guest process. */
@@ -34,8 +34,8 @@ export const GUEST_PROGRAMS_MAX = 256;
  */
 export const GUEST_START_MS_MAX = 20_000;
 /**
- * CPU debt in milliseconds above which a guest process may be paused so that other guests can
- * compute. The debt is the CPU time that the guest used beyond half of its equal share of the
- * processors. The limit is lower while more guests compute than there are processors.
+ * CPU debt in milliseconds above which a guest process may be paused for other guests. The debt is
+ * the CPU time that the guest used beyond half of its equal share of the processors. The limit is
+ * lower while more guests compute than there are processors.
  */
 export const GUEST_BURST_CPU_MS_MAX = 250;

@@ -81,12 +81,10 @@ export function createSandbox(options: SandboxOptions) {
   };
 
   /**
-   * Runs a published program (user code with its libraries). Resolves with one outcome per event,
-   * in input order, whatever the code does. If the outputs of all events would need too much
-   * memory, it resolves with the outcomes of the first events only (at least one); the caller must
-   * run the other events again. `logSink` receives the lines that the code writes with `log(...)`;
-   * without it they are dropped. Rejects with `SandboxUnavailable` only when no guest process can
-   * be started; no event then has an outcome, and the caller tries again later.
+   * Runs a published program. Resolves with one outcome per event, in input order; if the outputs
+   * would need too much memory, only with the first outcomes (at least one), and the caller must
+   * run the other events again. Rejects with `SandboxUnavailable` when no guest process can be
+   * started.
    */
   async function run(
     program: Program,

@@ -14,9 +14,9 @@ import {
  */
 const GUEST_KILL_GRACE_MS = 500;
 /**
- * Number of recent losses (guest processes that the code of one workspace has ended) that cause no
- * delay. Each further loss delays the workspace's next guest. One faulty event can cause three
- * losses before the server knows which event is at fault, so the number is more than three.
+ * Number of recent losses (guest processes that the code of one workspace has ended) that do not
+ * delay the workspace's next guest. It is more than three, because one faulty event can cause three
+ * losses before it is identified.
  */
 const FREE_LOSSES = 4;
 

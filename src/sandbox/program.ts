@@ -59,15 +59,14 @@ export interface ProgramBatch {
   /** Metadata of each event, in the order of `events`. */
   metadata: readonly EventMetadata[];
   /**
-   * Time (`performance.now()`) after which the batch stops early if at least `GUEST_CULPRITS_MAX`
-   * of its events have used up their time or ended their guest process. The remaining events then
-   * fail without a run. If absent, all events run, however long that takes.
+   * Time (`performance.now()`) after which the batch stops early, once `GUEST_CULPRITS_MAX` of its
+   * events have used up their time or ended their guest process. The remaining events then fail
+   * without a run. If absent, all events run.
    */
   costlyUntil?: number;
   /**
-   * Returns whether the caller still waits for the outcomes. Once false, it must stay false: events
-   * that have not yet been sent to a guest process then fail without a run. If absent, the caller
-   * waits to the end.
+   * Whether the caller still waits for the outcomes; must not become true again. Once false, events
+   * not yet sent to a guest process fail without a run. If absent, the caller waits to the end.
    */
   isAwaited?: () => boolean;
 }
@@ -83,9 +82,8 @@ export interface EventMetadata {
    */
   shared: string | Uint8Array;
   /**
-   * JSON values of the event's metadata keys `ownMetadataKeys`, in the order of these keys and
-   * separated by commas. The values replace the values of the same keys in `shared`. Empty if
-   * `shared` has all metadata of the event.
+   * JSON values of the metadata keys `ownMetadataKeys`, in the order of these keys and separated by
+   * commas. They replace the values in `shared`. Empty if `shared` has all metadata of the event.
    */
   own: string;
 }

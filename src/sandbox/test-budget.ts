@@ -17,11 +17,9 @@ const defaults = {
 };
 
 /**
- * Budget of CPU time, wall-clock time and bytes of output that all tests of user code in one
- * request share. It ends when the CPU time or the wall-clock time is used up, or when the caller
- * disconnects. CPU time is the main limit, because code is not to blame for a busy machine. The
- * limit of wall-clock time stops code that sleeps. The clock starts again from zero whenever a
- * process that runs user code has started, because processes start slowly on a busy machine.
+ * Budget of CPU time, wall-clock time and bytes of output for all tests of one request. It ends
+ * when one of the times is used up, or when the caller disconnects. The wall-clock time starts
+ * again with each guest process, because processes start slowly on a busy machine.
  */
 export class TestBudget implements Disposable {
   readonly #end = new AbortController();

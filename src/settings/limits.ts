@@ -74,14 +74,14 @@ export const HTTP_HEADERS_MAX = 200;
  */
 export const HTTP_METHOD_CHARS_MAX = 32;
 /**
- * Maximum size of the body of a request to the data plane, if it is not an SDK request. The server
- * ignores the contents of such a body. A request with a larger one is answered with 413.
+ * Maximum size of the body of a request to the data plane that is not an SDK request. The server
+ * ignores the contents of such a body, and answers a larger one with 413.
  */
 export const HTTP_BODY_BYTES_MAX = 65_536;
 /**
- * Maximum size of the body of an SDK request, both as sent and after decompression. A request with
- * a larger body is answered with 413. SDKs add events to a batch until it has 4 MiB; the fifth MiB
- * is for the last event of the batch.
+ * Maximum size of the body of an SDK request, both as sent and after decompression. A larger body
+ * is answered with 413. SDKs add events to a batch until it has 4 MiB; the fifth MiB is for the
+ * last event.
  */
 export const SDK_BODY_BYTES_MAX = 5 << 20;
 /**
@@ -91,31 +91,28 @@ export const SDK_BODY_BYTES_MAX = 5 << 20;
  */
 export const HTTP_CHUNK_FRAMING_BYTES_MAX = 65_536;
 /**
- * Minimum rate at which a client must send a body, in bytes per second. A body may take
- * `IDLE_CONNECTION_SECONDS_MAX`, plus the time that the bytes received so far take at this rate. A
- * connection whose body takes longer is closed.
+ * Minimum rate at which a client must send a body, in bytes per second. A connection is closed when
+ * a body takes `IDLE_CONNECTION_SECONDS_MAX` longer than its received bytes take at this rate.
  */
 export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 /**
- * Maximum number of open HTTP connections of one ingest process (which receives events). The
- * maximum is lower when the process is not allowed to open enough file descriptors. When the
- * maximum is reached, the server closes an idle connection for each new one.
+ * Maximum number of open HTTP connections of one ingest process (which receives events); fewer if
+ * the process may not open enough file descriptors. At the maximum, the server closes an idle
+ * connection for each new one.
  */
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
  * Maximum total size of the incomplete requests on all connections of one ingest process. A request
- * that makes the total exceed it is answered with 503. A request of which more than
- * `HTTP_HEAD_BYTES_MAX` has arrived gets this answer when the total exceeds three quarters of the
- * maximum. If the response to an earlier request is being sent on the same connection, the
- * connection is closed instead.
+ * that exceeds it is answered with 503, one with more than `HTTP_HEAD_BYTES_MAX` already at three
+ * quarters of it. While an earlier response is being sent on the connection, the connection is
+ * closed instead.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /**
- * Maximum total size of the incomplete requests of one client network on one ingest process. A
- * network is an IPv4 address, or the first 64 bits of an IPv6 address. A request whose bytes make
- * the total exceed it is answered with 503. If the response to an earlier request is being sent on
- * the same connection, the connection is closed instead. The limit does not apply to trusted
- * proxies.
+ * Maximum total size of the incomplete requests of one client network (IPv4 address, or first 64
+ * bits of an IPv6 address) on one ingest process, except for trusted proxies. A request that
+ * exceeds it is answered with 503. While an earlier response is being sent on the connection, the
+ * connection is closed instead.
  */
 export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
 /**
@@ -124,9 +121,8 @@ export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
  */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 /**
- * Maximum number of entries of `X-Forwarded-For` that the server reads to find the client, from the
- * last entry backwards. The first entry read that is not a trusted proxy is the client. If all
- * entries that were read are trusted proxies, the leftmost of them counts as the client.
+ * Maximum number of entries of `X-Forwarded-For` that are read, from the last backwards, until one
+ * is not a trusted proxy. The last entry read counts as the client.
  */
 export const FORWARDED_HOPS_MAX = 32;
 /**
@@ -185,9 +181,9 @@ export const TLS_CONNECTIONS_MAX = 4_096;
  */
 export const BODY_BYTES_MAX = 4 << 20;
 /**
- * Maximum time from the first to the last byte of a request's body. It keeps slow senders from
- * occupying connections. If a long body must wait until the server has memory for it, the time
- * starts again after this wait.
+ * Maximum time from the first to the last byte of a request's body, so that slow senders do not
+ * occupy connections. A slower request is answered with 400. The time starts again after a long
+ * body has waited for memory.
  */
 export const BODY_SECONDS_MAX = 30;
 /** Maximum nesting depth of the objects and arrays in the JSON body of an API request. */
@@ -260,9 +256,8 @@ export const VERSIONS_COUNT_MAX = 1_000;
  */
 export const LISTS_OF_WORKSPACE_MAX = 4;
 /**
- * Maximum number of groups of dead letters (events that were given up) that the API lists. A group
- * has the dead letters of one destination with the same failure. The groups with the most dead
- * letters are listed.
+ * Maximum number of groups of dead letters (events that were given up) that the API lists, the
+ * largest groups first. A group has the dead letters of one destination with the same failure.
  */
 export const DEAD_LETTER_GROUPS_MAX = 1_000;
 /**
@@ -296,10 +291,9 @@ export const OVERVIEW_LAG_SECONDS_MIN = 900;
  */
 export const OVERVIEW_CONNECTIONS_MAX = 60;
 /**
- * Maximum number of items of one kind (sources, destinations or connections of a workspace) whose
- * state is measured at once. Their state is needed for the overview, for alerts, and for lists
- * sorted by state or figures. The limit does not apply to a list sorted by name, which measures
- * only the rows of one page.
+ * Maximum number of sources, destinations or connections of a workspace whose state is measured at
+ * once, for the overview, alerts, and lists sorted by state or figures. Lists sorted by name have
+ * no such maximum.
  */
 export const STATUS_ITEMS_MAX = 20_000;
 /**
@@ -339,9 +333,8 @@ export const TAILS_OF_WORKSPACE_MAX = 10;
  */
 export const TAILS_MAX = 100;
 /**
- * Maximum number of unsent bytes of one live tail (stream of new events). Once it is reached,
- * further events are left out until the client has read more. Only the last event added before that
- * may exceed the maximum.
+ * Maximum number of unsent bytes of one live tail (stream of new events); only the last event added
+ * may exceed it. Once it is reached, further events are left out until the client has read more.
  */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 /**
@@ -351,8 +344,8 @@ export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 export const RECENT_EVENTS_MAX = 100;
 /**
  * Maximum rate, in events per second, at which a node adds events with the same destination and
- * outcome to its recent events. After a pause, it adds up to `RECENT_EVENTS_MAX` events at once.
- * Events beyond this rate are left out.
+ * outcome to its recent events. Further events are left out. After a pause, up to
+ * `RECENT_EVENTS_MAX` are added at once.
  */
 export const RECENT_EVENTS_PER_SECOND_MAX = 10;
 /**
@@ -411,9 +404,8 @@ export const SEARCH_MS_MAX = 5_000;
  */
 export const SEARCH_CURSOR_CHARS_MAX = 8_192;
 /**
- * Number of exported events at which one export of a search ends. The search adds up to
- * `SEARCH_EVENTS_MAX` events at a time, so the export may have some more. Its last line has a
- * cursor to continue the search.
+ * Number of exported events at which one export of a search ends; it may have up to
+ * `SEARCH_EVENTS_MAX` more. If events are left, its last line has a cursor to continue the search.
  */
 export const SEARCH_EXPORT_EVENTS_MAX = 10_000;
 /** Maximum length of each string in the filter of a search. */
@@ -460,9 +452,9 @@ export const TEST_REQUESTS_MAX = 256;
  */
 export const TEST_CPU_MS_MAX = 10_000;
 /**
- * Maximum wall-clock time of the tests of one request, counted from the last start of a guest
- * (confined process for user code) for this request. Before the first such start, the time counts
- * from the arrival of the request. The maximum stops tests whose code sleeps.
+ * Maximum wall-clock time of the tests of one request, which stops tests whose code sleeps. It is
+ * counted from the arrival of the request, and again from each start of a guest (confined process
+ * for user code) for it.
  */
 export const TEST_WALL_MS_MAX = 120_000;
 /**
@@ -528,9 +520,9 @@ export const ALERT_EVALUATION_MS = 10_000;
 
 // User code
 /**
- * Maximum CPU time of user code for one batch of events, and for the code's top level each time the
- * code is loaded. JavaScript code is stopped after the same wall-clock time. If the machine was too
- * busy to give it this CPU time, it runs again with up to 16 times the wall-clock time.
+ * Maximum CPU time of user code for one batch of events, and for each load of the code. JavaScript
+ * code is stopped after as much wall-clock time. If the machine was too busy, it runs again with up
+ * to 16 times as much.
  */
 export const GUEST_CPU_MS_MAX = 4_000;
 /**
@@ -544,9 +536,9 @@ export const GUEST_CULPRITS_MAX = 4;
  */
 export const CULPRIT_FORGOTTEN_MS = 60_000;
 /**
- * Maximum CPU time of one event of a program (user code), once `GUEST_CULPRITS_MAX` other events of
- * the program have each used up the whole CPU time of a batch. In a guest process that has run no
- * event before, the maximum is a quarter of `GUEST_CPU_MS_MAX` instead.
+ * Maximum CPU time of one event, once `GUEST_CULPRITS_MAX` other events of its program (user code)
+ * have each used up the CPU time of a batch. The first event of a guest process gets a quarter of
+ * `GUEST_CPU_MS_MAX` instead.
  */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /**
@@ -564,8 +556,8 @@ export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
  */
 export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
 /**
- * Maximum memory of a Python guest process above the memory of an idle Python guest. A guest that
- * uses more is killed. An idle guest takes 220 MB, and a guest whose heap is full takes 440 MB.
+ * Maximum memory of a Python guest process above the memory of an idle one, which takes 220 MB. A
+ * guest that uses more is killed. A guest whose heap is full takes 440 MB in total.
  */
 export const GUEST_PYTHON_MEMORY_BYTES_MAX = 320 << 20;
 /** Maximum number of outputs that user code returns for one event. */
@@ -619,9 +611,9 @@ export const FETCHES_AT_ONCE_MAX = 50;
  */
 export const FETCH_MS_MAX = 10_000;
 /**
- * Maximum time for which user code may use `fetch` in one attempt to run a batch of events. The
- * time begins with the first request, and includes the time between requests. After this time, open
- * requests are aborted, and further requests fail.
+ * Maximum time for the `fetch` requests of user code in one attempt to run a batch of events,
+ * counted from the first request. After this time, open requests are aborted, and further requests
+ * fail.
  */
 export const FETCH_WAIT_MS_MAX = 60_000;
 /**
@@ -636,10 +628,9 @@ export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
  */
 export const SUSPENSION_BATCHES = 20;
 /**
- * Number of culprits (events that used up the CPU time or ended the guest process) after which a
- * program (user code) is suspended, even in the middle of a batch. Each successful event resets the
- * number. After the first culprit, each event gets only a quarter of the CPU time, until an event
- * succeeds.
+ * Number of culprits (events that used up the CPU time or ended the guest process), with no
+ * successful event between them, after which a program (user code) is suspended. After the first,
+ * each event gets only a quarter of the CPU time until one succeeds.
  */
 export const SUSPENSION_CULPRITS = 3;
 /**
@@ -696,20 +687,20 @@ export const DEDUP_IDS_OF_SOURCE_MAX = 500_000;
 export const DEDUP_IDS_MAX = 1_000_000;
 /**
  * Maximum number of events of a partition that are marked as repetitions. Beyond it, the oldest
- * marks are removed. An event without its mark is delivered, although it is a repetition, to each
- * destination that has not read it yet.
+ * marks are removed. A repetition without its mark is delivered to each destination that has not
+ * read it yet.
  */
 export const DEDUP_MARKS_MAX = 100_000;
 /**
  * Maximum number of bytes at the end of each event log that are read after a start, to find the
- * messageIds within the window of the setting `dedupSeconds`. The server does not recognize
- * repetitions of events before these bytes, and delivers them.
+ * messageIds within the window of `dedupSeconds`. An event that repeats one from before these bytes
+ * is delivered.
  */
 export const DEDUP_READ_BYTES_MAX = 512 << 20;
 /**
- * Maximum number of events in one batch for user code. Code that is slow or makes large outputs
- * gets smaller batches, down to 100 events. If the code contains the name `fetch` or `geolocation`,
- * a batch has at most 100 events.
+ * Maximum number of events in one batch for user code. For code that is slow or makes large
+ * outputs, the maximum is lower, down to 100. For code that contains the name `fetch` or
+ * `geolocation`, it is 100.
  */
 export const TRANSFORM_BATCH_EVENTS_MAX = 250;
 /**
@@ -750,24 +741,21 @@ export const RETRY_DELAY_MS_MAX = 60_000;
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
  * Minimum number of failed attempts to send an event alone in a request, before the event can be
- * given up as the cause of its failures. A failed attempt counts only if the destination accepted
- * another event since the event's previous attempt, or if no other event was sent to the
- * destination since then.
+ * given up as the cause of its failures. An attempt counts only if, since the previous one, the
+ * destination accepted another event or got no other.
  */
 export const POISON_ATTEMPTS_MIN = 8;
 /**
  * Minimum number of failed attempts to send an event alone in a request, before the same user's
- * next event is tried too. The next event shows whether the destination accepts other events. The
- * next event is tried only if no other event was accepted between the failed event's last two
- * attempts, or if failed events take much memory. Otherwise, the next event waits for the failed
- * event, which keeps the order.
+ * next event is tried too. This happens only if no other event was accepted between the last two
+ * attempts, or if failed events take much memory. Otherwise, the next event waits, which keeps the
+ * order.
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**
- * Share of a destination's limits on events in memory. While failed events take a larger share and
- * other events wait to be sent, all failed events are retried without delay. Failed events then
- * leave the memory sooner, delivered or given up. An event counts as failed if it failed alone in a
- * request, or waits behind such an event of the same user.
+ * Share of a destination's limits on events in memory above which failed events are retried without
+ * delay if other events wait to be sent, so that failed events leave the memory sooner. Events that
+ * wait behind a failed event of the same user count as failed.
  */
 export const RETRIES_SHARE_MAX = 0.25;
 
@@ -866,8 +854,8 @@ export const BACKUP_SECONDS_MAX = 2_592_000;
  */
 export const BACKUPS_KEPT_MAX = 1_000;
 /**
- * Size of the parts in which a backup is written to a bucket or read from it. One part is in memory
- * at a time. Parts are larger when a backup would have more than `BACKUP_PARTS_MAX` of them.
+ * Size of the parts in which a backup is written to a bucket or read from it, one part in memory at
+ * a time. Written parts are larger if a backup would have more than `BACKUP_PARTS_MAX` of them.
  */
 export const BACKUP_PART_BYTES = 16_777_216;
 /** Maximum number of parts of a backup in a bucket. Object stores do not allow more. */

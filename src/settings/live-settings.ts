@@ -8,9 +8,9 @@ interface ReloadablePart {
   /** Settings that this part of the server can change without a restart. */
   keys: readonly Key[];
   /**
-   * Prepares a change to the settings in `config`: checks them, and reads the files that they name.
-   * Returns a function that puts the settings in force and must not throw. If the settings cannot
-   * be used, throws `StartError` and changes nothing.
+   * Checks the settings in `config`, and reads the files that they name. Returns a function that
+   * puts the settings in force and must not throw. Throws `StartError` and changes nothing if the
+   * settings cannot be used.
    */
   prepare(config: Config): () => void;
 }
@@ -23,9 +23,8 @@ export interface ReloadResult {
 }
 
 /**
- * The settings in force in a running server. A reload reads all settings again from their sources.
- * If each of them can be used, every part of the server takes the new values that need no restart.
- * Otherwise nothing changes.
+ * The settings in force in a running server. A reload puts the new values in force that need no
+ * restart. If any setting cannot be used, the reload changes nothing.
  */
 export class LiveSettings {
   readonly #parts: ReloadablePart[] = [];

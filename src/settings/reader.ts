@@ -58,9 +58,9 @@ export interface SettingOrigin {
 }
 
 /**
- * Reads the settings from the configuration file, the credentials of systemd, the environment and
- * the flags, and freezes them. Throws a `StartError` that names the setting if a setting is unknown
- * or has an invalid value, or if the file of a secret cannot be read.
+ * Reads the settings from the configuration file, systemd's credentials, secret files, the
+ * environment and the flags; each source overrides those before it. Throws `StartError` for an
+ * unknown or invalid setting and for an unreadable file.
  */
 export function readSettings(
   flags: Record<string, unknown>,
@@ -111,9 +111,8 @@ function parseSetting({ key, value, name }: Setting): unknown {
 }
 
 /**
- * Returns a hint for the error message about an unknown setting: the known setting with the most
- * similar name, in the notation that the user chose (key or environment variable). Returns an empty
- * string when no known name is similar.
+ * Returns a hint for the error message about an unknown setting: the most similar known name, as a
+ * key or an environment variable like the user's. Returns an empty string if no name is similar.
  */
 function nearestSettingHint(key: string, name: string): string {
   const isVariable = name.startsWith("PIXELMILL_");
@@ -211,9 +210,8 @@ function parseToml(text: string): object {
 }
 
 /**
- * Returns the number of the line with the syntax error in a TOML text, which Bun does not report.
- * It is the line after the longest beginning of the text that has whole lines only and is valid
- * TOML.
+ * Returns the number, from 1, of the line with the syntax error in an invalid TOML text, because
+ * Bun does not report it.
  */
 function lineOfFault(text: string): number {
   const lines = text.split("\n");
@@ -247,11 +245,9 @@ function fromEnvironment(environment: Record<string, string | undefined>): Setti
 }
 
 /**
- * Whether an environment variable was set by Kubernetes for a Service, and therefore is not a
- * setting of pixelmill. Kubernetes sets such variables in every container, for each Service of the
- * namespace. For a Service named `pixelmill` or `pixelmill-admin` their names look like settings:
- * `PIXELMILL_PORT=tcp://10.0.0.7:8080`, `PIXELMILL_SERVICE_HOST`, `PIXELMILL_PORT_8080_TCP_ADDR`
- * and similar ones.
+ * Whether Kubernetes set an environment variable for a Service, so that it is no setting of
+ * pixelmill. For a Service named `pixelmill`, each container of the namespace gets variables such
+ * as `PIXELMILL_PORT=tcp://10.0.0.7:8080` and `PIXELMILL_SERVICE_HOST`.
  */
 function isOfService(name: string, value = ""): boolean {
   if (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value)) return true;
@@ -273,9 +269,8 @@ function fromFlags(flags: Record<string, unknown>): Setting[] {
 
 /**
  * Regular expression for the names of the environment variables that an ingest process inherits:
- * those of the dynamic loader, the system's libraries and Bun. An ingest process inherits no other
- * variables, because it accepts requests from the internet, and other variables of the server may
- * be secrets, such as PIXELMILL_ADMIN_TOKEN or those of the shell that started the server.
+ * those of the dynamic loader, the system's libraries and Bun. It inherits no others, because it
+ * accepts requests from the internet, and other variables may be secrets.
  */
 const inherited =
   /^(PATH|HOME|TZ|LANG|LC_[A-Z]+|TMPDIR|BUN_TMPDIR|BUN_JSC_\w+|LD_PRELOAD|LD_LIBRARY_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|MALLOC_\w+|MIMALLOC_\w+)$/;

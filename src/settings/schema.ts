@@ -16,11 +16,9 @@ import {
 import { signOnSettings } from "./sign-on-settings.ts";
 
 /**
- * All settings. Each has one name in three notations: a key in `pixelmill.toml` (`admin.port`), an
- * environment variable (`PIXELMILL_ADMIN_PORT`) and a flag (`--admin-port`). Flags override
- * environment variables, and these override the file. docs/reference/settings.md is generated from
- * this schema. A running server takes new values of the settings marked as `reloadable` without a
- * restart.
+ * All settings. Each can be set as a key in `pixelmill.toml` (`admin.port`), as an environment
+ * variable (`PIXELMILL_ADMIN_PORT`) or as a flag (`--admin-port`). Environment variables override
+ * the file, and flags override both. docs/reference/settings.md is generated from this schema.
  */
 export const configSchema = Type.Object({
   data: Type.String({ default: "./data", minLength: 1, description: "directory of all state" }),

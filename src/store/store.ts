@@ -4,10 +4,9 @@ import type { Table } from "./table.ts";
 
 export interface ChangeOptions {
   /**
-   * Whether `apply` may run without checking that this node has the newest writes of other nodes.
-   * This saves a request to the brokers. If this node lacks such a write and `apply` writes a row,
-   * `apply` runs again with the newest writes. If `apply` writes nothing, its result may be out of
-   * date.
+   * Whether `apply` may run without a request to the brokers for the newest writes of other nodes.
+   * If `apply` writes nothing, its result may then be out of date. If `apply` writes a row, it runs
+   * again with the newest writes if necessary.
    */
   allowStale?: boolean;
 }
@@ -16,18 +15,16 @@ export interface ChangeOptions {
 export interface Store {
   table<V, K extends Key>(name: string): Table<V, K>;
   /**
-   * Runs the synchronous function `apply` as one transaction. Resolves with its result once its
-   * writes are durable. When `apply` throws, nothing is written and the promise rejects with that
-   * error. When the commit fails, the promise rejects with an `unavailable` error, although the
-   * writes may have been stored. A cluster node may call `apply` several times.
+   * Runs the synchronous function `apply` as one transaction, in a cluster possibly several times.
+   * Resolves with its result once its writes are durable. If `apply` throws, nothing is written,
+   * and the promise rejects with that error. After an `unavailable` error, the writes may have been
+   * stored.
    */
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
-   * Registers a listener, and returns a function that removes it. The listener is called with the
-   * names of the changed tables after each commit of any node of the cluster. One commit can
-   * contain several calls of `change`. If all calls in a commit of this store object had
-   * `allowStale`, the listener is not called for the commit. A standalone store never calls
-   * listeners.
+   * Registers a listener, and returns a function that removes it. Each commit of any node calls the
+   * listener with the names of the changed tables, except a commit of this store object in which
+   * all calls of `change` had `allowStale`. A standalone store never calls listeners.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
@@ -60,9 +57,9 @@ export function withoutClose(store: Store): Store {
 /** A store in a local file. It can also run functions as transactions without committing them. */
 export interface LocalStore extends Store {
   /**
-   * Runs the functions one after another in one transaction, then rolls the transaction back. Each
-   * function sees the writes of the functions before it, except those made with `write`. If a
-   * function throws, its writes are undone and not in the result.
+   * Runs the functions one after another in a transaction that is rolled back. Each sees the writes
+   * of those before it, except writes made with `write`. A function that throws adds no writes to
+   * the result.
    */
   dryRun(applies: readonly (() => unknown)[]): Promise<DryRun>;
   /** Returns the sorted names of all tables, including tables that this process has not opened. */
@@ -71,9 +68,8 @@ export interface LocalStore extends Store {
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
    * Writes an encoded row. Throws outside a transaction. In a dry run (a transaction that is rolled
-   * back), the write is only recorded, and later reads in the dry run return the old value. In a
-   * dry run, the caller must therefore write only the value that the row already has. A compaction
-   * does so to append the row to the log again.
+   * back), write only the value that the row already has, because later reads in the dry run still
+   * return the old value.
    */
   write(write: RowWrite): void;
   /**

@@ -7,9 +7,9 @@ type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
  */
 export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
   /**
-   * Reads a value. If the row is missing in the current snapshot, reads it again from a new
-   * snapshot with the newest commits of all processes. The other methods read only the current
-   * snapshot. Each iteration of the event loop begins a new snapshot.
+   * Reads a value. If the current snapshot lacks the row, reads from a new snapshot with the newest
+   * commits of all processes. The other methods read only the current snapshot, which lasts for one
+   * iteration of the event loop.
    */
   getNewest(key: K): V | undefined;
   /** Writes a row. Throws outside a transaction. */
@@ -19,10 +19,10 @@ export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
 }
 
 /**
- * Creates the table object for an LMDB table. `opened` must return the LMDB table, or throw while
- * the store is closed. `note` is called before each write: with the key and the value, or with only
- * the key if the write removes the row. `note` can throw to refuse the write. If it returns bytes,
- * these are stored as the encoded row.
+ * Creates the table object for an LMDB table.
+ * - `opened`: returns the LMDB table, or throws while the store is closed
+ * - `note`: called before each write with key and value, or with only the key to remove a row; can
+ *   throw to refuse the write, or return bytes to store as the encoded row
  */
 export function tableOf<V, K extends Key>(
   opened: () => Database<V, K>,

@@ -6,9 +6,8 @@ const RETRY_MS = 250;
 const REPEATED_MS_MAX = 5 * 60_000;
 
 /**
- * Calls `call` and returns its result. If it rejects with an `unavailable` error, calls it again,
- * for up to `msMax` milliseconds. A starting node of a cluster uses this function, so that slow
- * brokers do not make its start fail.
+ * Calls `call` until it resolves, and returns its result. Rejects at once with any error other than
+ * an `unavailable` one, and with an `unavailable` error only after `msMax` milliseconds.
  */
 export async function whileUnavailable<T>(
   call: () => Promise<T>,

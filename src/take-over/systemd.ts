@@ -8,9 +8,8 @@ import { connectUnix, sendOn } from "./unix-socket.ts";
 const FIRST_FD = 3;
 /**
  * Returns the listening sockets that systemd has opened for this process (sd_listen_fds(3)), by
- * plane. Variables in `environment` have the number of sockets and their names, each of which must
- * be the name of a plane. Returns an empty object when systemd has passed no socket. Throws
- * `StartError` for a socket that this server cannot use.
+ * plane; an empty object if there are none. Throws `StartError` for a socket that is unusable or is
+ * not named after a plane.
  */
 export function activatedSockets(environment: Record<string, string | undefined>): PlaneSockets {
   const { LISTEN_FDS = "", LISTEN_PID, LISTEN_FDNAMES = "" } = environment;

@@ -37,10 +37,9 @@ export interface TakeOverOptions {
 export type TakeOver = NonNullable<Awaited<ReturnType<typeof takeOver>>>;
 
 /**
- * Takes the listening sockets over from the server that runs on the same data directory. Resolves
- * with undefined when no server runs there. Throws `StartError` when the running server does not
- * hand its sockets over. If this process ends before it calls `serving`, the running server
- * continues.
+ * Takes the listening sockets over from the server on the same data directory. Resolves with
+ * undefined when no server runs there, and rejects with `StartError` when the server does not hand
+ * its sockets over. That server continues unless this process calls `serving`.
  */
 export async function takeOver(options: TakeOverOptions) {
   const channel = openChannel(options.path);
@@ -87,9 +86,9 @@ export async function takeOver(options: TakeOverOptions) {
 }
 
 /**
- * Returns the received sockets by plane. Keeps a socket if both servers have the same address for
- * its plane in their settings, and closes it otherwise. Throws `StartError` when the message lists
- * a socket whose file descriptor was not received.
+ * Returns the received sockets whose plane has the same address in the settings of both servers,
+ * and closes the others. Throws `StartError` when the file descriptor of a listed socket was not
+ * received.
  */
 function socketsOf(
   { sockets }: Extract<RunningMessage, { type: "sockets" }>,

@@ -73,10 +73,9 @@ export function sendOn(fd: number, bytes: Buffer, descriptors: readonly number[]
 }
 
 /**
- * Receives what has arrived on a Unix socket, without waiting: bytes, and the file descriptors that
- * came with them. Returns undefined when nothing has arrived. The `bytes` in the result are empty
- * when the other end has closed the connection. The caller must close the received file
- * descriptors.
+ * Receives the bytes and file descriptors that have arrived on a Unix socket, without waiting.
+ * Returns undefined if nothing has arrived, and empty `bytes` if the other end has closed the
+ * connection. The caller must close the descriptors.
  */
 export function receiveOn(fd: number) {
   const bytes = Buffer.alloc(RECEIVED_BYTES_MAX);
@@ -114,8 +113,8 @@ export function peerUser(fd: number): number | undefined {
 
 /**
  * Makes a `struct msghdr` of the C library for `bytes`. Its control data (`controlBytes` bytes) is
- * in the same buffer as the structure. In a separate buffer it could be freed, because the
- * structure has only its address.
+ * in the same buffer, because a separate buffer, known to the structure only by address, could be
+ * freed.
  */
 function messageHeader(bytes: Buffer, controlBytes: number) {
   const memory = Buffer.alloc(MSGHDR_BYTES + IOVEC_BYTES + controlBytes);

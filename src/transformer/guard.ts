@@ -31,10 +31,11 @@ const digest = (text: string) => createHash("sha256").update(text).digest();
 const LOCAL = /^(localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d+)?$/i;
 
 /**
- * Whether a browser may have sent the request for a page of another web site. True if the request
- * has a header that only browsers add: `Origin`, or `Sec-Fetch-Site` other than `none`. Also true
- * if the `Host` header does not match `LOCAL` although the listener is on a loopback address
- * (`isLoopback`).
+ * Whether a browser may have sent the request for a page of another web site. This is so if the
+ * request has one of these headers:
+ * - `Origin`
+ * - `Sec-Fetch-Site` other than `none`
+ * - `Host` that does not match `LOCAL`, if the listener is on a loopback address (`isLoopback`)
  */
 export function isFromPage(exchange: HttpExchange, isLoopback: boolean): boolean {
   if (exchange.header("origin") !== undefined) return true;

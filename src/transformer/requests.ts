@@ -3,9 +3,9 @@ import type { HttpResponse } from "../http/response.ts";
 import { isObject } from "../is-object.ts";
 
 /**
- * Function that answers a request. `isAwaited` returns whether the client still waits for the
- * answer. The function must read all that it needs of `exchange` before it returns its promise. A
- * rejection of the promise counts as a fault of this server.
+ * Function that answers a request. It must read all that it needs of `exchange` before it returns
+ * its promise. `isAwaited` returns whether the client still waits. A rejection counts as a fault of
+ * this server.
  */
 export type Handler = (
   exchange: HttpExchange,

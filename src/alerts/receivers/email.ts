@@ -83,9 +83,8 @@ export async function verifyMailServer(
 }
 
 /**
- * Connects to the mail server, calls `work` with the connection, and resolves with its result:
- * undefined on success, or a sentence about a failure. If the connection fails or `work` rejects,
- * resolves with a sentence about that error.
+ * Calls `work` with a connection to the mail server, and closes the connection afterwards. Resolves
+ * with undefined on success, otherwise with a sentence about the failure. Never rejects.
  */
 async function withTransport(
   egress: Egress,
@@ -130,9 +129,9 @@ async function withTransport(
 }
 
 /**
- * Returns a sentence that says why a mail could not be sent. If `late` is aborted, the reason is a
- * timeout. Members of every workspace with an email receiver can read the sentence. Therefore, it
- * contains neither the mail server's own text nor the mail server's address.
+ * Returns a sentence that says why a mail could not be sent: a timeout if `late` is aborted. The
+ * sentence contains neither the mail server's text nor its address, because members of any
+ * workspace can read it.
  */
 function mailReason(error: unknown, late: AbortSignal): string {
   const { code, originalCode, command, response, responseCode, message } = error as MailError;

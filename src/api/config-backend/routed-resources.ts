@@ -30,9 +30,9 @@ export interface SourcePiece {
 const never = new AbortController().signal;
 
 /**
- * Makes the JSON of a workspace's sources. The JSON of a source contains its destinations to which
- * rudder-server delivers. The JSON of each source is cached. A method `read…` drops it if it finds
- * a change of the source, its connections, its destinations, or their transformations.
+ * Makes and caches the JSON of a workspace's sources, each with the destinations to which
+ * rudder-server delivers. Changes of the catalog appear in the JSON only after a call of a method
+ * `read…`.
  */
 export class RoutedResources {
   #sources: ReadonlyMap<string, Source> = new Map();

@@ -8,9 +8,9 @@ import {
 } from "./routed-resources.ts";
 
 /**
- * Assumed maximum difference in milliseconds between the clocks of two nodes. `updatedAfter` in a
- * request may come from another node's clock. Therefore, a workspace also counts as changed if its
- * last change is up to this much older than `updatedAfter`.
+ * Assumed maximum difference in milliseconds between the clocks of two nodes. A workspace also
+ * counts as changed if its last change is less than this before `updatedAfter`, which may come from
+ * another node's clock.
  */
 const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 

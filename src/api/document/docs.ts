@@ -42,9 +42,9 @@ export function docsRoutes(documentOf: (deps: ApiDeps) => OpenApiDocument) {
 }
 
 /**
- * Returns the security headers of the OpenAPI viewer's page. They allow requests only to the
- * control plane, from which the page loads the OpenAPI document, and to the data plane. They allow
- * only the page's inline script and inline style, which they identify by their hashes.
+ * Returns the security headers of the OpenAPI viewer's page. They allow only the page's inline
+ * script and style, identified by their hashes, and requests only to the control plane and the data
+ * plane.
  */
 function pageHeaders(dataPlaneUrl: string) {
   return {

@@ -1,7 +1,6 @@
 /**
- * Pages of the guide, in the order of its navigation. The key is the page's URL path below
- * `/docs/guide`. The value is a function that loads the page's Markdown, a file of the repository's
- * folder `docs/`, from the executable.
+ * Pages of the guide in the order of its navigation, by URL path below `/docs/guide`. Each function
+ * loads a page's Markdown from the executable.
  */
 export const guidePages: ReadonlyMap<string, () => Promise<{ default: string }>> = new Map(
   Object.entries({

@@ -44,9 +44,9 @@ export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest):
 }
 
 /**
- * Checks again whether an admitted request may proceed, because the catalog may have changed since.
- * Returns the caller. Throws if the token is refused now, or lacks a permission that the route
- * needs. Counts a refused token for the audit log.
+ * Checks an admitted request's token again, because the catalog may have changed, and returns the
+ * caller. Throws if the token is refused (counted for the audit log) or lacks a permission of the
+ * route's `needs`.
  */
 export function readmit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
   const principal = authenticateNoted(route, deps, incoming);

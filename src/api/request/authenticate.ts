@@ -60,8 +60,8 @@ export function sentToken(headers: Headers): string | undefined {
 
 /**
  * Returns the token in an Authorization header, or undefined if there is none. With the scheme
- * Basic, the token is the password, which older RudderStack clients send. If the password is empty,
- * the token is the user name, which rudder-server sends.
+ * Basic, the token is the password, or the user name if the password is empty, because
+ * rudder-server sends it there.
  */
 function secretOf(header: string): string | undefined {
   const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];

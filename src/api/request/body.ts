@@ -21,18 +21,16 @@ interface BodyOptions {
   /** Called with the number of bytes read, after the whole body was read or reading it failed. */
   onRead?(bytes: number): void;
   /**
-   * Called once if the body is longer than `BODY_BYTES_PER_REQUEST`. `signal` aborts if the promise
-   * is still pending `secondsMax` seconds after the server began to read the body. After the
-   * promise has resolved, the server reads the rest of the body, within another `secondsMax`
-   * seconds.
+   * Called once if the body is longer than `BODY_BYTES_PER_REQUEST`. The rest of the body is read
+   * after the promise resolves, within another `secondsMax` seconds. `signal` aborts `secondsMax`
+   * seconds after the server began to read.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Reads the bytes of a request's body. Throws if the body is compressed, too large, too late or
- * incomplete, or if a Content-Type header names a type other than JSON. If `isForm` is true, a form
- * is expected in place of JSON.
+ * Reads a request's body. Rejects if the body is compressed, too large, too late or incomplete, or
+ * if a Content-Type header names a type other than JSON (with `isForm`, other than a form).
  */
 export async function readBody(request: Request, options: BodyOptions = {}): Promise<Buffer> {
   if (request.body === null) return Buffer.alloc(0);
@@ -118,9 +116,9 @@ export function parseForm(bytes: Uint8Array): Record<string, string> {
 }
 
 /**
- * Parses the bytes of a body as JSON. An empty body counts as `{}`. If `keepsDigits` is true, large
- * integers keep all their digits when they are written as JSON again (see `parseToShow`). If
- * `keepsDigits` is false, throws if the body has an integer that a JavaScript number would round.
+ * Parses a body as JSON; an empty body counts as `{}`. For an integer that a JavaScript number
+ * would round, throws if `keepsDigits` is false. If `keepsDigits` is true, the integer keeps its
+ * digits (see `parseToShow`).
  */
 export function parseJson(bytes: Buffer, keepsDigits = false): unknown {
   if (bytes.length === 0) return {};

@@ -19,9 +19,8 @@ export function controlPlaneHosts(config: Config): string[] {
 }
 
 /**
- * Throws for a request that a page of another origin makes the browser send with the user's
- * credentials (CSRF). Browsers add cookies and Basic credentials by themselves, even to requests of
- * such a page. They never add a Bearer token: only code that knows the token can send it.
+ * Throws for a request that a page of another origin makes the browser send with the user's cookie
+ * or Basic credentials (CSRF). A Bearer token is safe, because browsers never add it by themselves.
  */
 export function refuseCrossSite(
   { method, key, needs }: Pick<Route, "method" | "key" | "needs">,
@@ -67,9 +66,8 @@ function isJson(headers: Headers): boolean {
 }
 
 /**
- * Throws if the Host header is neither an IP address nor a name of the control plane. An attacker
- * can make another name resolve to the control plane's address (DNS rebinding). Browsers would then
- * treat the attacker's page as same-origin.
+ * Throws if the Host header is neither an IP address nor localhost nor a name of the control plane.
+ * An attacker can make another name resolve to the control plane's address (DNS rebinding).
  */
 export function expectHost(headers: Headers, hosts: readonly string[]): void {
   const host = headers.get("host");

@@ -186,11 +186,9 @@ async function handlePreconditioned(
 }
 
 /**
- * Reads, parses and validates a request's body. Throws if the body exceeds the maximum size of the
- * route. Each full `BODY_BYTES_PER_REQUEST` of the body counts as one request against the
- * workspace's rate. If the body is longer than `BODY_BYTES_PER_REQUEST`, waits until the server may
- * read the rest. If the body is longer than `SMALL_BODY_BYTES_MAX`, also waits until the server may
- * parse it.
+ * Reads, parses and validates a request's body. Its size counts against the workspace's rate. A
+ * body above `BODY_BYTES_PER_REQUEST` waits for its turn to be read; above `SMALL_BODY_BYTES_MAX`,
+ * also to be parsed.
  */
 async function readValidBody(
   route: Route,
@@ -259,9 +257,9 @@ function permitConditional(
 }
 
 /**
- * Runs `handle` without the connection's idle timeout. The timeout is for slow clients, but while
- * `handle` runs, the client waits for the server. Afterwards sets the timeout again, except for an
- * event stream, which lasts until the client or the server ends it.
+ * Runs `handle` without the connection's idle timeout, because the client then waits for the
+ * server. Sets the timeout again afterwards, except for an event stream, which lasts until one side
+ * ends it.
  */
 async function withoutIdleTimeout<T>(
   { media }: Route,

@@ -41,9 +41,8 @@ export function expectJsonShape(text: string): void {
 
 /**
  * Counts, without parsing a JSON text, its nested levels, the keys of its largest object, and its
- * parts (keys, objects and arrays). Parsing and validation cost time and memory for each of them,
- * and a body of 4 MiB may have two million levels, 350,000 keys or 1,400,000 objects. Stops
- * counting at more than `JSON_LEVELS_MAX` levels.
+ * parts (keys, objects and arrays). A body of 4 MiB may have two million levels, 350,000 keys or
+ * 1,400,000 objects, which cost too much to parse. Stops counting beyond `JSON_LEVELS_MAX` levels.
  */
 export function jsonShape(text: string): { levels: number; keys: number; parts: number } {
   /**

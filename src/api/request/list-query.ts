@@ -35,9 +35,8 @@ export interface SearchedItem {
 }
 
 /**
- * Returns the schema of the query parameter by which a client chooses the order of a list. Its
- * value is one of `keys`. A `-` before the key reverses the order. `otherwise` describes the order
- * of a list without the parameter.
+ * Returns the schema of the query parameter that sorts a list: one of `keys`, with a `-` before it
+ * for the reverse order. `otherwise` describes the order without the parameter.
  */
 export const sortBy = <Key extends string>(keys: Record<Key, unknown>, otherwise: string) =>
   Type.Optional(

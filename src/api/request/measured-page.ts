@@ -13,10 +13,9 @@ interface StatePage<State> {
   /** Number of rows on all pages. */
   total: number;
   /**
-   * States of all items that match the search text, including items that the state filter excludes.
-   * If the caller's function `all` resolved with undefined, only the states of the first
-   * `STATUS_ITEMS_MAX` of these items in stored order. Absent for a list that is sorted by name and
-   * has no state filter, because such a list needs only the states of `rows`.
+   * States of all items that match the search text, whether or not they pass the state filter; at
+   * most `STATUS_ITEMS_MAX` if `all` resolved with undefined. Absent for a list sorted by name
+   * without a state filter.
    */
   measured?: readonly State[];
   /**
@@ -57,14 +56,12 @@ interface StateList<Item, State> extends Slicing {
 }
 
 /**
- * Returns one page of the states of the items that match the search text `query.text`. Asks the
- * nodes for the states of as few items as possible:
- *
- * - A list sorted by name without a state filter needs only the states of the page's items.
- * - Any other list uses the states from `all`.
- * - If `all` resolves with undefined, the list uses the states of the first `STATUS_ITEMS_MAX`
- *   matching items. With a state filter, further items are left out. Without one, they come last,
- *   and only the states of those on the page are requested.
+ * Returns one page of the states of the items that match `query.text`. The list uses as few states
+ * as possible:
+ * - A list sorted by name without a state filter: only the states of the page's items.
+ * - Any other list: the states from `all`.
+ * - If `all` resolves with undefined: the states of the first `STATUS_ITEMS_MAX` matching items.
+ *   Further items come last or, with a state filter, are left out.
  */
 export async function measuredPage<Item extends SearchedItem, State extends SearchedItem>(
   query: StateListQuery,

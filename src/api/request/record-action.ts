@@ -16,9 +16,8 @@ interface HandledRequest {
 }
 
 /**
- * Runs a route's handler so that audit entries name the caller of the request. The catalog itself
- * stores the entry of a change. For another recorded action, such as starting a replay, this
- * function stores the entry before it runs the handler.
+ * Runs a route's handler so that audit entries name the request's caller. If the route's `audit`
+ * names an action, stores its entry before the handler runs, and the outcome afterwards.
  */
 export async function runRecorded<T>(
   request: HandledRequest,

@@ -26,11 +26,9 @@ export class RequestDeadline {
   #isExtended = false;
 
   /**
-   * `ms` is the number of milliseconds within which the client must get a response. `latenessMs`
-   * returns by how many milliseconds this process has recently run timers late. Late timers can
-   * delay one response `DELAYS` times. The deadline is therefore earlier than `ms` by `DELAYS`
-   * times this lateness, but by at most half of `ms`. Each computation of the deadline calls
-   * `latenessMs` again.
+   * Creates the deadline of one request. The client must get the response within `ms` milliseconds.
+   * The deadline is therefore earlier by `DELAYS` times the present lateness of timers
+   * (`latenessMs`), but by at most half of `ms`.
    */
   constructor(
     private readonly ms: number = API_ANSWER_MS_MAX,

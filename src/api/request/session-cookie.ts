@@ -12,10 +12,9 @@ const SIGN_IN = "pixelmill-sign-in";
 const SECURE_PREFIX = "__Host-";
 
 /**
- * Returns the secret in the request's session cookie, or undefined if there is no such cookie. Over
- * TLS, accepts only a cookie with the prefix `__Host-`, because another host of the same domain can
- * set a cookie without this prefix. Throws if there are several session cookies, because another
- * server must have set one of them.
+ * Returns the secret in the session cookie, or undefined if there is none. Over TLS, ignores a
+ * cookie without the prefix `__Host-`, because another host of the domain can set it. Throws if
+ * several session cookies remain.
  */
 export function sessionSecret(headers: Headers): string | undefined {
   const cookies = sessionCookies(headers);
@@ -39,9 +38,9 @@ export function signInCookieValue(headers: Headers): string | undefined {
 }
 
 /**
- * Returns a Set-Cookie header that stores `value` in the browser while the user signs in at the
- * OpenID provider, for at most `maxAge` seconds; 0 deletes the cookie. The browser must send the
- * cookie when the provider redirects it back, so the cookie has SameSite=Lax, not Strict.
+ * Returns a Set-Cookie header that keeps `value` during a sign-in at the OpenID provider, for at
+ * most `maxAge` seconds; 0 deletes the cookie. SameSite is Lax, because the provider's redirect
+ * back must carry the cookie.
  */
 export function signInCookie(headers: Headers, value: string, maxAge: number): string {
   return cookieText(headers, { name: SIGN_IN, value, maxAge, sameSite: "lax" });
@@ -95,11 +94,12 @@ function nameFor(headers: Headers, name: string): string {
 }
 
 /**
- * Whether the browser uses TLS, to this server or to a proxy in front of it. True if
- * `X-Forwarded-Proto` is `https`: any client may claim this, but it only makes the rules for
- * cookies stricter. Otherwise, the scheme of the Origin decides. Without an Origin, true if the
- * request has Sec-Fetch-Site and its host is not `localhost` or the like: browsers send this header
- * to other hosts only over TLS.
+ * Whether the browser uses TLS, to this server or to a proxy in front of it. The first case that
+ * applies decides:
+ * - `X-Forwarded-Proto` is `https`: true. A false claim only makes the rules for cookies stricter.
+ * - The request has an Origin: true if its scheme is `https`.
+ * - The request has Sec-Fetch-Site: true unless the host is this machine, because browsers send
+ *   this header to other hosts only over TLS.
  */
 function usesTls(headers: Headers): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();

@@ -21,11 +21,9 @@ interface Judges {
 }
 
 /**
- * Whether a request's token is checked again in the transaction of the request's change. If so,
- * this node runs the handler without first reading the catalog's newest changes. False for a route
- * that needs no token or lacks `readsInChange`. Also false if, in the state that this node has
- * read, the token is not valid or lacks a permission of `needs`. This node then reads the newest
- * changes first, because they may admit the token.
+ * Whether the transaction of the request's change checks the token again, so that the handler may
+ * run on an older state. Also false if this node's state refuses the token, because newer changes
+ * may admit it.
  */
 export function isJudgedInChange(
   { needs, readsInChange = false }: Route,
@@ -42,11 +40,9 @@ export function isJudgedInChange(
 }
 
 /**
- * Knows, for one request, whether this node's copy of the catalog certainly has all changes that
- * any node confirmed before the request. Fetching missing changes from the brokers takes time. A
- * request that makes a change need not wait for the missing changes: the transaction of this change
- * checks the request's API token again, against the newest state. A request that makes no change
- * must wait, because the response could otherwise be outdated.
+ * Knows, for one request, whether this node has certainly read all catalog changes confirmed before
+ * the request. A request that makes a change need not wait for this, because its transaction checks
+ * the token against the newest state.
  */
 export class UnprovenView {
   #isProven = false;
@@ -65,11 +61,9 @@ export class UnprovenView {
   }
 
   /**
-   * Calls `handle` with `caller`, and returns the result. The transaction of the change that
-   * `handle` makes calls `judge` first. If `judge` returns a caller equal to `caller`, the change
-   * takes effect. If `judge` returns another caller or throws, or if `handle` makes no change,
-   * waits for the newest state and calls `readmit`. Then calls `handle` again with the caller from
-   * `readmit`, and returns the result of this call.
+   * Calls `handle` with `caller`, and returns the result. If this call made no change, or `judge`
+   * refused the change (threw, or returned another caller), calls `handle` again on the newest
+   * state, with the caller from `readmit`.
    */
   async change<T>(
     caller: Principal,

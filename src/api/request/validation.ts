@@ -42,8 +42,7 @@ export function expectBody<S extends TSchema>(schema: S, value: unknown): Static
 
 /**
  * Yields at most the first `FAULTS_WALKED_MAX` errors of a validation, because a body may have
- * hundreds of thousands of invalid values. Ends after an error about an array that is too long,
- * without the errors of the array's items.
+ * hundreds of thousands. Ends after an error about an array that is too long.
  */
 function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   let walked = 0;
@@ -55,10 +54,9 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 }
 
 /**
- * Yields the errors of a validation. For an array that fits no type of a union, TypeBox has one
- * error, which does not say what is wrong. This function instead yields the errors of the array
- * against the first array type of the union, if there is one. The same applies to objects and
- * object types.
+ * Yields the errors of a validation. For an array or object that fits no type of a union, yields
+ * its errors against the union's first array or object type, because TypeBox's own error does not
+ * say what is wrong.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
@@ -160,9 +158,8 @@ function convertParam(schema: TSchema, text: string): unknown {
 }
 
 /**
- * Converts an error of the validation library into a path and a message for the caller. `at` is `?`
- * for a query, so that the path begins with `?`, and empty for a body. The path contains keys of
- * the schema and indexes of items, but never a key that the caller made up.
+ * Converts an error of the validation library into a path and a message. `at` is `?` for a query
+ * and empty for a body. The path never contains a key that the caller made up.
  */
 function toDetail(error: ValueError, at: string): Detail {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
@@ -226,9 +223,8 @@ const LIKE_KEY_CHARS_MAX = 100;
 const LISTED_KEYS_MAX = 8;
 
 /**
- * Yields an error for each key that the schema does not have. If such keys were ignored, a misspelt
- * `secret`, for example, would leave a webhook without a signature. The errors never contain a
- * value, because it may be a secret.
+ * Yields an error for each key that the schema does not have, in nested objects and arrays too. The
+ * errors never contain a value, because it may be a secret.
  */
 export function* unknownKeys(schema: TSchema, value: unknown, path: string): Generator<Detail> {
   if (Array.isArray(value) && schema.type === "array") {
@@ -247,9 +243,9 @@ export function* unknownKeys(schema: TSchema, value: unknown, path: string): Gen
 }
 
 /**
- * Returns the error for an unknown key of the object at `path`. It suggests a similar known key; if
- * there is none, it lists the known keys, unless they are many. It repeats the key only if the key
- * looks like a name, because a caller can send any text as a key.
+ * Returns the error for an unknown key of the object at `path`. It suggests a similar known key, or
+ * lists the known keys if they are few. It repeats the key only if the key looks like a name,
+ * because a caller can send any text.
  */
 export function unknownKey(key: string, known: readonly string[], path: string): Detail {
   const isShort = key.length <= LIKE_KEY_CHARS_MAX;

@@ -24,10 +24,10 @@ export class PreconditionFailed extends ApiError {
   constructor(
     message: string,
     /**
-     * Fields of the error response besides the message. `current` is the resource's current state,
-     * and `base` is the earlier state whose tag the request sent in If-Match. If the request's
-     * filter finds more dead letters than the request expected, `current` is `{ count }` instead:
-     * at least `count` dead letters match.
+     * Further fields of the error response.
+     * - `current`: the resource's current state. If a filter finds too many dead letters, `{ count
+     *   }`: at least this many match.
+     * - `base`: the earlier state whose tag the request sent in If-Match.
      */
     readonly states: { current?: unknown; base?: unknown },
     /** The resource's state and entity tag. Absent if the resource does not exist or has no tag. */

@@ -19,12 +19,10 @@ interface Part {
 }
 
 /**
- * Responds with a list of any length: `{[key]: [item…], …rest}`. A list shorter than
- * `LIST_CHUNK_CHARS` is sent as an ordinary response. A longer list is written in parts, as fast as
- * the client reads. The server writes a part of only one list at a time, so that lists do not delay
- * other requests. Throws `TooManyRequests` for a longer list if the workspace already reads the
- * maximum number of long lists. `items` may yield undefined while `items` searches for the next
- * item: nothing is written then, and the server can handle other requests first.
+ * Responds with a list of any length: `{[key]: [item…], …rest}`. A list of at least
+ * `LIST_CHUNK_CHARS` characters is sent as fast as the client reads; rejects with `TooManyRequests`
+ * if the workspace already reads too many such lists. `items` may yield undefined, which is
+ * skipped, so that a long search can pause.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },

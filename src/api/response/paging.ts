@@ -4,9 +4,8 @@ import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 
 /**
  * Returns the `paging` object of a list: the number of all items, and the address of the next page,
- * if there is one. The address is `path` with the request's other query parameters (`filter`).
- * `path` must not begin with `/v2` in lists for clients that append it to a base URL ending with
- * `/v2`.
+ * if there is one. `path` must not begin with `/v2` if clients append it to a base URL that ends
+ * with `/v2`.
  */
 export function pagingOf(
   path: string,

@@ -89,9 +89,9 @@ export class OpenIdProvider {
   }
 
   /**
-   * Completes a sign-in: exchanges the provider's authorization code for the account's claims.
-   * `search` is the query of the request with which the browser came back. Rejects when the
-   * provider refuses the code, or when its answer does not belong to the sign-in of `pending`.
+   * Completes a sign-in and returns the account. `search` is the query with which the browser came
+   * back from the provider. Rejects if the provider refuses the sign-in, or if its answer does not
+   * belong to `pending`.
    */
   async finish(search: string, pending: PendingSignIn): Promise<SignedInAccount> {
     const { configuration } = await this.#discover();
@@ -115,9 +115,9 @@ export class OpenIdProvider {
   }
 
   /**
-   * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0). With such a token, the
-   * provider reports that an account or one of its sessions has signed out. Rejects if the token is
-   * not a valid logout token of this provider.
+   * Verifies a logout token, with which the provider reports that an account or session has signed
+   * out (OpenID Connect Back-Channel Logout 1.0). Rejects if the token is not a valid logout token
+   * of this provider.
    */
   async readLogoutToken(
     token: string,
@@ -236,9 +236,9 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * Returns a `fetch` for requests to the OpenID provider. It limits the time and the size of the
- * answer and follows no redirect. `ca` has the certificates (PEM) of the authorities that may sign
- * the provider's certificate. Without `ca`, the system's authorities apply.
+ * Returns a `fetch` for the OpenID provider that follows no redirect, and rejects if the answer
+ * takes too long or is too large. `ca` has the trusted certificate authorities (PEM), by default
+ * the system's.
  */
 export function boundedFetch(ca: string | undefined): CustomFetch {
   return async (url, { body, method, headers, signal }) => {

@@ -8,9 +8,8 @@ import { relayTls, type TlsRelay } from "../../http/tls/relay.ts";
 import type { TlsKeys } from "../../settings/files/tls-files.ts";
 
 /**
- * TLS side of the control plane. Without TLS, clients connect to the HTTP server directly. With
- * TLS, a relay accepts the clients' connections and passes the decrypted data on to the HTTP
- * server, which then listens only on the loopback address.
+ * TLS side of the control plane. With TLS, a relay decrypts the clients' connections and passes the
+ * data on to the HTTP server, which then listens only on the loopback address.
  */
 export class TlsListener {
   #relay: TlsRelay | undefined;
@@ -31,10 +30,8 @@ export class TlsListener {
   }
 
   /**
-   * Returns the address of the client that sent a request. Returns undefined if the control plane
-   * uses TLS but the request did not come through the TLS relay, which decrypts the clients'
-   * connections. In this case, another process of this machine sent the request to the HTTP server
-   * directly, and the caller must refuse the request.
+   * Returns the address of the client that sent a request. With TLS, returns undefined if a process
+   * of this machine sent the request past the TLS relay; the caller must refuse such a request.
    */
   peerOf(request: Request, server: Server<unknown> | null): string | undefined {
     const peer = server?.requestIP(request);
@@ -86,9 +83,9 @@ export function listenOn(
 }
 
 /**
- * Makes the app accept connections without TLS, on the socket `given` or on one that it opens at
- * `host` and `port`. Bun can listen only on sockets that it has opened. For a given socket, the app
- * therefore first opens another one, at a free port, and then puts the given one in its place.
+ * Makes the app accept connections without TLS, on the socket `given` or on a new one at `host` and
+ * `port`. A given socket replaces one that Bun has opened, because Bun can listen only on its own
+ * sockets.
  */
 function listenPlain(
   app: Elysia,

@@ -27,8 +27,8 @@ export const listenerNames: Readonly<Record<Plane, string>> = {
 
 /**
  * Reads the TLS files of all listeners, and reads them again when they change. Throws `StartError`
- * if a file cannot be used at the start. If a changed file cannot be used later, the listener keeps
- * its former keys, and `warnings` says so.
+ * if a file is unusable at the start. Later, an unusable file leaves the former keys in use and
+ * causes a warning.
  */
 export function openCertificates(opening: StartContext): Certificates {
   const data = openCertificate(opening, "data");

@@ -13,9 +13,9 @@ type GeolocationContext = Pick<StartContext, "config" | "settings" | "logger">;
 export type GeolocationDatabase = ReturnType<typeof openGeolocationDatabase>;
 
 /**
- * Opens the database file that the setting `geolocation.database` names, and opens it again at each
- * reload of the settings. Throws `StartError` if the file cannot be read. Logs damaged data once
- * per opening, not again for each event that meets it.
+ * Opens the database that the setting `geolocation.database` names, and opens it again at each
+ * reload of the settings. Throws `StartError` if the file cannot be read. Damaged data is logged
+ * once per opening.
  */
 export function openGeolocationDatabase({ config, settings, logger }: GeolocationContext) {
   let open = openDatabase(config, logger);

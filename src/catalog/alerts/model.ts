@@ -41,9 +41,9 @@ export interface AlertRule extends ChangeableItem {
   kind: AlertKind;
   enabled: boolean;
   /**
-   * Limit for the value that the rule measures. Absent for kinds of rules without a limit. The
-   * rule's condition holds when the value is at least the limit, except for the number of nodes and
-   * for free disk space: there the condition holds when the value is below the limit.
+   * Limit for the value that the rule measures, absent for kinds of rules without a limit. The
+   * condition holds at or above the limit. For the number of nodes and for free disk space, the
+   * condition holds below the limit.
    */
   threshold?: number;
   /** Time in seconds for which the rule's condition must hold before an alert begins. */

@@ -7,10 +7,9 @@ export function newNotification(receiverId: string, phase: AlertPhase): AlertNot
 }
 
 /**
- * Returns the notifications of an alert that ends. First, each pending notification about the
- * beginning becomes `sent` if some of the receiver's email addresses got it, or `dropped` if it was
- * never attempted; otherwise it stays pending. Then each receiver whose notification about the
- * beginning is now `sent` or pending gets a new notification about the end.
+ * Returns the notifications of an alert that ends. Pending ones become `dropped` if never
+ * attempted, or `sent` if some email addresses got them. Receivers whose notification is then sent
+ * or pending get one about the end.
  */
 export function notificationsAtEnd(
   notifications: readonly AlertNotification[],

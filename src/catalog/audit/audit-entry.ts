@@ -71,9 +71,8 @@ export interface AuditEntry extends AuditFields {
 export type AuditActor = AuditEntry["actor"];
 
 /**
- * One changed field, with its values before and after the change. A value is absent when the field
+ * One changed field, with its values before and after the change. A value is absent if the field
  * did not exist; for a secret, both are absent. Values longer than `AUDIT_VALUE_CHARS_MAX` are cut.
- * The entry of a created or deleted item lists the item's fields, at most `AUDIT_CHANGES_MAX`.
  */
 export type FieldChange = AuditEntry["changes"][number];
 

@@ -24,9 +24,9 @@ export const AUDIT_BOUNDS = {
 export type AuditBounds = typeof AUDIT_BOUNDS;
 
 /**
- * Id of a group of audit entries. The size of each group is counted and bounded separately. A
- * workspace has two groups: entries about refused requests that used its tokens, and all its other
- * entries. Entries about unknown tokens are one more group.
+ * Id of a group of audit entries, whose size is bounded separately. A workspace has two groups:
+ * entries about refused requests with its tokens, and all others. Entries about unknown tokens are
+ * one more group.
  */
 type EntryGroup = string;
 interface EntryGroupSize {
@@ -128,8 +128,8 @@ export class AuditTables {
 
   /**
    * Finds at most `count` of a workspace's entries that match `filter`, newest first. To continue a
-   * search, the caller passes `reached` of the previous result as `after`. If `others` is true,
-   * also finds entries about refused unknown tokens, which belong to no workspace.
+   * search, pass `reached` of its result as `after`. With `others`, also finds entries about
+   * unknown tokens, which belong to no workspace.
    */
   find(
     workspaceId: string,
@@ -203,9 +203,9 @@ export class AuditTables {
   }
 
   /**
-   * Returns the group whose oldest entry must be deleted. It is `group` if that exceeds a bound
-   * on a group's age or size. Otherwise, if all groups together exceed the bound on the total size,
-   * it is the group with the most bytes.
+   * Returns the group whose oldest entry must be deleted: `group` if it exceeds a bound on its age
+   * or size, otherwise the largest group if all together are too large. Returns undefined if no
+   * bound is exceeded.
    */
   #overfull(group: EntryGroup, now: number): EntryGroup | undefined {
     const { ageMs, bytes, workspaceBytes, refusalsBytes } = this.#bounds;

@@ -48,9 +48,9 @@ export interface RefusedRequests {
 const TRIMMED_AT_ONCE_MAX = 500;
 
 /**
- * The audit log: who did what in a workspace. Finds entries of all kinds. Stores only the entries
- * about refused tokens and about actions that change nothing in the catalog; `recordChanges` stores
- * the entries about changes of the catalog.
+ * The audit log: who did what in a workspace. Finds all entries, but stores only those about
+ * refused tokens and about actions that change nothing in the catalog; `recordChanges` stores the
+ * entries about changes of the catalog.
  */
 export function openAuditLog(store: CatalogStore, tables: AuditTables) {
   const workspaces = store.table<Workspace, string>("workspaces");
@@ -64,9 +64,9 @@ export function openAuditLog(store: CatalogStore, tables: AuditTables) {
 
   return {
     /**
-     * Finds at most `count` of a workspace's entries, newest first. To continue a search, the
-     * caller passes `reached` of the previous result as `after`. One search reads a limited number
-     * of entries. The result may thus have fewer than `count`, or none, although older ones exist.
+     * Finds at most `count` of a workspace's entries, newest first. To continue a search, pass
+     * `reached` of its result as `after`. A search reads a limited number of entries, so that fewer
+     * may be found although older ones exist.
      */
     find: (workspaceId: string, filter: AuditFilter, page: { after?: string; count: number }) =>
       tables.find(workspaceId, filter, { ...page, others: isFirst(workspaceId) }),

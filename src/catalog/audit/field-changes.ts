@@ -14,8 +14,7 @@ const LEVELS_MAX = 4;
 
 /**
  * An item in the form in which the audit log compares it. `fields` has the values that may be
- * recorded. `secrets` has, by the path of each secret, a text that differs for different secrets.
- * It is compared, but never recorded.
+ * recorded. `secrets` has, by path, a text that differs for different secrets and is only compared.
  */
 export interface ComparableItem {
   fields: Fields;

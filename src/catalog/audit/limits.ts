@@ -27,9 +27,8 @@ export const AUDIT_BYTES_MAX = 256 << 20;
  */
 export const AUDIT_REFUSALS_BYTES_MAX = 2 << 20;
 /**
- * Maximum number of audit entries about refused tokens that one node writes in a minute for single
- * callers. Each of these entries counts the requests that had the same token, address and reason of
- * refusal; the highest counts get an entry. All further requests are counted together, in one more
+ * Maximum number of audit entries about single callers with refused tokens that one node writes in
+ * a minute. The callers with the most requests get them; all other requests are counted in one more
  * entry per workspace.
  */
 export const AUDIT_REFUSALS_PER_MINUTE_MAX = 20;

@@ -28,9 +28,9 @@ interface AuditWriter {
 }
 
 /**
- * Wraps the catalog's store. Each transaction of the wrapped store also stores an audit entry for
- * each row in which it changed something that the audit log shows. All other parts of the catalog
- * write only through the wrapped store, so that each such change has an entry.
+ * Wraps the catalog's store so that each transaction also stores audit entries about its changes.
+ * All other parts of the catalog must write through the wrapped store, because other writes leave
+ * no entry.
  */
 export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogStore {
   /** First write to each row in the transaction in progress, by table and key. */

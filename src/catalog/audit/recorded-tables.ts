@@ -164,9 +164,8 @@ const recorded = {
 } satisfies Record<string, Describe<never>>;
 
 /**
- * Tables whose writes the audit log leaves out: indexes and copies of recorded rows, and rows that
- * the server writes for its own use. A table that is neither in this set nor in `recorded` cannot
- * be opened.
+ * Tables whose writes the audit log leaves out: indexes and copies of recorded rows, and rows for
+ * the server's own use. A table neither in this set nor in `recorded` cannot be opened.
  */
 const unrecorded = new Set([
   ...["members", "tokens", "credentials", "sources", "destinations", "connections"].map(
@@ -201,9 +200,8 @@ export function describeRows(name: string): Describe<unknown> | undefined {
 }
 
 /**
- * Returns the verb that says how a row of `table` changed, such as `update` in the audit action
- * `source.update`. `before` is the row before the change, undefined for a created row. `after` is
- * the row after the change, undefined for a deleted row.
+ * Returns the verb for a change of a row of `table`, such as `update` in the audit action
+ * `source.update`. `before` is undefined for a created row, `after` for a deleted row.
  */
 export function verbOf(table: string, before: unknown, after: unknown): string {
   if (table === "resources") return verbOfCode(before as Resource, after as Resource);

@@ -45,9 +45,9 @@ export function publishedLibraries(tables: CodeTables, workspaceId: string, fami
 }
 
 /**
- * Returns all code that imports a library in `start`, directly or through other libraries. Each
- * importer occurs once, direct importers come first, and the libraries in `start` are left out.
- * `importersOf` must return an empty list for code that is not a library.
+ * Returns all code that imports a library in `start`, directly or through other libraries: each
+ * importer once, direct importers first, without `start`. `importersOf` must return an empty list
+ * for code that is not a library.
  */
 export function importersThrough<T>(
   start: readonly T[],

@@ -91,12 +91,12 @@ export function createCommit(
     expectNewest,
     /**
      * Stores revisions, publishes versions and links destinations in one transaction. Resolves with
-     * the result of `answer`, which runs inside the transaction and reads the new state. Rejects
-     * with `conflict` when a library to publish has the import name of another library of its
-     * language family. Rejects with `RevisionConflict` when a revision in `basedOn` is not the
-     * newest one. Rejects with `PublicationConflict` when the published libraries differ from those
-     * that the tests used (`usedLibraries`), or when the tests left out published code that imports
-     * a library in `publish` (`testedImporters`).
+     * the result of `answer`, which reads the new state inside the transaction. Rejects with:
+     * - `conflict`: a library to publish has the import name of another library of its language
+     *   family.
+     * - `RevisionConflict`: a revision in `basedOn` is not the newest one.
+     * - `PublicationConflict`: `usedLibraries` differs from the published libraries, or
+     *   `testedImporters` lacks published code that imports a library in `publish`.
      */
     commit<T = void>(workspaceId: string, change: CodeChange, answer?: () => T) {
       return store.change(() => {

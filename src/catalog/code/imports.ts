@@ -13,9 +13,9 @@ const IMPORT_CHARS_MAX = 255;
 const STATIC = 1;
 
 /**
- * Returns the names that code imports, each once, in the order in which they first occur in the
- * code. Does not compile the code, because this function is for drafts, which may have errors. For
- * publishing, a sandbox process finds the imports with the language's own parser instead.
+ * Returns the names that code imports, in the order of first occurrence, each once, at most
+ * `IMPORTS_MAX`. The code may be a draft with errors, so it is not compiled, and names may be
+ * missing.
  */
 export function importsOf(language: Language, code: string): string[] {
   const names = familyOf(language) === "python" ? pythonImports(code) : javascriptImports(code);
@@ -38,10 +38,8 @@ function javascriptImports(code: string): string[] {
 }
 
 /**
- * Matches strings and comments of Python. They are removed before the search for imports, because
- * they may contain words that look like imports. A string may lack its end quotes: it is then
- * matched up to the end of its line or, with triple quotes, of the code. This keeps the time of
- * matching linear.
+ * Matches strings and comments of Python, which may contain words that look like imports. A string
+ * without end quotes matches too, because the search would otherwise take more than linear time.
  */
 const texts = /("""|''')[\s\S]*?(?:\1|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|#[^\n]*/g;
 const statement = /^[ \t]*(?:import[ \t]+([^\n;]+)|from[ \t]+([^\s;]+)[ \t]+import\b)/;

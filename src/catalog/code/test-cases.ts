@@ -11,9 +11,9 @@ import { authorOf } from "./revisions.ts";
 export type TestCaseInput = Omit<TestCase, "id" | "versionId" | "createdAt" | "updatedAt">;
 
 /**
- * Storage of the test cases of transformations, which all members of the workspace share. A test
- * case belongs to a transformation and not to one of its revisions. It stays when the
- * transformation is deleted, and is used again when the transformation is published again.
+ * Storage of transformations' test cases, which all members of the workspace share. A test case
+ * belongs to a transformation, not to a revision, and stays after the transformation's deletion,
+ * because publishing can restore the transformation.
  */
 export function openTestCases(store: CatalogStore, tables: CodeTables) {
   const cases = store.table<TestCase, [transformationId: string, id: string]>("test-cases");

@@ -82,10 +82,9 @@ export function openConnections(
         return made;
       },
       /**
-       * Changes a connection. If `input` names another source or destination, later events take the
-       * new route, and undelivered events of the old route are discarded. Also restores a
-       * connection that was removed together with its source or destination. `input` must then name
-       * a replacement for each source or destination that was deleted.
+       * Changes a connection, or restores one that was removed with its source or destination, for
+       * which `input` must name a replacement. If the source or destination changes, undelivered
+       * events of the old route are discarded.
        */
       update(workspaceId: string, id: string, input: Partial<ConnectionInput>, logEnds: Positions) {
         const stored = connections.find(id);

@@ -23,9 +23,9 @@ export function expectOwnPermissions(given: Iterable<Permission>, grantor: Grant
 }
 
 /**
- * Throws unless the grantor (the caller) may create a personal token of a member: it must be this
- * member or have all permissions. A member's tokens also get the permissions that the member
- * receives later, so a caller with fewer permissions could thereby gain some.
+ * Throws unless the grantor (the caller) is the member for whom it creates a personal token, or has
+ * all permissions. Other permissions are not enough, because the token also gets permissions that
+ * the member receives later.
  */
 export function expectOwnMember(memberId: string, grantor: Grantor): void {
   if (grantor === undefined || grantor.memberId === memberId) return;
@@ -38,8 +38,8 @@ export function expectOwnMember(memberId: string, grantor: Grantor): void {
 
 /**
  * Returns the expiry time of a new token: `end` or, if that is undefined, `endOfGrantor`, the
- * expiry time of the token that creates the new one. Throws when `end` is later than
- * `endOfGrantor`. An undefined expiry time means that a token does not expire.
+ * expiry time of the token that creates it. Throws when `end` is later than `endOfGrantor`. An
+ * undefined time means no expiry.
  */
 export function boundedEnd(
   end: number | undefined,

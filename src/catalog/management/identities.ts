@@ -45,10 +45,9 @@ export function openIdentities(
 
   return inTransactions(store, {
     /**
-     * Returns the member of an account, updated with the account's current name, email address and
-     * role. An account without a member is first linked to the member that has its email address
-     * and no account yet, provided that the provider has verified the address. If there is no such
-     * member, creates one.
+     * Returns the member of an account, updated with the account's name, email address and role. An
+     * account without a member is linked to the unlinked member with its verified email address, or
+     * else to a new member.
      */
     admit(workspaceId: string, account: ProviderAccount) {
       const known = members.byIdentity(workspaceId, account.identity);
@@ -66,9 +65,8 @@ export function openIdentities(
       return changed;
     },
     /**
-     * Removes the workspace role of the member of an account that may not sign in now, because none
-     * of its groups has a role. Also ends the member's sessions that began at the OpenID provider.
-     * Does nothing when no member is linked to the account.
+     * Removes the workspace role of the member of an account that may not sign in now, and ends the
+     * member's sessions from the OpenID provider. Does nothing when the account has no member.
      */
     refuse(workspaceId: string, identity: Identity) {
       const member = members.byIdentity(workspaceId, identity);

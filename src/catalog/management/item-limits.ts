@@ -29,9 +29,9 @@ export type ItemsMax = Partial<Record<LimitedItem, number>>;
 const ADDED_WITHOUT_COUNT_MAX = 100;
 
 /**
- * Checks the limits on the number of items that each workspace owns. A workspace above a limit
- * keeps its items and cannot add more. Each node of a cluster counts by itself, so each may let a
- * workspace exceed a limit by `ADDED_WITHOUT_COUNT_MAX` items.
+ * Checks the limits on the number of items per workspace. A workspace above a limit keeps its items
+ * and cannot add more. In a cluster, each node may let a workspace exceed a limit by
+ * `ADDED_WITHOUT_COUNT_MAX` items.
  */
 export class ItemLimits {
   #max: ItemsMax;

@@ -7,9 +7,8 @@ export function newItem<T extends object>(workspaceId: string, fields: T) {
 }
 
 /**
- * Returns the time for a change of an item, in milliseconds since the Unix epoch. It is later than
- * the item's last change, even when the clock was set back, so that no two states of an item have
- * equal times.
+ * Returns the time for a change of an item, in milliseconds since the Unix epoch. It is always
+ * later than the item's last change, even when the clock was set back.
  */
 export function changeTime({ updatedAt }: { updatedAt: number }): number {
   return Math.max(Date.now(), updatedAt + 1);

@@ -18,9 +18,8 @@ export const CONNECTION_WINDOWS_MAX = 16;
 type Window = NonNullable<Connection["earlier"]>[number];
 
 /**
- * Starts or ends a connection's live window, the range of log positions whose events the connection
- * delivers. The window starts or ends at `logEnds`, the current ends of the event logs. Returns the
- * same object when the connection is already in the wanted state.
+ * Starts or ends a connection's live window (the range of log positions that it delivers) at
+ * `logEnds`, the current ends of the event logs. Returns the same object when nothing changes.
  */
 export function setLive(connection: Connection, live: boolean, logEnds: Positions): Connection {
   if (live === (connection.until === undefined)) return connection;
@@ -45,9 +44,8 @@ export function newWindow(live: boolean, logEnds: Positions): Pick<Connection, "
 
 /**
  * Returns an object with the new value of `earlier`: the connection's earlier live windows (ranges
- * of log positions to deliver), then the last window, which ended at `until`. If the last window is
- * empty, returns an empty object, and `earlier` stays unchanged. Earlier windows are kept because
- * delivery may still have to deliver some of their events.
+ * of log positions to deliver), then the window that ended at `until`. Returns an empty object,
+ * which changes nothing, if that window is empty.
  */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};
@@ -58,8 +56,7 @@ function earlierOf(connection: Connection, until: Positions | undefined) {
 
 /**
  * Merges the two oldest live windows (ranges of log positions to deliver) when there are more than
- * `CONNECTION_WINDOWS_MAX`. The merged window includes the pause between them. The connection may
- * thus deliver events from this pause, but loses no event of a window.
+ * `CONNECTION_WINDOWS_MAX`. Events from the pause between the two windows may then be delivered.
  */
 function mergeOldest(windows: readonly Window[]): readonly Window[] {
   if (windows.length <= CONNECTION_WINDOWS_MAX) return windows;

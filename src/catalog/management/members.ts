@@ -38,8 +38,8 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables, li
     ...inTransactions(store, {
       /**
        * Changes a member. Rejects when the member would gain a permission that the grantor (the
-       * caller) lacks. If the email address changes, the grantor must have all permissions of the
-       * member: the new address's owner can become this member by signing in at an OpenID provider.
+       * caller) lacks. With a new email address, all permissions count as gained, because the
+       * address's owner can sign in as this member.
        */
       update(workspaceId: string, id: string, input: Partial<MemberInput>, grantor?: Grantor) {
         const before = members.get(workspaceId, id);

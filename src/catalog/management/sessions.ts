@@ -11,8 +11,8 @@ import type { ItemLimits } from "./item-limits.ts";
 
 /**
  * Sessions of browsers that signed in with a token or at an OpenID provider. Each session belongs
- * to a token, has its own secret, and always has the current permissions of its token. A session
- * ends with its token, or at its expiry time.
+ * to a token, has the token's current permissions, and ends with the token or at its own expiry
+ * time.
  */
 export function openSessions(
   store: CatalogStore,
@@ -73,10 +73,9 @@ export function openSessions(
 
   return {
     /**
-     * Begins a session of the token whose secret is given. Returns the session's own secret, which
-     * the browser stores and which cannot be read later. Returns undefined when the token is
-     * unknown, expired or revoked. When the token has more than `SESSIONS_OF_TOKEN_MAX` sessions,
-     * its oldest session ends.
+     * Begins a session of the token with this secret, and returns the session's own secret, which
+     * cannot be read later. Returns undefined when the token is unknown, expired or revoked. Ends
+     * the token's oldest session beyond `SESSIONS_OF_TOKEN_MAX`.
      */
     async begin(tokenSecret: string) {
       const token = isSecret(tokenSecret) ? tokens.byHash(hashOf(tokenSecret)) : undefined;
@@ -93,10 +92,10 @@ export function openSessions(
       return begun(token, expiresAt, secret);
     },
     /**
-     * Begins a session of a member who signed in at an OpenID provider. It expires at `expiresAt`
-     * (milliseconds since the epoch). The session belongs to a personal token of the member, and
-     * ends when the token is revoked. `providerSession` is the id that the provider gives its own
-     * session (`sid`), if it sends one. Rejects with `missing` when the member does not exist.
+     * Begins a session of a member who signed in at an OpenID provider. Rejects with `missing` when
+     * the member does not exist.
+     * - `expiresAt`: end of the session, in milliseconds since the epoch.
+     * - `providerSession`: the provider's own id of the session (`sid`), if it sends one.
      */
     async beginForMember(
       workspaceId: string,
@@ -122,10 +121,10 @@ export function openSessions(
       return begun(token, expiresAt, secret);
     },
     /**
-     * Ends sessions that began at the OpenID provider `issuer`, and returns their number. `subject`
-     * selects the sessions of one account. `providerSession` selects the sessions that began with
-     * one session at the provider. If both are present, a session must match both. If neither is
-     * present, no session ends.
+     * Ends sessions that began at the OpenID provider `issuer`, and returns their number.
+     * - `subject`: selects the sessions of one account.
+     * - `providerSession`: selects the sessions that began with one session at the provider.
+     * - With both, a session must match both. With neither, no session ends.
      */
     endProviderSessions(ended: { issuer: string; subject?: string; providerSession?: string }) {
       const { issuer, subject, providerSession } = ended;

@@ -16,9 +16,8 @@ import type { ItemLimits } from "./item-limits.ts";
 import { permissionsOf } from "./roles.ts";
 
 /**
- * Maximum milliseconds between the use of a token and the storing of the time of this use. The uses
- * in this time are stored together, because each write to the catalog delays the changes of a
- * cluster's other nodes.
+ * Maximum milliseconds until the time of a token's use is stored. Uses are stored together, because
+ * each write to the catalog delays the changes of a cluster's other nodes.
  */
 const TOKEN_USE_FLUSH_MS = 60_000;
 
@@ -104,11 +103,9 @@ export function openTokens(
 
   return {
     /**
-     * Creates a token and returns it with its secret, which cannot be read later. The secret (`pm_`
-     * followed by letters and digits) is generated unless the caller provides it. Without an expiry
-     * time, the token expires with the token of the grantor (the caller). Rejects when the token
-     * would have permissions that the grantor lacks, or would expire later than the grantor's
-     * token.
+     * Creates a token and returns it with its secret, which cannot be read later. Without an expiry
+     * time, uses that of the grantor's (caller's) token. Rejects a later expiry time, and
+     * permissions that the grantor lacks.
      */
     async create(workspaceId: string, input: TokenInput, grantor?: Grantor) {
       const secret = input.secret ?? newSecret();
@@ -158,9 +155,8 @@ export function openTokens(
       return token && principalOf(token);
     },
     /**
-     * Returns the id of the token with this secret, and the id of its workspace, even if the token
-     * has expired. Callers use this after `authenticate` has refused the secret. Undefined when the
-     * token is unknown or was revoked.
+     * Returns the ids of the token with this secret and of its workspace, even if the token has
+     * expired. Returns undefined when the token is unknown or was revoked.
      */
     idsOf(secret: string) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;

@@ -14,9 +14,9 @@ interface RemovedConnection {
 const AGE_MS_MAX = REMOVED_CONNECTION_SECONDS_MAX * 1_000;
 
 /**
- * Table of connections that were removed together with their source or destination and can be
- * restored. Terraform needs it: to replace a destination, it removes the old one, creates a new
- * one, and then updates the connection, which it believes to exist still.
+ * Table of connections that were removed with their source or destination and can be restored.
+ * Terraform needs this, because it removes a destination before it creates the replacement and
+ * updates the connection.
  */
 export function removedConnectionTable(store: CatalogStore) {
   const rows = store.table<RemovedConnection, Key>("removed-connections");

@@ -195,9 +195,9 @@ function credentialTable(store: CatalogStore) {
       return Object.fromEntries([...range].map(({ key, value }) => [key[1], value]));
     },
     /**
-     * Table of one stamp (an id) per workspace. Each change of the workspace's credentials replaces
-     * the stamp. The stamp is part of the id of each published program of the workspace, so that a
-     * program with changed credentials counts as a new program.
+     * Table of one stamp (an id) per workspace, replaced at each change of the workspace's
+     * credentials. The stamp is part of published programs' ids, so that changed credentials make a
+     * new program.
      */
     stamps: store.table<string, string>("credential-stamps"),
     putValue(credential: Credential, value: string): void {

@@ -49,8 +49,8 @@ export function managedTable<T extends Managed>(store: CatalogStore, name: strin
     owner: (workspaceId: string, externalId: string) => owners.get([name, workspaceId, externalId]),
     /**
      * Returns one page of a workspace's items, and the number of items on all pages.
-     * `hasExternalId` selects the items that have an external id if it is true, those without one
-     * if it is false, and all items if it is undefined.
+     * `hasExternalId` selects the items with (true) or without (false) an external id, or all items
+     * (undefined).
      */
     list(workspaceId: string, page: number, hasExternalId?: boolean): CatalogPage<T> {
       if (hasExternalId === undefined) return items.list(workspaceId, page);
@@ -87,9 +87,8 @@ type WorkspaceItem = Omit<Managed, "externalId">;
 export type WorkspaceTable<T extends WorkspaceItem> = ReturnType<typeof workspaceTable<T>>;
 
 /**
- * Opens a table of items that belong to workspaces. It finds an item by id, and lists a workspace's
- * items in the order of creation. `name` is the table's name; `noun` names an item in error
- * messages, as in `Source not found`.
+ * Opens a table of items that belong to workspaces. Finds an item by id, and lists a workspace's
+ * items in the order of creation. `noun` names an item in error messages, as in `Source not found`.
  */
 export function workspaceTable<T extends WorkspaceItem>(
   store: CatalogStore,

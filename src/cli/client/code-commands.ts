@@ -79,9 +79,8 @@ function stateLine({ path, state }: ComparedCode, output: CommandOutput): string
 }
 
 /**
- * Prints a diff of the changes that a push would make to the server's code. Lines that the push
- * would remove from the server's code are marked as removed, and lines that it would put in their
- * place as added.
+ * Prints a diff of the changes that a push would make to the server's code. Lines that are only on
+ * the server count as removed, lines that are only in the directory as added.
  */
 function printContents({ local, server }: ComparedCode, output: CommandOutput): void {
   const here = local ? filesOf(local.content) : new Map<string, string>();
@@ -185,9 +184,9 @@ function unpublished({ args }: CommandCall, codes: ComparedCode[]): string {
 }
 
 /**
- * Pushes the compared code to the server, libraries before the transformations that import them.
- * Returns the pushed code as the server has it afterwards, by path. If others have changed an item
- * on the server since the comparison, stops and returns `undefined`.
+ * Pushes the compared code to the server in the order of `wanted`. Returns the code as the server
+ * then has it, by path. If others have changed an item since the comparison, stops and returns
+ * `undefined`.
  */
 async function pushAll(
   { client, output }: CommandCall,

@@ -34,9 +34,10 @@ export function replayLine(replay: ShownReplay, columns: number): string {
 }
 
 /**
- * Prints the state of a replay and returns the command's exit code. Without `--wait`, returns 0.
- * With it, first waits until the replay has ended or the user stops the command. Then returns 0 if
- * the replay has ended normally and no event failed, and 1 otherwise.
+ * Prints the state of a replay and returns the command's exit code.
+ * - Without `--wait`: 0.
+ * - With `--wait`: first waits until the replay ends or the user stops the command. Then 0 if the
+ *   replay is done and no event failed, else 1.
  */
 export async function finishReplay(call: CommandCall, started: ShownReplay): Promise<number> {
   const { client, output, args } = call;

@@ -90,9 +90,8 @@ export class TailView {
   }
 
   /**
-   * Returns a text with the number of messages shown. Adds the number of messages that the filters
-   * left out, unless it is 0, and the number of events that the server did not send, unless it is
-   * 0.
+   * Returns a text with the number of messages shown. Adds, unless 0, the numbers of messages that
+   * the filters left out and of events that the server did not send.
    */
   summary(): string {
     const parts = [

@@ -9,9 +9,9 @@ const ISO_DATE = /^\d{4}-\d\d(-\d\d|$)/;
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Parses the value of the flag `name`: a time in ISO 8601, or a duration before now such as `90s`,
- * `30m`, `2h` or `7d`. Returns the time in ISO 8601, or `undefined` without the flag. Throws
- * `StartError` for other values.
+ * Parses the flag `name`, a time in ISO 8601 or a duration before now such as `90s` or `7d`.
+ * Returns a time in ISO 8601, or `undefined` without the flag. Throws `StartError` for other
+ * values.
  */
 export function timeOf(args: Record<string, unknown>, name: string): string | undefined {
   if (args[name] === undefined) return undefined;

@@ -3,11 +3,9 @@ import { type CaseContent, type CodeContent, caseText, pathOf } from "./code-ite
 import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
- * Makes a transformation or library (the item) on the server, with its test cases, equal to
- * `content`. `server` is the item's state when the caller read the item. If `server` is undefined,
- * creates the item. Returns the item's new state. Changed code becomes a new revision that is not
- * published. Rejects rather than overwrite code or a test case that others have changed since the
- * caller read the item.
+ * Makes a transformation or library (the item) on the server equal to `content`, and returns its
+ * new state. Changed code becomes an unpublished revision. `server` is the state that the caller
+ * read; undefined creates the item. Rejects if others have changed the item since.
  */
 export async function applyContent(
   client: Client,
@@ -32,9 +30,8 @@ function isRevisionNeeded(content: CodeContent, before: CodeContent): boolean {
 }
 
 /**
- * Changes the test cases of a transformation on the server so that they equal `wanted`. A test case
- * of `wanted` replaces the one with the same name on the server, or is added if there is none.
- * Deletes the transformation's other test cases on the server.
+ * Makes the test cases of a transformation on the server equal to `wanted`. A test case replaces
+ * the one with the same name. Test cases that `wanted` lacks are deleted.
  */
 async function applyTests(
   client: Client,

@@ -62,9 +62,8 @@ export function fingerprint(content: CodeContent): string {
 }
 
 /**
- * Converts the name of an item on the server to a file name, which has only letters, digits and
- * hyphens, and is not in `taken`. Even for an item with the name `../a`, the file is therefore
- * inside the folder of its kind.
+ * Converts the name of an item on the server to a file name that is not in `taken`. The file name
+ * has only letters, digits and hyphens, so that a name such as `../a` cannot leave the folder.
  */
 export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
   const words =

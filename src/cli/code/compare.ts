@@ -10,22 +10,21 @@ export interface ComparedCode {
   local?: LocalCode;
   server?: ServerCode;
   /**
-   * Result of comparing the code in the directory with the code on the server.
-   * - `same`: equal in the directory and on the server
+   * Result of comparing the directory's code with the server's code.
+   * - `same`: equal in both
    * - `new-here`: only in the directory
    * - `new-there`: only on the server
-   * - `changed-here`: changed only in the directory since both were last equal
-   * - `changed-there`: changed only on the server since both were last equal
-   * - `changed-both`: changed in the directory and on the server, or never equal
+   * - `changed-here`: changed only in the directory since they were last equal
+   * - `changed-there`: changed only on the server since they were last equal
+   * - `changed-both`: changed in both, or never equal
    */
   state: "same" | "new-here" | "new-there" | "changed-here" | "changed-there" | "changed-both";
 }
 
 /**
- * Compares the local transformations and libraries with those of the server. Each local folder is
- * compared with the item that `state` names for it or, if the server has no such item, with the
- * item of the same kind and name. Pairs with equal contents are recorded in `state`. Throws
- * `StartError` if several items of the server have this kind and name.
+ * Compares the local transformations and libraries with those of the server, paired by the id in
+ * `state`, or else by kind and name. Records equal pairs in `state`. Throws `StartError` if several
+ * server items have the name.
  */
 export function compareCode(
   locals: readonly LocalCode[],

@@ -28,10 +28,10 @@ export interface ServerAccess {
 }
 
 /**
- * Determines the server and the token. Each comes from a flag, else from the environment, else from
- * a profile. The default server is `SERVER_DEFAULT`. If a flag names the profile, the environment's
- * server and token are not used. A profile's token is sent only to the profile's own server. Throws
- * `StartError` if there is no token or a value is invalid.
+ * Determines the server and the token: each from a flag, else from the environment, else from a
+ * profile. Throws `StartError` if there is no token or a value is invalid.
+ * - A profile that a flag names replaces the environment.
+ * - A profile's token is sent only to the profile's own server.
  */
 export function connect(flags: Record<string, unknown>): ServerAccess {
   const environment = clientEnvironment();

@@ -28,9 +28,8 @@ export async function namesOf(
 }
 
 /**
- * Returns the id of the item whose id or name is `text`. If there is none, `text` may differ from
- * the name in upper and lower case. Throws `StartError` if several items fit, or if none fits. In
- * the latter case, the error has the nearest name as a hint.
+ * Returns the id of the item whose id or name is `text`. If no name is equal, ignores upper and
+ * lower case. Throws `StartError` if none or several items fit.
  */
 export function idOf(kind: string, items: readonly NamedItem[], text: string): string {
   const exact = items.find(({ id }) => id === text);

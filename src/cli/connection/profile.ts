@@ -13,10 +13,10 @@ interface Profile {
 }
 
 /**
- * Reads a profile: a table with `server` and `token` in a TOML file. Without `name`, reads the
- * profile `default`, and returns an empty profile if this profile or the file does not exist. With
- * `name`, throws `StartError` if the profile or the file does not exist. Always throws `StartError`
- * if the file is invalid, or if users other than the file's owner have access to it.
+ * Reads a profile: a table with `server` and `token` in a TOML file. Throws `StartError` if the
+ * file is invalid or other users have access to it.
+ * - With `name`: throws `StartError` if the profile or the file is missing.
+ * - Without `name`: reads the profile `default`, and returns an empty profile if it is missing.
  */
 export function readProfile(path: string, name: string | undefined): Profile {
   const profiles = readProfiles(path, name);

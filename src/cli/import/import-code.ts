@@ -34,10 +34,9 @@ export async function importCode(client: Client, run: ImportRun, code: Code): Pr
 }
 
 /**
- * Copies all versions of a library or transformation. If an earlier import was interrupted, copies
- * only the versions that are missing. Returns a list with the id of one version to publish: the
- * copy of the version that is published in RudderStack. Returns an empty list if there is nothing
- * to publish, for example because an earlier import was complete.
+ * Copies the versions of a library or transformation that earlier imports have not copied. Returns
+ * a list with the id of the version to publish, which is the copy of RudderStack's published one.
+ * The list is empty if nothing is to be published.
  */
 async function copyCode(
   client: Client,
@@ -65,8 +64,8 @@ async function copyCode(
 
 /**
  * Returns the ids of the versions that an interrupted import has copied, oldest first. Returns
- * undefined if the item is published, because an import publishes only at its end. Also returns
- * undefined if the item's versions are not copies of RudderStack's.
+ * undefined if the versions are not copies of RudderStack's, or if the item is published, because
+ * an import publishes only at its end.
  */
 async function copiedVersions(
   client: Client,

@@ -14,10 +14,9 @@ interface Resources {
 }
 
 /**
- * Copies sources, destinations and connections from RudderStack to this server. The id of an item
- * in RudderStack becomes the external id of the copy, by which the next run recognizes that the
- * item was copied. Events for the copied destinations are delivered by rudder-server, not by
- * pixelmill.
+ * Copies sources, destinations and connections from RudderStack to this server. RudderStack's id
+ * becomes the external id, by which a later run recognizes the copy. Events for copied destinations
+ * are delivered by rudder-server.
  */
 export async function importResources(
   client: Client,

@@ -20,9 +20,8 @@ export class ImportRun {
   ) {}
 
   /**
-   * Copies an item with `create`, unless an earlier run copied it or this is a dry run. Prints a
-   * line about the item. When the server refuses the item, prints and records the failure instead
-   * of throwing it.
+   * Copies an item with `create`, unless an earlier run copied it or this is a dry run. Prints and
+   * records a refusal by the server instead of throwing.
    */
   async copy(
     title: string,

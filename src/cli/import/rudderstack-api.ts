@@ -42,9 +42,8 @@ export type RemoteConnection = ReturnType<typeof connectionOf>;
 /** Reads sources, destinations, connections and code over RudderStack's API. Changes nothing. */
 export class RudderStackApi {
   /**
-   * Creates a client of the API at `url`. If a request must be repeated, the client calls `note`
-   * with a sentence about the reason, and then pauses before it repeats the request. It also calls
-   * `note` if code may have more than `VERSIONS_MAX` versions.
+   * Creates a client of the API at `url`. Calls `note` with a sentence before it repeats a request,
+   * and when code may have more than `VERSIONS_MAX` versions, because only the newest are read.
    */
   constructor(
     private readonly url: string,
@@ -136,9 +135,8 @@ export class RudderStackApi {
 }
 
 /**
- * Returns the seconds to wait before the next attempt, at most `WAIT_SECONDS_MAX`. If the header
- * `Retry-After` has a number, returns this number. Otherwise returns 1 after the first attempt, 2
- * after the second, 4 after the third, and so on.
+ * Returns the seconds to wait before the next attempt, at most `WAIT_SECONDS_MAX`: the number in
+ * the header `Retry-After` or, without one, 1, 2, 4 and so on for successive attempts.
  */
 function waitSeconds(answer: Response, attempt: number): number {
   const asked = Number.parseFloat(answer.headers.get("retry-after") ?? "");

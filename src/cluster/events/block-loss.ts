@@ -1,9 +1,8 @@
 import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
 
 /**
- * Returns a function that describes missing blocks of a partition of the topic, for a report of
- * lost events. A block is one Kafka record with many events. The description gives the number of
- * missing blocks, because the number of events in them is unknown.
+ * Returns a function that describes missing blocks of a partition of `topic`, for a report of lost
+ * events. A block is one Kafka record with many events, and only the number of blocks is known.
  */
 export const describeBlockLoss = (topic: string) => (log: string, blocks: number) => ({
   log: `Partition ${log.slice(1)} of ${topic}`,

@@ -7,9 +7,9 @@ import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
 const KNOWN_MAX = 1_024;
 
 /**
- * Estimates how many event records the blocks of one partition hold. A block is one Kafka record
- * with many events. Knows the exact counts of the `KNOWN_MAX` blocks added last, and uses the
- * average count of all added blocks for older ones.
+ * Estimates how many event records are in the blocks of one partition. A block is one Kafka record
+ * with many events. Counts are exact for the `KNOWN_MAX` blocks added last; older blocks count as
+ * average.
  */
 export class BlockRecordCounts {
   readonly #offsets = new Float64Array(KNOWN_MAX).fill(-1);

@@ -109,11 +109,12 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Reads the end of each log (one per partition) from the brokers, by log name. Omits a log if its
-   * partition's leader does not answer within `msMax` milliseconds; `failures` in the result has
-   * the error, by partition number. Opens the logs of partitions that were added to the topic.
-   * Tells the listeners of `onOffsetsInvalid` which logs have invalid offsets. Rejects when the
-   * topic is unknown, or was deleted and created again.
+   * Reads the end of each log (one per partition) from the brokers, by log name. Rejects when the
+   * topic is unknown or was recreated.
+   * - If a partition's leader does not answer within `msMax` milliseconds, leaves out the log;
+   *   `failures` has the error, by partition number.
+   * - Opens the logs of new partitions.
+   * - Tells the listeners of `onOffsetsInvalid` which logs have invalid offsets.
    */
   async learnEnds(msMax?: number) {
     const read = this.#partitions.map((reader) => offsetOf(reader.end()));
@@ -133,10 +134,10 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Calls the listeners of `onOffsetsInvalid` with the names of the logs with invalid offsets:
+   * Calls the listeners of `onOffsetsInvalid` with the names of these logs:
    * - Logs whose end on the brokers (`ends`) is before the end known to this node (`read`).
-   * - Logs whose offset base was computed for another topic id than `topicId`. If there are any,
-   *   the method throws `TopicRecreated` after the calls.
+   * - Logs with an offset base for another topic id than `topicId`. If there are any, throws
+   *   `TopicRecreated` after the calls.
    */
   #reportInvalidOffsets(topicId: string, ends: Map<number, bigint>, read: bigint[]): void {
     const others = [...this.#partitions.keys()].filter((it) => {
@@ -155,9 +156,9 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Fetches new blocks of a log as soon as they are durable, and reports them to the listeners of
-   * `onDurable`. Stops when the returned function is called. For logs that are not followed, this
-   * node only reads the end from the brokers, about once a second.
+   * Fetches new blocks of a log once they are durable, and reports them to the listeners of
+   * `onDurable`. Ends when the returned function is called. For other logs, this node only reads
+   * the end, about once a second.
    */
   follow(log: string): () => void {
     const partition = this.#indexOf(log);
@@ -179,10 +180,9 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Reads the topic's id and a log's end offset from the brokers. The parameter `known` is the
-   * highest position (a sequence number) that is stored for the log. `known` of the result is the
-   * offset after the last block that begins below this position. If this offset is above the
-   * result's `end` plus the log's offset base, the topic has lost blocks.
+   * Reads the topic's id and a log's end offset from the brokers. `known` is the highest sequence
+   * number that is stored for the log. The result contains `known` as an offset, rounded up. If
+   * this offset is above `end` plus the log's offset base, the topic has lost blocks.
    */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offset } = await this.#asker.endOffsetOfOneTopic(this.#indexOf(log));
@@ -194,9 +194,9 @@ export class PartitionLogs implements EventLogs {
   }
 
   /**
-   * Sets a log's offset base, the number that is added to the brokers' offsets. `end` is the log's
-   * end as an offset of the brokers. Blocks before `end` do not count as new. If `lost` is present,
-   * logs the loss of blocks that `lost` describes, and adds it to `warnings`.
+   * Sets a log's offset base, the number that is added to the brokers' offsets. Blocks before
+   * `end`, an offset of the brokers, do not count as new. A loss of blocks (`lost`) is logged and
+   * added to `warnings`.
    */
   setOffsetBase(log: string, place: OffsetBase, end = 0, lost?: PartitionLoss): void {
     const partition = this.#indexOf(log);

@@ -34,8 +34,8 @@ const READ_RETRY_MS = 50;
 
 /**
  * Exclusive limit on the number of full-length parts into which the method `parts` divides a
- * partition. The method doubles the parts' length until fewer than this number of full-length parts
- * fit. Shorter parts at the partition's ends are not counted.
+ * partition. In larger partitions, the parts are longer. Shorter parts at the partition's ends are
+ * not counted.
  */
 const PARTS_MAX = 64n;
 
@@ -66,9 +66,9 @@ export class PartitionReader implements LogReader {
   #first: number;
   #end: number;
   /**
-   * First sequence number that the partition had when this reader was created or, if it had no
-   * leader then, at the first read. Absent until it is known. A read from 0, the partition's
-   * beginning, does not report the blocks before this number as lost.
+   * First sequence number of the partition when this reader was created or, if there was no leader,
+   * at the first read; undefined before. A read from 0 does not report blocks before this number as
+   * lost.
    */
   #opened: number | undefined;
   /**
@@ -98,18 +98,17 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Sets whether this node delivers the partition's events. Only the node that delivers them
-   * deletes blocks of the partition. While this node delivers, the reader therefore reports missing
-   * blocks as lost, except blocks that the reader itself has deleted.
+   * Sets whether this node delivers the partition's events. The reader reports missing blocks as
+   * lost only while this node delivers, because otherwise the delivering node may have deleted
+   * them.
    */
   setOwned(isOwned: boolean): void {
     this.#isOwned = isOwned;
   }
 
   /**
-   * Empties the cache and makes the log begin at offset `first` and end at `end`. Called when the
-   * partition's offsets have changed, because its topic was recreated or lost blocks. Readers that
-   * follow the log continue from `end`.
+   * Empties the cache and makes the log begin at offset `first` and end at `end`, after the topic
+   * was recreated or lost blocks. Reads do not report blocks before `first` as lost.
    */
   reset(first: bigint, end: bigint): void {
     this.#cache = new BlockCache(this.options.cacheBytesMax);
@@ -166,11 +165,9 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Divides the partition into parts whose boundaries are multiples of one length, so that most
-   * boundaries stay the same from call to call. The first and the last part may be shorter.
-   * `PARTS_MAX` limits the number of full-length parts. An empty part follows at the end, because
-   * retention deletes a part only if another part follows. Other callers use the parts to find old
-   * events by time and to add up sizes.
+   * Divides the partition into parts of one length, at most about `PARTS_MAX`. Most boundaries stay
+   * the same from call to call. An empty part ends the list, because retention deletes a part only
+   * if another part follows.
    */
   parts(): LogPart[] {
     const first = offsetOf(this.#first);
@@ -250,9 +247,9 @@ export class PartitionReader implements LogReader {
   }
 
   /**
-   * Returns the sequence number at which a read from `sequence` begins: `sequence` or the
-   * partition's first sequence number, whichever is larger. Reports the blocks between the two as
-   * lost, if this node delivers the partition and did not delete them.
+   * Returns `sequence`, or the partition's first sequence number if that is larger. If this node
+   * delivers the partition, reports the blocks between the two as lost, except blocks that this
+   * node deleted.
    */
   #kept(sequence: number): number {
     // Sequence number 0 stands for the beginning of the partition.

@@ -19,10 +19,9 @@ const PROBE_MS = 250;
  */
 const ANSWER_MS_MAX = 10_000;
 /**
- * Milliseconds at the end of `ANSWER_MS_MAX` that a second timer measures. The second timer starts
- * when the first one, which measures the rest, expires. After a suspension of the process, the
- * first timer may expire at once. The second timer then leaves time to read acknowledgements that
- * arrived meanwhile, before records are rejected.
+ * Milliseconds at the end of `ANSWER_MS_MAX` that have a timer of their own. After a suspension of
+ * the process, this timer leaves time to read acknowledgements that arrived meanwhile, before
+ * records are rejected.
  */
 const LATE_READ_MS = 250;
 /** Milliseconds without an acknowledgement after which `probe` sends a test block. */
@@ -50,10 +49,9 @@ export interface PartitionWriterOptions<T> {
 }
 
 /**
- * Appends records to a partition in blocks. Writers on other nodes append to the same partition.
- * While one block is in flight, the next one fills. If the brokers do not acknowledge a block, its
- * records are rejected and never sent again. `append` then rejects new records until the brokers
- * acknowledge a test block (an empty block), which the writer sends every `PROBE_MS`.
+ * Appends records in blocks to a partition, to which other nodes append too. If the brokers do not
+ * acknowledge a block, its records are rejected. New records are also rejected, until a test block
+ * (an empty block) is acknowledged.
  */
 export class PartitionWriter<T> implements LogWriter<T> {
   readonly #batcher: Batcher<T>;
@@ -97,10 +95,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends an empty test block to find out whether the partition can be written. Does nothing if the
-   * writer is closed, if a block is in flight, or if a block was acknowledged less than
-   * `ACKNOWLEDGED_MS_MAX` ago. Also does nothing while `healthy` is false, because the writer then
-   * sends a test block every `PROBE_MS` by itself.
+   * Sends an empty test block to find out whether the partition can be written, unless a block is
+   * in flight or was acknowledged within `ACKNOWLEDGED_MS_MAX`. Does nothing while `healthy` is
+   * false, because the writer then sends test blocks by itself.
    */
   probe(): void {
     if (this.#closed || !this.#healthy) return;
@@ -147,9 +144,9 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends the waiting records as one batch, and then further batches until no record waits. If no
-   * record waits at first, sends a test block (an empty block). No `await` may follow the loop:
-   * records that are appended during such an `await` would not be sent.
+   * Sends the waiting records in batches until none waits. Sends a test block (an empty block) if
+   * none waits at first. No `await` may follow the loop: records appended during the `await` would
+   * not be sent.
    */
   async #run(): Promise<void> {
     do await this.#flush();
@@ -250,9 +247,8 @@ export class PartitionWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Logs the error of a test block that failed because of a broken invariant, which is a bug. The
-   * line that was logged when writes began to fail may name another cause. Logs only the first such
-   * error, because test blocks are repeated.
+   * Logs the first broken invariant (a bug) that made a test block fail, because the line logged
+   * when writes began to fail may name another cause. Logs no further ones.
    */
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;

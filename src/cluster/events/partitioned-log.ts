@@ -82,8 +82,8 @@ export async function openPartitionedLog<T>(
   return {
     /**
      * Appends a record to the partition that its key chooses. Resolves once all in-sync replicas
-     * have the record. Rejects with `LogUnavailable` when the brokers do not acknowledge the
-     * record. Records with the same key keep their order while no partitions are added.
+     * have the record, or rejects with `LogUnavailable`. Records with the same key keep their order
+     * while no partitions are added.
      */
     append: (record: T, key: number) => writers[key % writers.length]!.append(record),
     /**
@@ -114,9 +114,9 @@ export async function openPartitionedLog<T>(
 type Writer<T> = Pick<PartitionWriter<T>, "appendAll" | "refusal">;
 
 /**
- * Appends the records of one request to the partitions that their keys choose. In the result,
- * `stored` resolves when all records are durable. If one of the partitions accepts no records at
- * the moment, appends none and returns `refusal`, which says why.
+ * Appends the records of one request to the partitions that their keys choose. `stored` resolves
+ * when all records are durable. If one of the partitions accepts no records, appends none and
+ * returns the reason as `refusal`.
  */
 export function appendTogether<T>(
   writers: readonly Writer<T>[],

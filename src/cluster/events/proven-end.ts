@@ -4,9 +4,9 @@ import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import { sealed } from "./partition-writer.ts";
 
 /**
- * Returns the end of a partition: the offset after all blocks that were acknowledged before this
- * function was called. It is the brokers' offset, without the offset base. Rejects when the
- * partition's leader does not acknowledge a test block within `ACKNOWLEDGED_MS_MAX`.
+ * Returns the end of a partition: the brokers' offset, without the offset base, after all blocks
+ * acknowledged before the call. Rejects when the leader does not acknowledge a test block within
+ * `ACKNOWLEDGED_MS_MAX`.
  */
 export type ProveEnd = (partition: number) => Promise<number>;
 
@@ -14,9 +14,8 @@ export type ProveEnd = (partition: number) => Promise<number>;
 const ACKNOWLEDGED_MS_MAX = 10_000;
 
 /**
- * Creates a function that determines the end of a partition of the event log by appending an empty
- * block, which readers skip. A request for the end does not suffice: a former leader of the
- * partition may answer with an old end, but cannot acknowledge a block.
+ * Creates a function that finds the end of a partition by appending an empty block, which readers
+ * skip. A request for the end does not suffice, because a former leader may answer with an old end.
  */
 export function endProver(clients: Pick<KafkaClients, "producer">, topic: string): ProveEnd {
   let producer: IdempotentProducer | undefined;

@@ -1,10 +1,9 @@
 import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
 
 /**
- * Returns the sequence number of the first record in the block at `offset`; the block's further
- * records have the next numbers. Each block reserves `BLOCK_RECORDS_MAX` numbers, so there are gaps
- * between the numbers of two blocks. The number depends on the offset alone, because several nodes
- * append blocks and none knows how many records come before its own blocks.
+ * Returns the sequence number of the first record in the block at `offset`. Each block reserves
+ * `BLOCK_RECORDS_MAX` numbers, because no node knows how many records the blocks of other nodes
+ * have.
  */
 export const sequenceOf = (offset: bigint): number => Number(offset) * BLOCK_RECORDS_MAX;
 

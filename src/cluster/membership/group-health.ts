@@ -32,12 +32,10 @@ export interface GroupFacts {
 }
 
 /**
- * Returns the trouble and the warnings about a node's membership in the group, as listed below.
- * Trouble makes the node not ready, so that a rolling upgrade stops at this node. A node with
- * warnings alone still accepts events and API requests.
- * - No broker answers: trouble after `REQUEST_MS_MAX`, and no warnings. The other cases apply only
- *   if a broker answers.
- * - The coordinator refuses a node that has never been a member since its start: trouble.
+ * Judges this node's membership in the group. Trouble makes the node not ready; a warning does not.
+ * - No broker answers: trouble after `REQUEST_MS_MAX`, and no warnings. The other cases then do not
+ *   apply.
+ * - The coordinator refuses a node that has not been a member since its start: trouble.
  * - The coordinator has been silent for `silentMsMax`: a warning.
  * - The group has removed the node: a warning.
  */

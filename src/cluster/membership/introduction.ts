@@ -67,9 +67,9 @@ export class DescribedNodes {
   #last: ClusterNode[] | undefined;
 
   /**
-   * Returns the nodes in `group`, the brokers' newest description of the group. The list is empty
-   * if `group` is undefined or has no members. While members join, `group` may have no nodes; the
-   * method then returns the result of the previous call, or `undefined` if there was none.
+   * Returns the nodes in `group`, the brokers' newest description of the group; none if `group` is
+   * undefined. If the description has members but no nodes yet, returns the previous result, or
+   * `undefined` without one.
    */
   take(group: Group | undefined, topic: string): ClusterNode[] | undefined {
     const nodes = nodesOf(group, topic);

@@ -54,9 +54,9 @@ const WATCH_MS = 500;
  */
 const HEARTBEAT_SESSIONS = 0.3;
 /**
- * Time without a response, as a multiple of `sessionMs`, after which a node that is joining closes
- * its connections to the brokers. It is above 1, because the coordinator may delay its answer to a
- * join for `sessionMs` when another member hangs.
+ * Time without a response, as a multiple of `sessionMs`, after which a joining node closes its
+ * connections to the brokers. Above 1, because the coordinator may delay a join for `sessionMs`
+ * when another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
 /** Time without a response, in multiples of `sessionMs`, until the coordinator counts as silent. */
@@ -68,14 +68,12 @@ const lateAnswer = () => new Error(`The brokers named no members within ${ANSWER
 const LEAVE_MS_MAX = 2_000;
 
 /**
- * Membership of this node in a Kafka consumer group, which the constructor joins. The group divides
- * the partitions of a topic among its members, and each member delivers the events of its
- * partitions. One member, the group's leader, assigns them.
+ * Membership of this node in the Kafka consumer group that divides a topic's partitions among the
+ * nodes. Each member delivers the events of its partitions. The constructor joins the group.
  *
- * When a partition moves, its old owner stops it before the new owner starts it, unless the stop
- * takes longer than half a session timeout or the old owner sends no heartbeats. While no broker
- * answers, each node keeps its partitions. A node that the group removed stops all its partitions
- * before it joins again.
+ * The old owner of a partition stops it before another node starts it, unless the stop takes longer
+ * than half a session timeout or the old owner sends no heartbeats. While no broker answers, each
+ * node keeps its partitions.
  */
 export class Membership {
   readonly #consumer: Consumer;
@@ -134,10 +132,12 @@ export class Membership {
   }
 
   /**
-   * Returns the state of the membership. `isMember` says whether this node is a member of the group
-   * at present, and `hasJoined` whether it has been one at any time since its start. The state also
-   * has the trouble and warnings that `judgeGroup` finds, the partitions that are assigned to this
-   * node, and the partitions that it refuses, by reason.
+   * Returns the state of the membership:
+   * - `isMember`: whether this node is a member now
+   * - `hasJoined`: whether this node has been a member at any time since its start
+   * - `trouble`, `warnings`: the judgement of `judgeGroup`
+   * - `partitions`: those assigned to this node
+   * - `refused`: those that this node refuses, by reason
    */
   state() {
     const { clients, group, sessionMs, runner } = this.options;
@@ -184,8 +184,8 @@ export class Membership {
 
   /**
    * Returns the metadata that this node sends when it joins the group. First stops the partitions
-   * that the group took from this node, because the join makes them free for other nodes. Waits at
-   * most half a session timeout for that. The Kafka library calls this before each attempt to join.
+   * that the group took away, because the join frees them for other nodes. Waits at most half a
+   * session timeout for the stops.
    */
   async #introduce(): Promise<Buffer> {
     const { self, sessionMs } = this.options;
@@ -260,9 +260,9 @@ export class Membership {
   }
 
   /**
-   * Checks regularly which partitions this node can run, and decides which it refuses. Makes this
-   * node join the group again when the other members must learn which it refuses. Each join starts
-   * a rebalance, in which every member reports and the leader assigns the partitions again.
+   * Decides regularly which partitions this node refuses. When the other nodes must learn of
+   * refusals, makes this node join the group again, because each join makes the leader assign all
+   * partitions again.
    */
   async #watchAbility(): Promise<void> {
     const { ability, runner, logger } = this.options;

@@ -3,9 +3,8 @@ import { CLOCK_ERROR_MS_MAX } from "../../settings/limits.ts";
 
 /**
  * Creates a function that returns how many milliseconds this node's clock is ahead of the brokers'
- * clocks (negative if behind), according to the last comparison with a broker. Differences of up to
- * `CLOCK_ERROR_MS_MAX` count as 0, because they vary with each comparison. Callers subtract the
- * result from the time of their clock.
+ * clocks (negative if behind). Differences of up to `CLOCK_ERROR_MS_MAX` count as 0, because they
+ * vary with each comparison.
  */
 export function clockCorrection({
   clockErrorMs,

@@ -29,17 +29,13 @@ type Counts = ReadonlyMap<string, number>;
 
 /**
  * Computes which partitions each member of the group runs, by member id. Moving a partition takes
- * two rebalances: the first takes the partition from its member, which stops it, and the second
- * assigns it to another member.
- *
- * A member that refuses a partition loses this partition if another member can run it, and gets no
- * further partitions. The numbers of partitions of the other members differ by at most one. Within
- * these rules, the fewest possible partitions move.
- *
- * Members get partitions with the same leader (broker) where possible, because a member sends a
- * fetch to each broker that leads one of its partitions. A partition without a member goes to the
- * member that has the most partitions with the same leader. A member that must give up partitions
- * first gives up those of the leader that leads the fewest of its partitions.
+ * two rebalances: the first takes the partition from its member, the second assigns it to another.
+ * - A member that refuses a partition loses this partition if another member can run it, and gets
+ *   no further partitions unless all members refuse some.
+ * - The numbers of partitions of the other members differ by at most one.
+ * - As few partitions as possible move.
+ * - A member's partitions have the same leader (broker) where possible, because a member sends a
+ *   fetch to each of their leaders.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -86,10 +82,11 @@ export function assignPartitions(
   }
 
   /**
-   * Computes the quota of each member (the number of partitions that it runs), by member id. If
-   * some members refuse partitions and others do not, each refusing one gets at most its number in
-   * `kept`. The others share the rest equally. If all refuse some, all share equally. If the shared
-   * number does not divide evenly, those with the most partitions in `kept` run one more.
+   * Computes the quota of each member (the number of partitions that it runs), by member id.
+   * - A member that refuses partitions gets at most its number in `kept`, unless all members refuse
+   *   some.
+   * - The others share the rest equally. A remainder goes to those with the most partitions in
+   *   `kept`.
    */
   function quotasOf(kept: Holdings): Map<string, number> {
     const refusing = new Set(holders.filter(isRestricted).map(({ id }) => id));
@@ -142,9 +139,9 @@ export function assignPartitions(
 }
 
 /**
- * Returns the id of the member that holds each partition, by partition. Leaves out partitions of a
- * member that missed the last rebalance, because that rebalance may have assigned them to others.
- * If two members report the same partition as theirs, the one with the lower id holds it.
+ * Returns the id of the member that holds each partition. A member that missed the last rebalance
+ * holds none, because its partitions may belong to others now. If two members report a partition,
+ * the lower id holds it.
  */
 function holdersOf(holders: readonly GroupMember[], partitions: number): Map<number, string> {
   const last = Math.max(...holders.map(({ generation }) => generation));
@@ -157,9 +154,9 @@ function holdersOf(holders: readonly GroupMember[], partitions: number): Map<num
 }
 
 /**
- * Chooses the member that gets a partition: if possible, one that can run the partition and has
- * room for it. `members` are in order of preference. `room` is the number of partitions by which
- * each member is below its quota, by member id.
+ * Chooses the member that gets a partition: if possible, the first in `members` that can run the
+ * partition and has room. `room` is the number of partitions by which each member is below its
+ * quota.
  */
 function chosenFor(partition: number, members: readonly GroupMember[], room: Counts): GroupMember {
   const hasRoom = ({ id }: GroupMember) => room.get(id)! > 0;

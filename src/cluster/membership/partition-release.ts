@@ -30,11 +30,12 @@ const BACKOFF_SESSIONS_MAX = 32;
 type ObservedPartition = ReturnType<typeof newlyObserved>;
 
 /**
- * Decides which partitions this node refuses because it cannot process them. The node refuses a
- * partition once its trouble with the partition has lasted for one session timeout. The node
- * accepts the partition again once it has been able to run the partition for a whole back-off time
- * without interruption. The back-off time doubles with each refusal. Only a refused partition that
- * is still assigned to this node is accepted earlier, as soon as the trouble ends.
+ * Decides which partitions this node refuses because it cannot process them.
+ * - A partition is refused after one session timeout of trouble.
+ * - A refused partition that is still assigned to this node is accepted as soon as the trouble
+ *   ends.
+ * - Any other is accepted once this node could run it for a whole back-off time, which doubles with
+ *   each refusal.
  */
 export class PartitionRelease {
   readonly #observed = new Map<number, ObservedPartition>();
@@ -94,26 +95,22 @@ export class PartitionRelease {
   }
 
   /**
-   * Returns the partitions that this node refuses now or refused in its last report. If the group
-   * takes such a partition away, this node stops the partition without waiting for deliveries in
-   * flight, because another node may soon run it. A partition that was refused in the last report
-   * may work now, but perhaps only briefly, as on a full disk that still takes small writes.
+   * Returns the partitions that this node stops without waiting for deliveries in flight: those
+   * that it refuses now, and those refused in its last report, because a refused partition may work
+   * again only briefly.
    */
   abandonedNumbers(): Set<number> {
     return this.refusedNumbers().union(this.#reportedRefusals);
   }
 
   /**
-   * Returns whether this node should report to the other nodes which partitions it refuses. `held`
-   * has the partitions that are assigned to this node. A session here is the session timeout of the
-   * consumer group. A report is due in three cases:
-   * - An assigned partition is refused, and was not refused in the last report.
-   * - An assigned partition is refused, and the last report is at least a session old.
-   * - The last report is at least a session old, and a partition that was refused or in trouble
-   *   then is not refused now, and could run here throughout the past session.
-   *
-   * Reports are rare, because each makes all nodes join the group again. A node whose processor is
-   * overloaded may fail to join in time.
+   * Whether this node should report which partitions it refuses. Reports are rare, because each
+   * makes all nodes join the group again. `held` has the partitions assigned to this node. A report
+   * is due in three cases:
+   * - A held partition is refused, and was not refused in the last report.
+   * - A held partition is refused, and the last report is at least a session timeout old.
+   * - The last report is that old, and a partition refused or in trouble then could run throughout
+   *   the past session timeout and is not refused now.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();
@@ -149,9 +146,8 @@ export class PartitionRelease {
 
 const newlyObserved = () => ({
   /**
-   * Counter in milliseconds. It rises while this node has trouble with the partition, and falls,
-   * down to 0, while it has none. When trouble ends, a value above the session timeout is first set
-   * to the session timeout.
+   * Counter in milliseconds that rises while this node has trouble with the partition, and
+   * otherwise falls to 0 at the same rate. The fall starts from the session timeout at most.
    */
   troubledMs: 0,
   /** Milliseconds without interruption for which this node has been able to run the partition. */

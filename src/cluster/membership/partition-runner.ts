@@ -15,8 +15,8 @@ export interface PartitionRunnerOptions {
   stop(partition: number, drain: boolean): Promise<void>;
   /**
    * Makes all operations on the partition's ledger (its store of delivery progress) fail at once,
-   * so that a start in progress ends and the next stop does not wait for them. If this function is
-   * absent, a stop waits until these operations have ended.
+   * so that starts and stops do not wait for them. If this function is absent, a stop waits for the
+   * operations.
    */
   abandon?(partition: number): void;
   logger: Logger;
@@ -57,9 +57,8 @@ interface PartitionState {
 }
 
 /**
- * Starts and stops delivery of partitions, so that this node runs exactly the partitions that are
- * assigned to it. Each partition has at most one start or stop in progress. A partition that is
- * taken away during its start is stopped after the start.
+ * Starts and stops delivery of partitions, so that this node runs exactly those assigned to it.
+ * Each partition has at most one start or stop in progress.
  */
 export class PartitionRunner {
   readonly #states = new Map<number, PartitionState>();
@@ -109,8 +108,8 @@ export class PartitionRunner {
 
   /**
    * Starts and stops partitions, so that this node runs exactly those in `partitions`. Resolves
-   * when all others have stopped. A partition in `refused` that this node must stop is stopped
-   * without waiting for its work in flight, which this node may be unable to finish.
+   * when all others have stopped. Stops those in `refused` without waiting for their work in
+   * flight, which this node may be unable to finish.
    */
   async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);

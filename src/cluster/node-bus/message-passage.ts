@@ -7,9 +7,8 @@ const PASSAGE_MS_MAX = 3_000;
 /** Observes whether this node's messages reach the node bus's topic and are read back. */
 export class MessagePassage {
   /**
-   * Time (by `now`) at which this node began to wait for a message of its own to come back. Sending
-   * a message begins a wait, unless one is in progress. Reading back any own message ends the wait.
-   * Absent while there is no wait.
+   * Time (by `now`) of the first message that this node has sent since it last read back one of its
+   * own. Absent if it has sent none since then.
    */
   #sentAt: number | undefined;
   /** Whether the brokers acknowledged this node's last message. True before the first message. */

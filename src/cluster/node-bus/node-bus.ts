@@ -40,9 +40,9 @@ const KEPT_BYTES = 64 << 20;
 const packr = new Packr({ useRecords: false });
 
 /**
- * Opens the node bus, which broadcasts messages between the nodes of the cluster over a Kafka
- * topic. Creates the topic if it is missing. Throws `StartError` when the topic cannot be created,
- * or has settings with which messages could be lost.
+ * Opens the node bus, which broadcasts messages between the nodes over a Kafka topic. Creates a
+ * missing topic. Throws `StartError` when the topic cannot be created, or has settings with which
+ * messages could be lost.
  */
 export async function openNodeBus({ clients, name: topic, replicas, logger }: TopicOpening) {
   const retention = { ms: KEPT_MS, bytes: KEPT_BYTES };
@@ -163,8 +163,8 @@ function decode(value: Uint8Array): [format: number, author: string, messages: u
 
 /**
  * Calls `take` with every Kafka record that is written after this call. After a failed read,
- * continues at the end of the topic, and may thus skip records. This is allowed, because messages
- * on the node bus may be lost.
+ * continues at the end of the topic and may skip records, which is allowed because messages on the
+ * node bus may be lost.
  */
 function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
   const stop = Promise.withResolvers<undefined>();

@@ -42,10 +42,9 @@ const SILENT_MS = 3 * ANNOUNCE_MS;
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
 /**
- * Milliseconds, from the arrival of other nodes' answers to a question, for which this node keeps
- * the answers. An equal question that this node asks meanwhile is not sent, but gets the kept
- * answers. Answers are not kept if, at their arrival, more than `SERVED_MAX` questions wait for
- * answers or have kept answers.
+ * Milliseconds for which this node keeps the answers to a question, and returns them for an equal
+ * question. Answers are not kept if more than `SERVED_MAX` questions wait for answers or have kept
+ * answers.
  */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;
@@ -188,8 +187,8 @@ export function createNodeRpc(options: NodeRpcOptions) {
     node,
     /**
      * Sends a question to all other nodes, and resolves with the answers that arrive in time. An
-     * equal question that is asked at most `SERVE_MS` after the answers arrived is not sent but
-     * gets the same answers. Never rejects.
+     * equal question, asked during the wait or within `SERVE_MS` after it, gets the same answers.
+     * Never rejects.
      */
     ask(question: unknown) {
       const key = JSON.stringify(question);

@@ -2,11 +2,9 @@
 const PAUSE_MS = 20;
 
 /**
- * Decides how long the follower of an ordered log (the reader of its new entries) pauses between
- * two fetches. Each read of a store appends a barrier (an empty entry), and each new entry ends the
- * waiting fetches of all nodes. The follower therefore pauses after a fetch that returned only
- * barriers. The next fetch then returns the barriers of many reads at once. The pause ends early
- * when this node itself waits for an entry.
+ * Decides how long the follower (the reader of new entries) of an ordered log pauses after a fetch
+ * of only barriers (empty entries), so that the next fetch returns many. A pause ends early when
+ * this node waits for an entry.
  */
 export class FollowPace {
   /** Position after the last log entry that this node waits to read. */
@@ -18,10 +16,9 @@ export class FollowPace {
   constructor(private readonly pauseMs = PAUSE_MS) {}
 
   /**
-   * Records that this node has appended an entry at `position`. The follower (the reader of new
-   * entries) then does not pause before it has read this entry. If the entry is a barrier (an empty
-   * entry), it suffices that the follower has read the entries before the barrier. A barrier
-   * directly after another entry of this node has no effect on the pauses.
+   * Records an entry that this node has appended. The follower (the reader of new entries) then
+   * does not pause before it has read the entry. For a barrier (an empty entry), reading the
+   * entries before the barrier is enough.
    */
   appended(position: number, isBarrier: boolean): void {
     const isNext = position === this.#appended;

@@ -41,9 +41,9 @@ const RETRY_MS = 250;
 const PREFETCHED_BYTES_MAX = 1 << 20;
 
 /**
- * Opens a topic and returns its ordered logs, one for each partition. All nodes read the changes in
- * an ordered log in the same order. Creates the topic if it is missing. Throws `StartError` when
- * the topic cannot be created, or has settings with which changes could be lost.
+ * Opens a topic, and returns one ordered log for each partition, whose changes all nodes read in
+ * the same order. Creates a missing topic. Throws `StartError` when this fails, or when the topic
+ * has settings that could lose changes.
  */
 export async function openOrderedTopic(options: OrderedTopicOptions): Promise<OrderedLog[]> {
   const { clients, name, partitions, replicas, ids, logger } = options;

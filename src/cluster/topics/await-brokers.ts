@@ -11,10 +11,11 @@ const EACH_MS_MAX = 1_000;
 const LOOK_MS = 50;
 
 /**
- * Waits until a broker answers. Throws `StartError` when all brokers refuse this node: at once if
- * the reason is its credentials or TLS, otherwise after `refusedMsMax`. If no broker has answered
- * by then, but not all refuse this node, returns; the caller's first request then waits. Also
- * throws `StartError` when the brokers belong to different Kafka clusters.
+ * Waits until a broker answers, for at most `refusedMsMax` milliseconds. Returns without an answer
+ * if a broker is silent until then. Throws `StartError` in these cases:
+ * - All brokers refuse this node's credentials or TLS: at once.
+ * - All brokers refuse this node for other reasons: after `refusedMsMax`.
+ * - The brokers belong to different Kafka clusters.
  */
 export async function awaitBrokers(
   clients: AwaitedBrokers,
@@ -60,9 +61,8 @@ interface Reason {
 }
 
 /**
- * Returns why a broker refuses this node. `error` is the error of the broker's last probe. Returns
- * undefined if the broker is silent (a timeout), or if `error` is undefined, such as before the
- * first probe has ended.
+ * Returns why a broker refuses this node, from the error of the broker's last probe. Returns
+ * undefined if there is no error, or if the error is a timeout.
  */
 function reasonOf(address: string, error: unknown): Reason | undefined {
   const all = causesOf(error);

@@ -17,8 +17,8 @@ export interface TopicSettings {
   retention?: { ms: number; bytes: number };
   /**
    * Whether the brokers must store in each record the time at which they appended it. Nodes compare
-   * their clocks with these times. If an existing topic lacks this setting, this node changes the
-   * topic, provided that it has the right to.
+   * their clocks with these times. An existing topic without this setting is changed, if this node
+   * has the right.
    */
   hasBrokerTimes?: boolean;
 }
@@ -59,11 +59,11 @@ const APPEAR_MS_MAX = 30_000;
 const APPEAR_MS = 100;
 
 /**
- * Creates the topic if it is missing, adds partitions if it has too few, and returns the number of
- * its partitions. Throws `StartError` in these cases:
+ * Creates a missing topic, adds missing partitions, and returns the number of partitions. Throws
+ * `StartError` in these cases:
  * - One of these steps fails.
  * - A partition has fewer than `topic.replicas` replicas.
- * - A setting of the topic is unsafe, such as a short retention (see `unsafeSetting`).
+ * - A setting of the topic is unsafe (see `unsafeSetting`).
  * - The topic that this node used before (see `ids`) is gone or was created again.
  */
 export async function ensureTopic(
@@ -211,8 +211,8 @@ interface Appearing {
 
 /**
  * Waits until a topic has at least `countMin` partitions, and each partition from `newFrom` on has
- * a leader. Returns the topic's id, the number of its partitions, and the number of replicas of the
- * partition with the fewest. Throws `StartError` after `APPEAR_MS_MAX`.
+ * a leader. Throws `StartError` after `APPEAR_MS_MAX`. `replicas` of the result is the lowest
+ * number of replicas of a partition.
  */
 async function appeared(admin: Admin, name: string, { countMin, newFrom }: Appearing) {
   const until = performance.now() + APPEAR_MS_MAX;

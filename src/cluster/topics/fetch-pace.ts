@@ -9,10 +9,9 @@ const PAUSE_MS_MAX = 40;
 const BATCHES_PER_SECOND = 800;
 
 /**
- * Decides how long a fetcher pauses after a response. The higher the rate of record batches, the
- * longer the pause. A broker responds as soon as it has one batch, so at a high rate there would be
- * a fetch for every one or two batches. During the pause the broker gathers batches, and the next
- * response has more of them.
+ * Decides how long a fetcher pauses after a response: longer at a higher rate of record batches.
+ * Without pauses, each fetch would return only one or two batches, because a broker responds once
+ * it has one.
  */
 export class FetchPace {
   readonly #batches = new RateMeter();

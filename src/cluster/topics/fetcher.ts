@@ -69,8 +69,8 @@ const OFFSET_OUT_OF_RANGE = 1;
 
 /**
  * Reads values from the partitions of a topic. Has at most one request in flight to each broker,
- * because a Kafka fetch session allows one request at a time. A request reads all partitions that
- * the broker leads and for which calls of `fetch` wait.
+ * because a Kafka fetch session allows only one. The request reads all partitions of the broker for
+ * which `fetch` calls wait.
  */
 export class Fetcher {
   readonly #placement: OffsetBases;
@@ -133,9 +133,8 @@ export class Fetcher {
   }
 
   /**
-   * Reads the end offset of a partition from its leader, and the id of the topic. Reads both again
-   * if the topic was recreated in between, so that they belong to the same topic. Adds no offset
-   * base (see `OffsetBases`).
+   * Reads the end offset of a partition from its leader, and the id of the topic. Both belong to
+   * the same topic, even if it is recreated meanwhile. Adds no offset base (see `OffsetBases`).
    */
   async endOffsetOfOneTopic(partition: number): Promise<{ topicId: string; offset: bigint }> {
     for (;;) {
@@ -147,9 +146,9 @@ export class Fetcher {
   }
 
   /**
-   * Reads the first or end offsets of all partitions from their leaders. Adds no offset base (see
-   * `OffsetBases`). A partition whose leader does not answer within `msMax` milliseconds is in
-   * `failures` instead of `offsets`. Rejects only if the topic is not known.
+   * Reads the first or end offsets of all partitions from their leaders, without offset bases (see
+   * `OffsetBases`). A partition whose leader fails to answer within `msMax` milliseconds is in
+   * `failures`. Rejects only if the topic is not known.
    */
   async brokerOffsets(which: Bound, msMax?: number): Promise<NamedOffsets & { topicId: string }> {
     const { consumer, topic } = this.options;

@@ -60,9 +60,9 @@ export async function leadersOf(consumer: Consumer, topic: string): Promise<Lead
 export const leaderless = (topic: string) => new Error(`a partition of ${topic} has no leader`);
 
 /**
- * Reads the first or end offsets of some partitions from the one broker that leads them. Returns
- * them in the order of `partitions`. Retries for `OFFSETS_MS_MAX`, because a broker that has just
- * become the leader refuses the request until it knows which values were acknowledged.
+ * Reads the first or end offsets of partitions that one broker leads, in the order of `partitions`.
+ * Retries for `OFFSETS_MS_MAX`, because a new leader refuses requests until it knows which values
+ * were acknowledged.
  */
 export async function listOffsets(
   { consumer, topic, which }: Wanted,
@@ -95,10 +95,9 @@ export async function listOffsets(
 }
 
 /**
- * Reads the first or end offsets of all partitions from the leaders in `known`. Sends each leader
- * its own request, so that one leader without an answer does not delay the others. Returns after
- * `msMax` milliseconds at the latest. `failures` then has the partitions whose leaders have not
- * answered.
+ * Reads the first or end offsets of all partitions, from each leader in `known` separately, so that
+ * a silent leader does not delay the others. Returns within `msMax` milliseconds. Partitions
+ * without an answer are in `failures`.
  */
 export async function listAllOffsets(
   wanted: Wanted,

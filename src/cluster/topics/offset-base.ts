@@ -9,11 +9,9 @@ export interface OffsetBase {
 }
 
 /**
- * Offset bases of a topic's partitions. An offset base is a number that is added to the brokers'
- * offsets of a partition, so that a new block always gets a higher offset than all earlier ones.
- * Without it, offsets would repeat: from 0 in a recreated topic, and from the first lost block in a
- * topic that lost its newest blocks. New events would then be below the stored delivery positions
- * and would count as delivered.
+ * Offset bases of a topic's partitions: numbers added to the brokers' offsets, because these
+ * offsets repeat after the topic is recreated or loses its newest blocks. New events with repeated
+ * offsets would count as delivered.
  */
 export class OffsetBases {
   readonly #bases = new Map<number, OffsetBase>();
@@ -70,10 +68,9 @@ export interface PartitionLoss {
 }
 
 /**
- * Returns the offset base (the number to add to the brokers' offsets) that a partition needs,
- * computed from its stored offset base and its end offsets. If the topic was recreated or has lost
- * its newest blocks, the result is higher than the stored offset base, and `loss` says what was
- * lost. Otherwise the result is the stored one.
+ * Returns the offset base that a partition needs (the number to add to the brokers' offsets): the
+ * stored one, or a higher one if the topic was recreated or lost its newest blocks. `loss` then
+ * says what was lost.
  */
 export function nextOffsetBase(
   before: OffsetBase | undefined,

@@ -35,9 +35,9 @@ export function partitionAccess(
 }
 
 /**
- * Returns a function that takes the name of one of the cluster's topics, such as `events`, and
- * returns this process's access to each partition. A partition counts as unreachable once its
- * leader has not answered for `silentMs` milliseconds.
+ * Returns a function that takes the name of a topic, such as `events`, and returns this process's
+ * access to each partition. A partition is unreachable once its leader has not answered for
+ * `silentMs` milliseconds.
  */
 export const accessOf =
   (clients: Pick<KafkaClients, "view" | "unresponsiveBrokers">, cluster: string) =>

@@ -40,8 +40,8 @@ export class ReadHealth {
 
   /**
    * Returns a warning if the partition is unreadable, otherwise undefined. The warning is `claim`
-   * (a clause that says what cannot be read) and the cause of the last failed read. If the topic
-   * was recreated, it is the cause alone.
+   * (a clause that says what cannot be read) and the cause, or the cause alone if the topic was
+   * recreated.
    */
   trouble(claim: string): string | undefined {
     if (!this.isUnreadable) return undefined;

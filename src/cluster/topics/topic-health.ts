@@ -87,11 +87,9 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions) {
   return {
     /**
      * Returns a text for each broker that does not answer, contradicts the other brokers' metadata,
-     * belongs to another Kafka cluster, or has replicas out of sync. The text also says which
-     * partitions lack a leader or a replica because of this broker. `consequences` are clauses that
-     * say what this node cannot do. They are added to the text about the first broker that does not
-     * answer. If all brokers answer, each clause of `consequences` becomes a text of its own, after
-     * the texts about brokers.
+     * belongs to another Kafka cluster, or has replicas out of sync. `consequences` are clauses
+     * that say what this node cannot do. The text about the first silent broker includes them; if
+     * all brokers answer, each clause is a text of its own.
      */
     warnings(consequences: readonly string[] = []): string[] {
       const rows = rowsOfBrokers();
@@ -162,10 +160,9 @@ interface Lacks {
 }
 
 /**
- * Finds the partitions that have no leader, or have a replica out of sync. Groups these partitions
- * by the brokers that must start or catch up to repair the partitions. Returns an object for each
- * group: `away` has the ids of these brokers, and `clauses` has the clauses of a warning that say
- * what the group's partitions lack. Clauses about missing leaders come first.
+ * Groups the partitions that lack a leader or have a replica out of sync by the brokers that must
+ * start or catch up. `away` has the ids of these brokers. `clauses` say what the partitions lack,
+ * missing leaders first.
  */
 function lacksByBrokers(topics: readonly NeededTopic[], view: JudgedView) {
   const all = new Map<string, Lacks>();

@@ -13,16 +13,15 @@ export interface Judgement {
 
 /**
  * Judges the failures of ledgers (stores of delivery progress). Trouble makes `/ready` answer 503;
- * a warning does not. `failures` has an entry for each partition: a sentence if this node cannot
- * read or write the partition's ledger, else undefined. `ofDisk` is a sentence if this node's disk
- * cannot store changes of the ledgers.
+ * a warning does not. `failures` has, for each partition, a sentence if its ledger fails, else
+ * undefined. `ofDisk` is a sentence if this node's disk cannot store changes of the ledgers.
  *
- * - The disk cannot store changes: trouble while this node delivers the events of any partition,
- *   and otherwise a warning.
- * - The disk works, but more than the share `INGEST_REFUSED_SHARE_MAX` of all ledgers fails:
+ * - The disk fails: trouble while this node delivers the events of any partition, otherwise a
+ *   warning.
+ * - The disk works, and more than the share `INGEST_REFUSED_SHARE_MAX` of all ledgers fails:
  *   trouble.
- * - The disk works, and fewer ledgers fail: a warning, because other nodes take over the partitions
- *   of these ledgers after the session time of the cluster's consumer group.
+ * - The disk works, and fewer ledgers fail: a warning, because other nodes take over their
+ *   partitions.
  */
 export function judgeLedgers(
   failures: readonly (string | undefined)[],
@@ -54,14 +53,13 @@ const SILENT_MS_MAX = REQUEST_MS_MAX;
 
 /**
  * Judges the failed reads of the cluster's topics. Trouble makes `/ready` answer 503; a warning
- * does not. `unread` is a sentence about event partitions that this node cannot read, or undefined
- * if there are none. The first case that applies decides:
- * - A leader of the catalog topic has not answered for `SILENT_MS_MAX`: the silence is trouble,
- *   because this node then answers no API request.
- * - At least one event partition is not available to this node (see `PartitionAccess`), but at most
- *   the share `INGEST_REFUSED_SHARE_MAX` of all: `unread` is a warning. This node serves the other
- *   partitions, and nodes that can read the failing ones take them over.
- * - In all other cases, `unread` is trouble if it is defined.
+ * does not. `unread` is a sentence about event partitions that this node cannot read, or undefined.
+ * The first case that applies decides:
+ * - A leader of the catalog topic has not answered for `SILENT_MS_MAX`: trouble, because this node
+ *   then answers no API request.
+ * - Some event partitions, but at most the share `INGEST_REFUSED_SHARE_MAX`, are not available to
+ *   this node: `unread` is a warning, because other nodes take these partitions over.
+ * - In all other cases, `unread` is trouble.
  */
 export function judgeReading(
   access: (topic: "catalog" | "events", silentMs: number) => readonly PartitionAccess[],

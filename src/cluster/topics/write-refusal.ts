@@ -19,10 +19,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns a clause that says why a batch was not written. There are four causes: no leader is
- * known; no broker gave this node the producer id that it needs to write; the broker refused the
- * batch (`error` has an error code of Kafka); or the broker did not answer (`error` has no such
- * code).
+ * Returns a clause that says why a batch was not written: no leader is known, no broker gave this
+ * node a producer id, or the broker refused the batch or did not answer.
  */
 export function describeWriteRefusal({ leader, broker, error }: WriteRefusal): string {
   const code = apiIdOf(error);

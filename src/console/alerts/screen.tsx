@@ -86,9 +86,9 @@ const columns: Column<Alert>[] = [
 ];
 
 /**
- * Returns a link to what an alert is about: the dead letters of a destination, or the page of a
- * destination, source or transformation. For any other alert, returns a link to the system screen,
- * or undefined if the session lacks the permission for that screen.
+ * Returns a link to what an alert is about: the dead letters of a destination, the page of an item,
+ * or else the system screen. Returns undefined if the session lacks the permission for the system
+ * screen.
  */
 function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });

@@ -48,9 +48,8 @@ export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: ()
 }
 
 /**
- * Shows the member or API token that caused an audit entry, by its name at the time of the entry.
- * For an entry with neither a member nor a token, shows that the server or an unknown caller caused
- * it.
+ * Shows the member or API token that caused an audit entry, by its name at that time. Without
+ * either, shows that the server or an unknown caller caused the entry.
  */
 export function ActorName({ entry }: { entry: Pick<AuditEntry, "actor" | "requests"> }) {
   const { memberName, tokenName, tokenId } = entry.actor;

@@ -48,9 +48,9 @@ async function loadCode(kind: CodeKindInfo, query: ListQuery): Promise<ListPage<
 }
 
 /**
- * Lists the suspended revisions. All latest events of such a revision failed, so the server does
- * not run it for a while. Resolves with `[]` for libraries, which are never suspended. Also
- * resolves with `[]` if the session lacks the permission `events:read`.
+ * Lists the suspended revisions, which the server does not run for a while because all their latest
+ * events failed. Resolves with `[]` for libraries, and if the session lacks the permission
+ * `events:read`.
  */
 export async function listSuspensions(kind: CodeKindInfo) {
   if (kind === libraries || missingPermission("events:read") !== undefined) return [];

@@ -174,11 +174,9 @@ const emptyTexts: Record<EventOrigin, string> = {
 type AddEvent = (event: unknown) => void;
 
 /**
- * For each origin of real events, such as the live tail, the function that loads the events for the
- * dialog, and calls `add` with each event. `isNew` is false if the events are loaded again after a
- * failure, and the user has already selected events. The dialog then keeps the shown events. In
- * this case the function of the live tail adds only newly received events, and the other functions
- * add none.
+ * Functions that load real events for the dialog, by origin, and call `add` with each event.
+ * `isNew` is false when the dialog keeps its events after a failure. Only the live tail then adds
+ * events, and only new ones.
  */
 const loadEvents: Record<
   EventOrigin,

@@ -176,9 +176,9 @@ function useEditorActions(
       } else showToast(codeTexts.noChanges);
     },
     /**
-     * Runs the code on the test events and the test cases. Opens the publish dialog if no event and
-     * no test case fails. If another user has saved a revision since the edit began, opens the
-     * merge dialog instead.
+     * Runs the code on the test events and the test cases, and opens the publish dialog if none
+     * fails. If another user has saved a revision since the edit began, opens the merge dialog
+     * instead.
      */
     requestPublish: () =>
       runExclusively("run", async () => {

@@ -84,9 +84,9 @@ interface ConfirmationRequest {
    */
   danger?: boolean;
   /**
-   * Runs the action once the user has confirmed it. The dialog closes when the promise resolves. If
-   * the promise rejects, the dialog shows the error and stays open. `onConfirm` may call
-   * `confirmAction`, whose dialog then takes the place of this one.
+   * Runs the action that the user has confirmed. The dialog closes when the promise resolves; if it
+   * rejects, the dialog shows the error and stays open. The action may call `confirmAction`, whose
+   * dialog replaces this one.
    */
   onConfirm: () => Promise<unknown>;
 }
@@ -216,9 +216,8 @@ export function ConfirmDialog(
 }
 
 /**
- * List of the toasts. The page and each dialog contain one. Only the list of the topmost open
- * dialog shows the toasts or, if no dialog is open, the list of the page. `dialog` is the dialog
- * that contains this list; it is undefined for the page's list.
+ * List of the toasts in `dialog`, or in the page if `dialog` is undefined. Only the list of the
+ * topmost open dialog shows the toasts, or the page's list if no dialog is open.
  */
 export function ToastList({ dialog }: { dialog?: object }) {
   const shown = openDialogs.value.at(-1) === dialog ? toasts.value : [];

@@ -116,9 +116,9 @@ export function useLatest<T>(value: T | undefined): T | undefined {
 }
 
 /**
- * Returns the properties of a `ListScreen` that say how it loads and sorts its items. If the
- * session has the permission `events:read`, the items are loaded with `load`. Otherwise they are
- * loaded with `loadPlain`, which cannot sort them.
+ * Returns the properties with which a `ListScreen` loads its items: with `load` if the session has
+ * the permission `events:read`, otherwise with `loadPlain`, which cannot sort. A page of
+ * `loadPlain` has twice `PAGE_ITEMS` items.
  */
 export function permittedLoad<Item>(
   load: (query: ListQuery) => Promise<ListPage<Item>>,

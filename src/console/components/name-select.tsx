@@ -29,9 +29,9 @@ interface SelectProps {
 type NameFieldProps = SelectProps & Pick<FieldProps, "hint" | "path" | "isList">;
 
 /**
- * Properties of a field that selects an item by its name. `names` has the items that the search for
- * names has found so far, and functions to search and to load more. `without` has the ids of items
- * that the field does not offer.
+ * Properties of a field that selects an item by its name:
+ * - `names`: the names found so far, and functions to search and to load more.
+ * - `without`: ids of items that the field does not offer.
  */
 interface Searched {
   names: NameSearch;

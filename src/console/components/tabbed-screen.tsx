@@ -4,9 +4,8 @@ import { hrefTo } from "../router.ts";
 import { PermissionRequired, ScreenHeader, Tabs } from "./layout.tsx";
 
 /**
- * Screen with tabs. The first tab has an empty name, and its address is that of the screen. The
- * address of any other tab also has the tab's name, such as `settings/members`. The other tabs need
- * the permission `workspace:admin`.
+ * Screen with tabs. The first tab has an empty name and the address of the screen. The other tabs
+ * need the permission `workspace:admin`.
  */
 export function TabbedScreen(props: {
   screen: string;

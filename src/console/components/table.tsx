@@ -10,9 +10,11 @@ export interface Column<Row> {
   title: string;
   cell: (row: Row) => ComponentChildren;
   /**
-   * Layout of the column. A `name` column has the names of the rows' items, a `narrow` one is as
-   * wide as its content, and a `number` one aligns its content right. On a phone, where each row is
-   * a card, cells of a `wide` column have the whole width of the card.
+   * Layout of the column:
+   * - `name`: names of the rows' items.
+   * - `narrow`: as wide as its content.
+   * - `number`: aligned right.
+   * - `wide`: has the card's whole width on a phone, where each row is a card.
    */
   kind?: "name" | "wide" | "narrow" | "number" | "number narrow";
   /**

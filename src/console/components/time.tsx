@@ -34,10 +34,8 @@ setInterval(() => {
 }, TICK_MS);
 
 /**
- * Shows a time as its age, such as `5 min ago`. A time in the future or more than a week ago is
- * shown as a date. With `exact`, shows the time of day with milliseconds instead and, if the time
- * is not today, the date before it. Hovering or focusing the element shows date and time,
- * both local and in UTC.
+ * Shows a time as its age, or as a date if it is in the future or more than a week ago. With
+ * `exact`, shows the time of day with milliseconds, after the date unless it is today.
  */
 export function Time({ at, exact = false }: { at: string | number; exact?: boolean }) {
   const time = new Date(at);
@@ -52,8 +50,8 @@ export function Since({ at }: { at: string | number }) {
 }
 
 /**
- * Shows the age of a time that is known only to the minute, such as `5 min ago`. An age below a
- * minute is shown as `less than 1 min ago`. `at` is the start of the minute.
+ * Shows the age of a time that is known only to the minute, such as `5 min ago` or `less than 1 min
+ * ago`. `at` is the start of the minute.
  */
 export function MinuteTime({ at }: { at: string }) {
   const time = new Date(at);

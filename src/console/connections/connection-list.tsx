@@ -19,9 +19,9 @@ import { sourceTexts } from "../texts/sources.ts";
 import { tailTexts } from "../texts/tail.ts";
 
 /**
- * Field names and texts for the connections of a source and for those of a destination. `ownKey` is
- * the connection's field that has the id of this source or destination. `other` is the kind of item
- * at the other end, and `otherKey` the field that has its id.
+ * Field names and texts for the connections of a source, and for those of a destination. `ownKey`
+ * is the connection's field with this item's id, and `otherKey` the field with the id of the other
+ * end.
  */
 const sides = {
   source: {
@@ -171,9 +171,8 @@ function ConnectionRow(props: {
 }
 
 /**
- * Form that connects the page's source to a destination, or the page's destination to a source. The
- * form is hidden if nothing is left to connect. If the names to choose from cannot be loaded, the
- * form says why.
+ * Form that connects the page's source to a destination, or the page's destination to a source.
+ * Hidden if nothing is left to connect.
  */
 function ConnectForm(props: {
   label: string;

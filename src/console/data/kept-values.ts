@@ -43,9 +43,9 @@ export function useKeptValues(name: string, stored: Omit<EditedValues, "values">
     edit: (values: Values) => keep({ base: shown.base, tag: shown.tag, values }),
     discard: () => keep(undefined),
     /**
-     * Drops the unsaved values after a save of `submitted`. `stored` is what the server has stored:
-     * these values, merged with the changes of other users, and their ETag. If the user has typed
-     * more since the component was rendered, keeps what was typed, as an edit of `stored`.
+     * Drops the unsaved values after a save of `submitted`. If the user has typed more since, the
+     * newer values are kept, as an edit of `stored` (the values and the ETag that the server has
+     * stored).
      */
     settle(submitted: Values, stored: Omit<EditedValues, "values">) {
       const latest = keptValues.get(key);

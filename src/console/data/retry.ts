@@ -44,8 +44,7 @@ export function asksToWait(error: unknown): boolean {
 
 /**
  * Calls `load` again, after a pause, each time that it has failed with an error that may be
- * temporary. `error` must be the error of the latest call of `load`: a new object after each
- * failure, and undefined after a success.
+ * temporary. `error` must be a new object after each failure, and undefined after a success.
  */
 export function useRetry(error: unknown, load: () => unknown): void {
   const latest = useRef(load);

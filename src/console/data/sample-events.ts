@@ -14,8 +14,7 @@ interface StoredEvents {
 const stored = signal<StoredEvents>(readStored());
 
 /**
- * Events that the user picked in the live tail (stream of new events) or in dead letters (events
- * that were given up), to run code on them. The newest is first. Session storage keeps them when
+ * Events that the user picked to run code on them, newest first. Session storage keeps them when
  * the tab is reloaded.
  */
 export const sampleEvents = computed(() => stored.value.events);

@@ -21,9 +21,8 @@ export interface FieldConflict {
 }
 
 /**
- * Thrown by a save of an item that another user has changed meanwhile, if both users have changed a
- * field to different values, or if this user has changed a secret. This user must first choose
- * which values to save.
+ * Thrown by a save if another user has meanwhile changed the same field to a different value. A
+ * secret that this user has changed also conflicts with any change of the item by another user.
  */
 export class SaveConflict extends Error {
   constructor(
@@ -38,11 +37,9 @@ export class SaveConflict extends Error {
 }
 
 /**
- * Merges a form's values field by field. `base` has the values before both changes, `yours` those
- * of this user, and `theirs` those that the server has stored. A field that only one side has
- * changed gets the value of this side. A field that both sides have changed gets this user's value,
- * and is a conflict unless the two values are equal. A secret that this user has changed is always
- * a conflict, because `theirs` does not show whether it was changed too.
+ * Merges this user's values (`yours`) and the stored ones (`theirs`), which both began as `base`. A
+ * field that both sides have changed differently gets this user's value and is a conflict. A secret
+ * that this user has changed is always a conflict, because `theirs` does not show secrets.
  */
 export function mergeValues(
   base: Values,
@@ -77,9 +74,8 @@ const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.s
 const ATTEMPTS_MAX = 10;
 
 /**
- * Saves a form's values. If other users have changed other fields of the item since the edit began,
- * keeps their changes, and resolves with the names of these fields. If they have changed the same
- * fields as this user, rejects with `SaveConflict`.
+ * Saves a form's values, and keeps other users' changes of other fields. Resolves with the names of
+ * these fields. Rejects with `SaveConflict` if other users have changed the same fields.
  */
 export async function saveValues(save: {
   /** Values of the item when the user began to edit. */
@@ -126,9 +122,8 @@ export function changedState(error: unknown): ChangedState | undefined {
 }
 
 /**
- * Returns the result of `request`, which changes an item, or rejects with the error of `request`.
- * If the server refuses the change because another user has changed the item, calls `reload` before
- * rejecting, so that the user sees the item's current state.
+ * Returns the result of `request`, which changes an item. If `request` rejects because another user
+ * has changed the item, calls `reload` before rejecting with the same error.
  */
 export async function reloadIfChanged<T>(
   request: Promise<T>,

@@ -62,9 +62,8 @@ async function endOf(ended: ConsoleSession): Promise<void> {
 }
 
 /**
- * Sends a request, and reads its whole answer within `limitMs`. If the request has a signal, its
- * answer is a stream. The limit then applies only until the stream begins. The signal can abort the
- * request and end the stream at any time.
+ * Sends a request and reads its whole answer, or rejects with a `TypeError` after `limitMs`. If the
+ * request has a signal, its answer is a stream, and the limit applies only until the stream begins.
  */
 async function fetchWithin(limitMs: number, url: string, init: RequestInit): Promise<Response> {
   const limit = new AbortController();
@@ -144,9 +143,8 @@ function end(): void {
 }
 
 /**
- * Channel between this browser's tabs with the console. The tabs share the session cookie, so a
- * sign-in or sign-out in one tab takes effect in all tabs. A sign-in sends the owner and the token
- * id of the session, and a sign-out sends null.
+ * Channel between the browser's tabs with the console, which share one session cookie. A sign-in
+ * sends the owner and the token id of the session. A sign-out sends null.
  */
 const otherTabs = new BroadcastChannel("pixelmill.session");
 otherTabs.onmessage = ({ data: begun }) => {

@@ -36,16 +36,15 @@ const waiting: Record<NamedKind, Set<string>> = {
 };
 
 /**
- * Latest load of the first page of source names and the first page of destination names. `at` is
- * when it began (`Date.now()`), and `done` resolves when it has ended. There is none before the
- * first load, and after any request for names has failed.
+ * Latest load of the first page of source names and of destination names. `at` is its start
+ * (`Date.now()`), and `done` resolves at its end. It is undefined before the first load, and after
+ * any failed request for names.
  */
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
 
 /**
  * Returns functions that look up names by id. A function returns the id until the name is loaded.
- * The first pages of source and destination names are loaded in advance. Any other name is
- * requested when a component looks it up, and one request asks for many such names.
+ * Missing names are requested together, many in one request.
  */
 export function useNames(): NameLookup {
   const known = names.value;

@@ -7,10 +7,9 @@ interface Page {
 }
 
 /**
- * Component state for a filtered list that is loaded one page at a time, newest items first. Loads
- * the first page when `form` (the values of the filter) changes, and again after a temporary
- * failure. `request` requests the page after `cursor` or, without `cursor`, the first page.
- * `itemsOf` returns an answer's items.
+ * Component state for a filtered list that is loaded page by page, newest items first. A change of
+ * `form` (the filter's values) loads the first page again. `request` without a cursor requests the
+ * first page.
  */
 export function usePages<Answer extends Page, T>(
   form: object,

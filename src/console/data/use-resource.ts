@@ -11,10 +11,9 @@ interface LoadState<T> {
 }
 
 /**
- * Component state for something loaded from the server: its latest value and the error of the last
- * load. Calls `load` when `inputs` change, and again after a temporary failure. With `everyMs`,
- * also calls it every `everyMs` milliseconds, except while the page is hidden, a load is in
- * progress, or the server has asked for a longer pause.
+ * Component state for something loaded from the server: its latest value, and the error of the last
+ * load. Calls `load` when `inputs` change, after a temporary failure and, while the page is
+ * visible, every `everyMs` milliseconds.
  */
 export function useResource<T>(
   load: () => Promise<T>,
@@ -39,9 +38,8 @@ export function useResource<T>(
     const request = latest.current;
     const number = ++order.current.begun;
     /**
-     * Returns whether to show the result of this load. If so, also records in `order` that it is
-     * shown. The result is discarded if `inputs` have changed since the load began, or if the
-     * result of a later load is already shown.
+     * Whether to show the result of this load. If true, also records in `order` that it is shown.
+     * False if `inputs` have changed since, or the result of a later load is shown.
      */
     const takesPlace = () => {
       if (latest.current.key !== request.key || number < order.current.shown) return false;

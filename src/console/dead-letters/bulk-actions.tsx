@@ -13,9 +13,8 @@ import { deadLetterTexts } from "../texts/dead-letters.ts";
 
 /**
  * Dead letters (events that were given up) to replay or purge together: those with the ids `ids`,
- * or all that match `filter`. With `filter`, the server leaves out dead letters that were added
- * after `before`, and refuses the request if more than `count` remain. `count` is the number that
- * the user has confirmed.
+ * or all that match `filter`. `count` is the number that the user has confirmed. The server refuses
+ * the request if more match `filter`.
  */
 export interface BulkTarget {
   selection:
@@ -54,8 +53,8 @@ export function BulkActions(props: {
   reload: () => Promise<void>;
   /**
    * Loads the list again after the server has refused an action because the dead letters have
-   * changed. Resolves with the dead letters that the user must confirm instead. If it resolves with
-   * undefined, the server's error is shown.
+   * changed. Resolves with the dead letters to confirm instead, or with undefined to show the
+   * server's error.
    */
   loadTarget: () => Promise<BulkTarget | undefined>;
 }) {

@@ -36,9 +36,9 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
       `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(lowerCase),
     );
   /**
-   * Returns the dead letters that the buttons replay or purge. These are all dead letters or, if a
-   * text is searched, those of the matching groups. Returns undefined if no group matches, or if
-   * more match than a filter can name (`DEAD_LETTER_FILTER_GROUPS_MAX`).
+   * Returns the dead letters that the buttons replay or purge: all or, after a search, those of the
+   * matching groups. Returns undefined if no group matches, or more than
+   * `DEAD_LETTER_FILTER_GROUPS_MAX` do.
    */
   const targetOf = (list: DeadLetterGroups): BulkTarget | undefined => {
     const failures = matchesOf(list);

@@ -43,9 +43,8 @@ export type LetterListQuery = Record<"groupId" | "destinationId" | "all", string
 export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   useFirstNames();
   /**
-   * Cursors of the pages from the first to the current one, sent as the query parameter `after`. A
-   * cursor is the id of the last dead letter on the page before. It is undefined for the first
-   * page.
+   * Cursors of the pages from the first to the current one. A cursor is the id of the last dead
+   * letter on the page before, and undefined for the first page.
    */
   const [starts, setStarts] = useState<readonly (string | undefined)[]>([undefined]);
   const [selected, setSelected] = useState<ReadonlyMap<string, DeadLetter>>(new Map());

@@ -22,9 +22,8 @@ import type { LetterListQuery } from "./letter-list.tsx";
 import { ResponseDetails } from "./receiver-response.tsx";
 
 /**
- * Screen of one dead letter (an event that was given up). It shows why the event failed (with the
- * line of code or the receiver's response), the delivery attempts, and the event. `list` says which
- * list the back link opens.
+ * Screen of one dead letter (an event that was given up): why it failed, the delivery attempts, and
+ * the event. `list` is the list that the back link opens.
  */
 export function DeadLetterPage({ id, list }: { id: string; list: LetterListQuery }) {
   const resource = useAnswer("GET /v2/dead-letters/{id}", { params: { id } });

@@ -18,10 +18,9 @@ interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "sto
 }
 
 /**
- * Form fields for a destination's settings. If pixelmill itself delivers to destinations of this
- * type, each setting has a field, and so have the consents. If rudder-server delivers to them,
- * pixelmill knows only which settings are secrets. Each secret then has a field, and one field has
- * all other settings as JSON.
+ * Form fields for a destination's settings. A type that rudder-server delivers has a field for each
+ * secret, and one field with all other settings as JSON, because pixelmill knows only which
+ * settings are secrets.
  */
 export function ConfigFields(props: ConfigFieldsProps) {
   const { type, consents, discards, ...more } = props;

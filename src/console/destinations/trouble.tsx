@@ -13,10 +13,8 @@ import { destinationTexts } from "../texts/destinations.ts";
 const troubled = new Set<DestinationRow["state"]>(["down", "failing", "suspended"]);
 
 /**
- * Panel at the top of a destination's page that says what is wrong and what to do: the reason, the
- * receiver's response, since when and how many events failed, and advice. It has links to the
- * settings or the transformation, and to the dead letters, and a button that tests the destination.
- * Hidden if the destination works and has no dead letters.
+ * Panel on a destination's page that says what is wrong and what to do. Hidden if the destination
+ * works and has no dead letters.
  */
 export function Trouble(props: {
   state: DestinationRow;

@@ -26,9 +26,8 @@ export function CodeEditor(props: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
   /**
-   * Texts that the editor has passed to `onChange`, and that the parent has not yet passed back as
-   * `value`. If `value` is one of them, the editor keeps its own text, because the user may have
-   * typed more since.
+   * Texts passed to `onChange` that the parent has not yet passed back as `value`. If `value` is
+   * one of them, the editor keeps its own text, because the user may have typed more since.
    */
   const sent = useRef<string[]>([]);
   const latest = useRef(props);

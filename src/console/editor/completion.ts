@@ -72,9 +72,9 @@ function completeQuotedName({ before, pos, data }: CompletionInput): CompletionR
 }
 
 /**
- * Offers exports of libraries. Inside `import { … }`, these are the exports of the library whose
- * name follows `from` on the same line. Without `from`, they are those of all libraries. In Python,
- * it offers the exports of an imported library `lib` after `lib.`.
+ * Offers exports of libraries. Inside `import { … }`, these are the exports of the library after
+ * `from` on the same line or, without `from`, of all libraries. In Python, also completes `lib.` if
+ * `lib` is imported.
  */
 function completeExport(input: CompletionInput): CompletionResult | null {
   const { code, line, before, pos, data } = input;

@@ -46,10 +46,9 @@ export function languageExtensions(language: EditorLanguage) {
 }
 
 /**
- * Creates an editor in a shadow root. Only there does CodeMirror use constructed style sheets,
- * which the page's content security policy allows. Tab indents the line. Escape followed by Tab
- * moves the focus out of the editor. A shortcut calls the function, such as `onSave`, that is in
- * `latest` at this time.
+ * Creates an editor in a shadow root, because CodeMirror then uses constructed style sheets, which
+ * the page's content security policy allows. Shortcuts call the functions that `latest` has at that
+ * time. Escape, then Tab moves the focus out of the editor.
  */
 export function createEditor(
   root: ShadowRoot,

@@ -17,9 +17,8 @@ interface DiffSide {
 const SIDE_BY_SIDE_PX = 640;
 
 /**
- * Shows the differences of two texts, side by side if there is enough width, otherwise in one
- * column. With `onChange`, the user can edit the text `after`, and each difference has a button
- * that copies this part of `before` to `after`.
+ * Shows the differences of two texts, side by side if there is enough width. With `onChange`, the
+ * user can edit the text `after`, or copy single differences from `before` to it.
  */
 export function Diff(props: {
   before: DiffSide;

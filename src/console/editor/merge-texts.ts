@@ -2,10 +2,9 @@ import { Chunk } from "@codemirror/merge";
 import { Text } from "@codemirror/state";
 
 /**
- * Merges two edited versions of the text `base`: the user's (`yours`) and another user's
- * (`theirs`). A line that only one version has changed is taken from that version. Where both have
- * changed the same or adjacent lines differently, the user's lines are taken. `overlaps` is the
- * number of these places.
+ * Merges two edited versions of the text `base` by lines. Where both have changed the same or
+ * adjacent lines differently, the user's lines (`yours`) are taken. `overlaps` is the number of
+ * these places.
  */
 export function mergeTexts(
   base: string,

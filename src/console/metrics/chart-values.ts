@@ -28,9 +28,8 @@ export function pointTimes({ from, stepSeconds, recordedSeconds }: Metrics): num
 }
 
 /**
- * Returns the events per minute at each point of a chart, or null for a gap. A rate is the number
- * of events divided by the time in which the server recorded metrics. This time is shorter than the
- * point's interval for the last point, and after a restart.
+ * Returns the events per minute at each point of a chart, or null for a gap. A rate counts only the
+ * time in which the server recorded metrics, which may be shorter than the point's interval.
  */
 export function perMinute(metrics: Metrics, column: Column): (number | null)[] {
   const { recordedSeconds, stepSeconds } = metrics;

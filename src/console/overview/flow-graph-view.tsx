@@ -19,9 +19,8 @@ const NODE_HEIGHT = 60;
 const GAP_WIDTH = 104;
 
 /**
- * Graph of the flow of events: from sources through transformations to destinations. Each node
- * shows its event rate. An edge is wider for a higher rate. When the pointer is over an edge, the
- * edge shows its rate or, if events fail, the rate of the failures.
+ * Graph of the flow of events from sources through transformations to destinations, with the event
+ * rate of each node. Hovering an edge shows its rate or, if events fail, the rate of failures.
  */
 export function FlowGraphView({ overview }: { overview: Overview }) {
   const { sources, transformations, destinations, edges } = useMemo(

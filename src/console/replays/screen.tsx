@@ -140,9 +140,8 @@ function ReplayScope({ replay }: { replay: Replay }) {
 }
 
 /**
- * Lists the most frequent failure reasons of a replay, at most `REASONS_MAX`, and says how many
- * more there are. Each entry links to the dead letters with its reason, except the entry for
- * further reasons that the server counts together.
+ * Lists the most frequent failure reasons of a replay, at most `REASONS_MAX`, with links to their
+ * dead letters. The entry for reasons that the server counts together has no link.
  */
 function FailureReasons({ replay: { failures = [] } }: { replay: Replay }) {
   if (failures.length === 0) return null;

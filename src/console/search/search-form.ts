@@ -42,9 +42,9 @@ export function searchQuery({ by, text, sourceId, outcome, from, to }: SearchFor
 }
 
 /**
- * Returns a link to the form for a new replay, filled in for the events that the search finds.
- * Returns undefined if the search has a condition that replays do not offer. Without this
- * condition, the replay would also send other events.
+ * Returns a link to the form for a new replay of the events that the search finds. Returns
+ * undefined if the search has a condition that replays do not offer, because the replay would send
+ * other events too.
  */
 export function replayHref({ by, text, sourceId, outcome, from, to }: SearchForm) {
   const value = text.trim();

@@ -29,8 +29,8 @@ export const editColumn = <Item extends { name: string }>(edit: (item: Item) => 
   ));
 
 /**
- * List of items in pages, with a button for a new item, and a button in each row that deletes its
- * item. The form for a new item, or for an item to edit, is in a dialog.
+ * List of items in pages, with buttons to add and to delete items. The form for a new item, or for
+ * an item to edit, is in a dialog.
  */
 export function PagedList<
   Item extends { id: string; name: string },

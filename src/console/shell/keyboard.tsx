@@ -131,9 +131,8 @@ effect(() => {
 });
 
 /**
- * Returns up to `RESULTS_MAX` palette entries that match a text: the title and kind together
- * contain all words of the text, or the text is the entry's id. Entries whose title starts with the
- * first word come first.
+ * Returns up to `RESULTS_MAX` palette entries whose title and kind together contain all words of
+ * `text`, or whose id is `text`. Titles that start with the first word come first.
  */
 export function searchPalette(text: string): readonly PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -227,9 +226,10 @@ export function ShortcutList() {
 }
 
 /**
- * Registers the keyboard shortcuts of all screens. `Cmd/Ctrl+K` opens the palette (a dialog to find
- * screens and items). `/` focuses the screen's search field or, without one, opens the palette. `?`
- * lists the shortcuts. Returns a function that removes the shortcuts.
+ * Registers the keyboard shortcuts of all screens, and returns a function that removes them:
+ * - `Cmd/Ctrl+K` opens the palette (a dialog to find screens and items).
+ * - `/` focuses the search field or, without one, opens the palette.
+ * - `?` lists the shortcuts.
  */
 export function listenForShortcuts(): () => void {
   const onKey = (event: KeyboardEvent) => {

@@ -18,10 +18,9 @@ const READ_MS_MIN = 2_000;
 const showThemselves = new Set(["", "system"]);
 
 /**
- * Notice that says why the server accepts no events or delivers none. The notice is hidden on the
- * screens in `showThemselves`, and while the server is ready or does not answer. `/ready` is read
- * every `POLL_MS`. A failed request also causes a read, unless another failed request has caused a
- * read within the last `READ_MS_MIN`.
+ * Notice that says why the server accepts or delivers no events. Reads `/ready` every `POLL_MS`,
+ * and after failed requests (at most once per `READ_MS_MIN`). Hidden on the screens in
+ * `showThemselves`.
  */
 export function ServerTrouble() {
   const { value, reload } = useResource(readReadiness, [], POLL_MS);

@@ -11,9 +11,8 @@ import { commonTexts } from "../texts/common.ts";
 import { shellTexts } from "../texts/shell.ts";
 
 /**
- * Returns the reason why the last sign-in at the identity provider failed, as a text, or undefined
- * if it did not fail. The server passes the reason as a code in the page's address. This function
- * removes the code, so that a reload of the page does not show the text again.
+ * Returns the reason why the last sign-in at the identity provider failed, or undefined. Removes
+ * the reason's code from the page's address, so that a reload does not show the reason again.
  */
 function takeFailure(): string | undefined {
   const failure = new URLSearchParams(location.search).get("sign-in");

@@ -152,8 +152,7 @@ const isResponse = (value: unknown): value is ReceiverResponse =>
 
 /**
  * Follows the live tail (stream of new events) of a source until `signal` aborts or the tail ends.
- * Calls `onOpen` once the tail is open, and `onMessage` for each message about an event with the
- * anonymous id `visitor`. Never rejects.
+ * Passes messages with the anonymous id `visitor` to `onMessage`. Never rejects.
  */
 async function followVisitor(
   { sourceId, visitor, signal }: { sourceId: string; visitor: string; signal: AbortSignal },

@@ -167,11 +167,9 @@ export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent)
 }
 
 /**
- * Merges two lists of outcomes of one event, without duplicates, and sorts the result by
- * destination. An outcome with a time (`at`) comes from the server's memory. An outcome without a
- * time comes from stored data, usually with less detail. Such an outcome is left out if the same
- * destination has an outcome with a time. Exception: a dead letter without a time is left out only
- * if the same destination has a dead letter with a time.
+ * Merges two lists of outcomes of one event, sorted by destination. An outcome with a time (from
+ * the server's memory) replaces a stored one, without a time, at the same destination. Only a dead
+ * letter replaces a stored dead letter.
  */
 function mergeOutcomes(
   before: readonly DestinationOutcome[],

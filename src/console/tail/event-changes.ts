@@ -14,10 +14,9 @@ export function changesOf(received: unknown, event: unknown): EventChanges {
   const removed: string[] = [];
 
   /**
-   * Adds the differences between `before` and `after`: to `lines` the numbers of the lines that are
-   * new or changed in the JSON of `after`, and to `removed` the paths of the fields that `after`
-   * lacks. `line` is the number of the line at which the JSON of `after` begins. Returns the number
-   * of the line after the last line of this JSON.
+   * Adds to `lines` the numbers of new or changed lines in the JSON of `after`, which begins at
+   * line `line`. Adds to `removed` the paths of fields that `after` lacks. Returns the number of
+   * the line after this JSON.
    */
   function compare(before: unknown, after: unknown, line: number, path: string): number {
     const members = membersOf(after);

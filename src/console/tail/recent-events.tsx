@@ -21,9 +21,9 @@ const ROWS_FIRST = 5;
 type Outcome = (typeof outcomeOptions)[number]["value"];
 
 /**
- * Panel with the latest events of a source or destination and their outcomes. While the pointer or
- * the keyboard focus is in the table, or a dialog shows an event, the rows are not updated, so that
- * none moves. Without the permission `events:read`, there is no panel.
+ * Panel with the latest events of a source or destination. Rows are not updated while the pointer
+ * or the focus is in the table or an event is open, so that none moves. Hidden without the
+ * permission `events:read`.
  */
 export function RecentEvents({ of }: { of: { sourceId: string } | { destinationId: string } }) {
   if (missingPermission("events:read") !== undefined) return null;

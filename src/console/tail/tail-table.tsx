@@ -20,9 +20,8 @@ export function TailTable(props: {
   events: readonly TailEvent[];
   open: (key: string) => void;
   /**
-   * Kind of the one item to which the table is limited. With `source`, all events are from the same
-   * source. With `destination`, all outcomes are at the same destination. The table omits the name
-   * of this source or destination. If `of` is absent, the table omits no names.
+   * Kind of the item to which the table is limited: all events are from one source, or all outcomes
+   * are at one destination. The table omits this item's name. Absent if the table is not limited.
    */
   of?: "source" | "destination";
   /**

@@ -32,9 +32,9 @@ const newCounters = () => ({
 type TailCounters = ReturnType<typeof newCounters>;
 
 /**
- * Component state that follows the live tail (stream of new events). A tail that has ended is
- * opened again. At each opening, the recent events in the server's memory are also added to the
- * buffer. The buffer is emptied when `filter` changes.
+ * Component state that follows the live tail (stream of new events), and opens it again when it has
+ * ended. Each opening also adds the recent events from the server's memory. The buffer is emptied
+ * when `filter` changes.
  */
 export function useTail(filter: TailFilter) {
   const counters = useRef<TailCounters>(null);

@@ -15,10 +15,9 @@ export interface EventRow {
 }
 
 /**
- * Component state for a list to which events are added while the user selects some. The list has
- * the `EVENT_ROWS_MAX` newest events, and the selected events even if they are older. Between
- * `hold` and `release` (while the pointer is over the list, or the list has the focus) no row
- * moves. Events that arrive in this time are shown after `release`.
+ * Component state for a list of the `EVENT_ROWS_MAX` newest events and all selected events. Between
+ * `hold` and `release` the rows stay as they are. Events that arrive meanwhile are shown after
+ * `release`.
  */
 export function useEventRows() {
   const [rows, setRows] = useState<readonly EventRow[]>([]);

@@ -10,9 +10,8 @@ import { testCaseTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 
 /**
- * Button that makes a test case from an event. The user chooses a transformation, whose editor then
- * opens with a new test case. The test case has the event as its input. The button is disabled if
- * the event is an output of user code (`isOutput`), because the input is then not known.
+ * Button that makes a test case from an event, for a transformation that the user chooses. Disabled
+ * if user code returned the event (`isOutput`), because its input is not known.
  */
 export function MakeTestCase({ event, isOutput }: { event: unknown; isOutput?: boolean }) {
   const [isOpen, setOpen] = useState(false);

@@ -42,8 +42,8 @@ const toSuite = ({ id, name, input, expectedOutput }: TestCase) => ({
 });
 
 /**
- * Parses the user's test events: JSON with one event, or with an array of events. Returns an empty
- * array for blank text. Throws if the text is not JSON, or if an event is not a JSON object.
+ * Parses the user's test events: JSON with one event or an array of events. Returns an empty array
+ * for blank text. Throws if the text is not JSON, or an event is not an object.
  */
 export function parseEvents(text: string): Events {
   if (text.trim() === "") return [];

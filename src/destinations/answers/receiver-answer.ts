@@ -66,9 +66,9 @@ const shownHeaders = [
 ];
 
 /**
- * Converts an HTTP response to a `ReceiverAnswer`. `sent` has secrets of the request, at least
- * those that are not in the destination's config. The result has them too, so that they can be
- * masked when the answer is shown.
+ * Converts an HTTP response to a `ReceiverAnswer`. `sent` has at least the secrets of the request
+ * that are not in the destination's config. The result keeps `sent`, so that these secrets can be
+ * masked.
  */
 export function answerOf(
   { status, headers, body }: EgressResponse,
@@ -114,10 +114,9 @@ function shownText(text: string, mask: Mask, charsMax: number): string {
 }
 
 /**
- * Returns a text with secrets masked. With `isCut`, the text is the beginning of a longer text, and
- * may end with the beginning of a secret. The last `BEHIND_CHARS` characters of the masked text are
- * therefore removed. Nothing is removed if the masked text ends with a mask, because a secret at
- * the end is then masked already.
+ * Returns a text with secrets masked. With `isCut`, the text is the beginning of a longer text. Its
+ * last `BEHIND_CHARS` characters are then removed, unless they end with a mask, because they may be
+ * the beginning of a secret.
  */
 function maskedText(text: string, mask: Mask, isCut: boolean): string {
   const masked = harmless(mask.mask(text));

@@ -12,8 +12,8 @@ const RUN_CHARS = 8;
 const WORD_CHARS_MAX = 3;
 /**
  * Maximum number of runs (substrings of `RUN_CHARS` characters) that a `SecretMask` stores for each
- * encoding. Each secret has an equal share of this number. If a long secret exceeds its share, only
- * some of its runs are stored, to limit memory and time.
+ * encoding, to limit memory and time. Each secret has an equal share; only some runs of a longer
+ * secret are stored.
  */
 const STORED_RUNS_MAX = 65_536;
 /**
@@ -27,16 +27,15 @@ const HASH_FACTOR = 0x01000193;
 const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
 
 /**
- * Masks secrets in a receiver's text, which may repeat what pixelmill has sent. Finds whole secrets
- * and parts of at least `RUN_CHARS` characters, in plain text and in the encodings that receivers
- * use, ignoring case. If not all runs of a secret are stored (see `STORED_RUNS_MAX`), parts of this
- * secret must be longer to be found, and text next to them may be masked too.
+ * Masks secrets in a receiver's text, ignoring case. Finds whole secrets and parts of at least
+ * `RUN_CHARS` characters, plain or encoded. Secrets too long to be stored completely (see
+ * `STORED_RUNS_MAX`) need longer parts, and text next to these may be masked too.
  */
 export class SecretMask {
   /**
    * Maps the hash of each stored run (`RUN_CHARS` consecutive characters of a secret) to the number
-   * of runs skipped before the next stored run. Successive runs begin one character apart. `find`
-   * therefore masks this number of further characters before and after each run that it finds.
+   * of runs skipped before the next stored run. `find` masks this number of characters on both
+   * sides too.
    */
   readonly #runs = new Map<number, number>();
   /** Matches all secrets shorter than `RUN_CHARS`. Undefined if there are none. */
@@ -192,10 +191,9 @@ const escaped = (json: string, units: RegExp) =>
   json.replace(units, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /**
- * Returns the base64 forms of a secret, or none if it is shorter than `RUN_CHARS`. The base64 of
- * any text with the secret, such as `user:password`, contains one of them. The forms differ by the
- * position (0, 1 or 2) at which the secret begins in a group of 3 bytes, and by the base64
- * alphabet. A form omits the characters that also depend on bytes before or after the secret.
+ * Returns the base64 forms of a secret, one for each position in a group of 3 bytes and each base64
+ * alphabet. Base64 of a longer text with the secret contains one of them. Empty if the secret is
+ * shorter than `RUN_CHARS`.
  */
 function base64FormsOf(secret: string): string[] {
   if (secret.length < RUN_CHARS) return [];

@@ -95,10 +95,9 @@ export class ClickhouseDatabase implements TableConnection {
   }
 
   /**
-   * Inserts the records of each table with one atomic statement per table. Each statement contains
-   * a deduplication token, by which ClickHouse detects and ignores a repetition of the statement.
-   * ClickHouse stores the token before the rows, so a crash may leave the token alone. Therefore
-   * the tokens are new ones if the server has restarted since it may have got the batch.
+   * Inserts records with one atomic statement per table. ClickHouse ignores a repeated statement
+   * with the same deduplication token. Tokens are new if the server may have restarted since an
+   * earlier attempt, because a crash can leave a token without its rows.
    */
   async insert(loads: readonly TableLoad[]): Promise<void> {
     const startedAt = performance.now();

@@ -31,10 +31,9 @@ const meanings = new Map<number, string>([
 ]);
 
 /**
- * ClickHouse's error codes after which a delivery is rejected (see `DeliveryResult`). The statement
- * would fail at every retry, because of a name, a value or the size of the statement. After any
- * other code, the delivery is retried: the cause is, or may be, the server, the account or the
- * definition of a table.
+ * ClickHouse error codes of statements that would fail at every retry, because of a name, a value
+ * or their size. The delivery is rejected (see `DeliveryResult`). After any other code, the
+ * delivery is retried.
  */
 const refusing = new Set([
   // Values that cannot be parsed or converted.

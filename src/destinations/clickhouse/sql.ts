@@ -29,10 +29,9 @@ export function tableQuery(database: string, table: string): string {
 }
 
 /**
- * Returns a query for the columns of a table. Each row of its result has the seven texts of
- * `describe table` for one column: its name, its type, the kind of its default, and four that
- * pixelmill ignores. With `withVirtual`, an eighth value says whether the column is virtual
- * (computed by ClickHouse, such as `_part`).
+ * Returns a query for the columns of a table. A result row begins with the column's name, type and
+ * kind of default. With `withVirtual`, the eighth value says whether ClickHouse computes the
+ * column, such as `_part`.
  */
 export function columnsQuery(table: string, withVirtual: boolean): string {
   const settings = withVirtual ? " settings describe_include_virtual_columns = 1" : "";
@@ -119,8 +118,7 @@ export function createTable(
 
 /**
  * Returns the SQL type of a column outside the sorting key. `isMerged` is true for the table
- * `users`, where ClickHouse merges all rows of a user into one. A column of this table keeps the
- * user's last value that is not null.
+ * `users`, whose columns keep the user's last value that is not null.
  */
 function valueType(type: ColumnType, isMerged: boolean): string {
   const nullable = `Nullable(${sqlTypes[type]})`;
@@ -136,8 +134,8 @@ export function addColumns(table: string, columns: NewColumns, isMerged: boolean
 
 /**
  * Builds the statement that inserts records into a table. It sets all ClickHouse settings that it
- * depends on, because the settings profile of the ClickHouse user may have other values. The
- * deduplication token is a hash of the records and `salt`.
+ * depends on, because the ClickHouse user's profile may have other values. The deduplication token
+ * is a hash of the records and `salt`.
  */
 export function insertRows(
   table: string,

@@ -73,9 +73,8 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 }
 
 /**
- * Returns the text for an invalid path in an error message: `an absolute path` if the path begins
- * with `/`, otherwise `another path`. For an empty path, or a value that is not a string, returns
- * the text of `describeValue` instead.
+ * Describes an invalid path for an error message: as `an absolute path`, as `another path`, or, if
+ * the value is empty or not a string, by `describeValue`.
  */
 function describePath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);

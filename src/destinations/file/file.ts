@@ -87,9 +87,8 @@ async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise
 }
 
 /**
- * Error codes of a path that cannot be a file of events: it leads to a symbolic link, a directory
- * or a device, or a name in it is too long. The delivery is rejected, because a retry would fail
- * too.
+ * Error codes of a path that can never be a file of events: a symbolic link, a directory, a device,
+ * or a name that is too long. The delivery is then rejected, not retried.
  */
 const notRegular = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
 

@@ -13,10 +13,8 @@ import { openSafely } from "./safe-path.ts";
 const newline = 10;
 const sectorBytes = 512;
 /**
- * Number of bytes at the end of a file that are checked for zeros left by a power loss. Such zeros
- * are always in the last append, which normally has fewer bytes. The last append may have more
- * bytes if its events were collected for a Parquet file, before the destination's format was
- * changed. Zeros before the checked bytes then stay in the file.
+ * Number of bytes at the end of a file that are checked for zeros left by a power loss. Only the
+ * last append can have such zeros, and it normally has fewer bytes.
  */
 const checkedBytes = 2 * DELIVERY_BYTES_MAX;
 /** Number of bytes that `lastLine` reads at a time, from the end of the file backwards. */
@@ -26,9 +24,8 @@ const stepBytes = 64 << 10;
 type FileRotation = FileRetention & Pick<FileConfig, "rotateBytes" | "rotateAgeMs">;
 
 /**
- * A file to which events are appended as JSON lines, with one write per append. An append is
- * durable when its promise resolves. A file that reaches the rotation size or age is renamed, and
- * the next append creates a new file.
+ * File to which events are appended as JSON lines. An append is durable when its promise resolves.
+ * A file that reaches the rotation size or age is renamed, and the next append creates a new file.
  */
 export class JsonLinesFile {
   #handle: FileHandle | undefined;
@@ -155,8 +152,7 @@ export class JsonLinesFile {
 
 /**
  * Makes the file end with a newline, and returns its size in bytes. Deletes the last line if it is
- * an incomplete JSON object: a crash cut it off before its event was acknowledged, so the event
- * will be delivered again. Adds a newline to any other last line that has none.
+ * an incomplete JSON object, because its event was not acknowledged and will be delivered again.
  */
 async function repairTail(handle: FileHandle): Promise<number> {
   const size = await truncateUnwritten(handle, (await handle.stat()).size);
@@ -172,11 +168,9 @@ async function repairTail(handle: FileHandle): Promise<number> {
 }
 
 /**
- * Cuts off the part of a file that a power loss damaged, and returns the new size in bytes. Sectors
- * of the last append that did not reach the disk read as zeros. These zeros end where a sector or
- * the file ends. Everything after the last whole line before the zeros is cut off. The events of
- * the last append were not acknowledged, and will be delivered again. Zeros that end elsewhere have
- * another cause, and the file then stays unchanged.
+ * Truncates a file before the first line with zeros left by a power loss, and returns the new size
+ * in bytes. Such zeros end where a sector or the file ends. The truncated events will be delivered
+ * again.
  */
 async function truncateUnwritten(handle: FileHandle, size: number): Promise<number> {
   const from = Math.max(0, size - checkedBytes);

@@ -38,11 +38,9 @@ function rotatedAt(path: string, name: string): number | undefined {
 }
 
 /**
- * Returns the text that `rotatedPath` inserts into the path of a delivery's file. If an earlier
- * attempt at the delivery wrote a file, returns the text in the name of this file, which is then
- * replaced. Otherwise returns the delivery's `name`, in which the current time replaces the time
- * when the delivery began. With the original time, the file of a late retry would count as the
- * oldest, and would be deleted first.
+ * Returns the text that `rotatedPath` inserts for a delivery: the text that an earlier attempt
+ * used, or else `name` with the current time. With the original time, the file of a late retry
+ * would be deleted first, as the oldest.
  */
 export async function writtenName(root: string, path: string, name: string): Promise<string> {
   const rest = name.slice(name.indexOf("-"));
@@ -70,9 +68,8 @@ function timeName(ms: number): string {
 }
 
 /**
- * Renames a file to a rotated name, which contains the current time. The name sorts after those of
- * all earlier rotated files, even when the clock was set back. The new name is durable when the
- * promise resolves. After a crash, the file has either the old or the new name.
+ * Gives a file a rotated name that contains the time and sorts after all earlier rotated names,
+ * even if the clock was set back. The name is durable when the promise resolves.
  */
 export async function rotateFile(root: string, path: string): Promise<void> {
   await withSafePath(root, path, async (resolved, directory) => {

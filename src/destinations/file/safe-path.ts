@@ -4,12 +4,10 @@ import { makeDirectory } from "../../disk/sync.ts";
 import { codeOf } from "../../errors.ts";
 
 /**
- * Creates the missing directories of the file `path` below `root`, and opens the file's directory.
- * Then calls `use` with a path at which the file can be opened safely, and with the open directory.
- * On Linux, follows no symbolic link below `root`, even if another program creates one meanwhile.
- *
- * Each directory is opened with O_NOFOLLOW, relative to the open directory that contains it
- * (`/proc/self/fd/N/name`). The effect is that of openat2(2) with RESOLVE_NO_SYMLINKS.
+ * Calls `use` with a path at which to open the file `path` below `root`, and with the file's
+ * directory, which is open until `use` settles. Creates missing directories. On Linux, follows no
+ * symbolic link to a directory below `root`, even one created meanwhile (like openat2(2) with
+ * RESOLVE_NO_SYMLINKS).
  */
 export async function withSafePath<T>(
   root: string,
@@ -59,10 +57,9 @@ const fileFlags =
   constants.O_NONBLOCK;
 
 /**
- * Returns a path at which to open the entry `name` of an open directory. On Linux, the path leads
- * through the directory's file descriptor, so replacing the directory by a link has no effect. On
- * other systems, the path begins with `here`, the path of the directory. O_NOFOLLOW then protects
- * only the last component of the path.
+ * Returns a path for the entry `name` of an open directory whose path is `here`. Only on Linux, the
+ * returned path still leads into the open directory after another program replaced `here` by a
+ * link.
  */
 function join(directory: FileHandle, here: string, name: string): string {
   return platform === "linux" ? `/proc/self/fd/${directory.fd}/${name}` : `${here}/${name}`;

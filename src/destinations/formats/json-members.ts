@@ -1,15 +1,17 @@
 /**
- * Callback that reads one member of an object or one item of an array. `key` is the member's name,
- * or the item's index as text. `valueStart` is the offset in the JSON text at which the value
- * begins. `start` is the offset at which the member's name begins; for an item, it equals
- * `valueStart`. The callback must return the offset after the value (see `valueEnd`).
+ * Callback that reads one member of an object or one item of an array, and returns the offset after
+ * the value (see `valueEnd`).
+ *
+ * - `key`: the member's name, or the item's index as text
+ * - `valueStart`: the offset of the value in the JSON text
+ * - `start`: the offset of the member's name; for an item, the same as `valueStart`
  */
 type ReadMember = (key: string, valueStart: number, start: number) => number;
 
 /**
- * Reads the object or array that begins at offset `at` of a JSON text: calls `read` for each member
- * or item, in order. Returns the offset after the object or array. Values are not parsed, so long
- * numbers keep all their digits. Throws a SyntaxError when the text ends early.
+ * Reads the object or array at offset `at` of a JSON text: calls `read` for each member or item, in
+ * order. Returns the offset after the object or array. Throws a SyntaxError when the text ends
+ * early.
  */
 export function readMembers(text: string, at: number, read: ReadMember): number {
   const opening = text[at];
@@ -31,9 +33,8 @@ export function readMembers(text: string, at: number, read: ReadMember): number 
 const { includes } = Buffer.prototype;
 
 /**
- * Returns a fast function that checks whether a JSON text may contain a member, at any depth, whose
- * name is in `names`. If it returns false, the text has no such member, except possibly one whose
- * name is written with escapes.
+ * Returns a fast check whether a JSON text may contain, at any depth, a member whose name is in
+ * `names`. The result false is certain, except for names written with escapes.
  */
 export function mayContainMembers(names: readonly string[]): (json: Uint8Array) => boolean {
   // One search finds all names with the same ending. Fewer searches matter, because each event is

@@ -4,9 +4,8 @@ import type { OutgoingEvent } from "../destination.ts";
 const utf8 = { type: "BYTE_ARRAY", converted_type: "UTF8" } as const;
 
 /**
- * Schema of every Parquet file: the properties of an event by which most queries filter, and the
- * whole event as JSON. The schema is the same for all events, whatever members they have, because
- * queries over many files need the same schema in all of them.
+ * Schema of every Parquet file: the properties by which most queries filter, and the whole event as
+ * JSON. The schema is the same for all events, because queries read many files together.
  */
 const schema = [
   { name: "root", num_children: 7 },
@@ -88,8 +87,8 @@ function columnsOf(events: readonly OutgoingEvent[]) {
 }
 
 /**
- * Converts a value to a string for a text column. A value that is not a string becomes its JSON:
- * user code may have replaced an id by a number, but joins on the id need strings in all rows.
+ * Returns a value as text for a column: a string unchanged, null as undefined, and other values as
+ * JSON, because user code may have replaced an id by a number.
  */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;

@@ -33,9 +33,9 @@ const VERSION_MAX = 20;
 const CLIENT_ID = "pixelmill";
 
 /**
- * A connection to a Kafka broker that sends the client library's requests over a given socket. The
- * library's own connections would bypass the egress guard, which decides to which addresses
- * pixelmill may connect, and would buffer answers of any size.
+ * Connection to a Kafka broker that sends the client library's requests over a given socket. The
+ * library's own connections would bypass the egress guard, which restricts addresses, and would
+ * buffer answers of any size.
  */
 export class BrokerConnection {
   /**
@@ -76,11 +76,9 @@ export class BrokerConnection {
   }
 
   /**
-   * Sends one request by calling `ask`, and resolves with the result of `ask`. The first argument
-   * of `ask` is the client library's function for the request, in the newest version that both the
-   * library and the broker support. The second argument is this connection. Rejects with the client
-   * library's `ResponseError` when the answer contains an error code, and with a `KafkaFailure` for
-   * all other errors.
+   * Sends a request: calls `ask` with the client library's function in the newest common version,
+   * and with this connection. Rejects with `ResponseError` if the answer contains an error code,
+   * otherwise with `KafkaFailure`.
    */
   async exchange<Name extends keyof Requests, T>(
     name: Name,
@@ -189,9 +187,9 @@ export class BrokerConnection {
 const LENGTH_BYTES = 4;
 
 /**
- * Returns the length of the answer that begins at the start of `bytes`, including the 4 bytes of
- * the length field itself. Returns undefined while these 4 bytes are incomplete. Throws if the
- * value of the field is below 4 or above `DATABASE_ANSWER_BYTES_MAX`.
+ * Returns the length of the answer at the start of `bytes`, including its 4-byte length field, or
+ * undefined while the field is incomplete. Throws if the field's value is below 4 or above
+ * `DATABASE_ANSWER_BYTES_MAX`.
  */
 function frameLength(bytes: Buffer): number | undefined {
   if (bytes.length < LENGTH_BYTES) return undefined;
@@ -206,9 +204,9 @@ function frameLength(bytes: Buffer): number | undefined {
 const TLS_ALERT = 0x15;
 
 /**
- * Creates the failure of a connection that the broker closed after it had sent `answers` answers.
- * If it sent exactly one, the message says that the broker may require a user: such a broker
- * answers the first request of a client without a user, and then closes the connection.
+ * Creates the failure of a connection that the broker closed after `answers` answers. After exactly
+ * one, the message suggests that a user is required, because a broker that requires one answers
+ * only the first request.
  */
 const lost = (answers: number) =>
   answers === 1

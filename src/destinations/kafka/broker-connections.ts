@@ -29,9 +29,9 @@ export interface BrokerConnectionsParts {
 }
 
 /**
- * Connections to the brokers of a cluster, one per address, opened when they are first needed. All
- * go through the egress guard, which decides to which addresses pixelmill may connect: a broker can
- * name any address as the address of another broker.
+ * Connections to the brokers of a cluster, one per address, opened at first use. All go through the
+ * egress guard, which restricts addresses, because a broker can name any address as that of another
+ * broker.
  */
 export class BrokerConnections {
   /** Addresses of the brokers that the config names. */
@@ -75,10 +75,9 @@ export class BrokerConnections {
   }
 
   /**
-   * Sends the same request at the same time to up to `SEVERAL` of the brokers in `preferred` and in
-   * the config. Each call begins at a later place in this list. After the first answer, waits up to
-   * `FURTHER_MS_MAX` for more, and resolves with all answers. Rejects with a `KafkaFailure` when no
-   * broker answers.
+   * Sends a request to up to `SEVERAL` brokers of `preferred` and the config at the same time.
+   * Resolves with all answers that come within `FURTHER_MS_MAX` after the first. Rejects with a
+   * `KafkaFailure` if no broker answers.
    */
   async askSeveral<T>(
     preferred: Iterable<BrokerAddress>,
@@ -188,9 +187,9 @@ export class BrokerConnections {
   }
 
   /**
-   * Calls `work`, which sends the requests of one delivery, with a signal. When the delivery's
-   * timeout ends or `outer` is aborted, aborts the signal and closes all connections. If no other
-   * delivery begins within `DATABASE_IDLE_MS_MAX` after this one, closes the connections too.
+   * Calls `work`, which sends the requests of one delivery. When the delivery's timeout ends or
+   * `outer` is aborted, aborts the signal of `work` and closes all connections. Also closes them
+   * after `DATABASE_IDLE_MS_MAX` without a delivery.
    */
   async within<T>(outer: AbortSignal, work: (cut: AbortSignal) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);

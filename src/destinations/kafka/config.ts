@@ -110,8 +110,8 @@ export function addressesOf(brokers: string): BrokerAddress[] {
 
 /**
  * Returns the topic for an event: `template` with the event's name in place of `{{event}}`. In the
- * name, characters that Kafka does not allow are replaced by `_`. The name is shortened to keep the
- * topic within `TOPIC_CHARS_MAX`.
+ * name, characters that Kafka does not allow become `_`. A long name is shortened to fit
+ * `TOPIC_CHARS_MAX`.
  */
 export function topicOf(template: string, name: string): string {
   const parts = template.split(eventPlace);

@@ -35,9 +35,9 @@ const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 2_000;
 
 /**
- * Writes events to Kafka topics, in order within each partition and without duplicates. A delivery
- * may fail before the outcome of a batch is known. The next delivery then sends this batch again
- * unchanged, before any other batch of its partition.
+ * Writes events to Kafka topics, in order within each partition and without duplicates. A batch
+ * whose outcome is unknown after a failed delivery is sent again unchanged, before other batches of
+ * its partition.
  */
 export class EventProducer {
   readonly #brokers: BrokerConnections;
@@ -67,9 +67,9 @@ export class EventProducer {
   }
 
   /**
-   * Writes events and resolves with the outcome of each, in their order. Rejects if the outcome of
-   * any event remains unknown. The caller must then retry with the same `OutgoingEvent` objects,
-   * because known outcomes are stored by object.
+   * Writes events and resolves with their outcomes, in the same order. Rejects if any outcome
+   * remains unknown. The retry must pass the same `OutgoingEvent` objects, because known outcomes
+   * are stored by object.
    */
   async write(events: readonly OutgoingEvent[], signal: AbortSignal): Promise<SendResult[]> {
     const unsettled = this.#unsettled();
@@ -204,9 +204,9 @@ export class EventProducer {
   }
 
   /**
-   * Returns the partitions that have records to send, grouped by the broker that leads them and by
-   * the producer id of their next batch. A new batch gets the producer id `current`. A batch that
-   * was sent before keeps its own. Records of deleted partitions are moved to `unplaced`.
+   * Returns the partitions with records to send, grouped by leader and by producer id: `current`
+   * for a new batch, the earlier id for a repeated one. Moves records of deleted partitions to
+   * `unplaced`.
    */
   #byLeader(unplaced: KafkaEventRecord[], current: ProducerId, round: Round): Partition[][] {
     const groups = new Map<string, Partition[]>();

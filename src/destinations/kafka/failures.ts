@@ -79,9 +79,8 @@ export function outlookOf(code: number): Outlook {
 }
 
 /**
- * Whether an error code means that events cannot be written to a topic. The topic's name is not
- * valid or belongs to an internal topic such as `__transaction_state` (code 17), or the user lacks
- * the permission (code 29).
+ * Whether an error code means that events cannot be written to a topic: its name is invalid or
+ * belongs to an internal topic (code 17), or the user lacks the permission (code 29).
  */
 export function isOfTopic(code: number): boolean {
   return code === 17 || code === 29;

@@ -107,9 +107,8 @@ async function testKafka(parts: BrokerConnectionsParts, signal: AbortSignal): Pr
 }
 
 /**
- * Tries to connect to the brokers of the config, one after the other, for a connection test.
- * Returns the test steps of the first connection that succeeds. If none succeeds, returns the steps
- * of the attempt to connect to the first broker.
+ * Tries to connect to the brokers of the config, one after the other. Returns the test steps of the
+ * first connection that succeeds, or, if none succeeds, the steps for the first broker.
  */
 async function testConnect(brokers: BrokerConnections, { tls }: KafkaConfig, signal: AbortSignal) {
   let first: TestSteps | undefined;

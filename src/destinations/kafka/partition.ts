@@ -40,9 +40,8 @@ export class Partition {
   #bytesMax = BATCH_BYTES_MAX;
   /**
    * Maximum number of records in the next batch, at first infinite. If the broker refuses a batch
-   * for another reason than its size and names no record as the cause, later batches are limited to
-   * half of its records, to find the record at fault. The maximum is doubled after each batch that
-   * the broker writes.
+   * for another reason than its size and names no record at fault, becomes half its number of
+   * records. Doubles after each written batch.
    */
   #countMax = Number.POSITIVE_INFINITY;
 
@@ -99,11 +98,12 @@ export class Partition {
   }
 
   /**
-   * Handles a batch that the broker refused because of its records. `named` maps the index of each
-   * record that the broker named as a cause to the reason. Refuses these records, and queues the
-   * other records of the batch again. If `named` is empty, makes the next batches smaller, to find
-   * the record at fault: at most half the bytes of this batch if `isTooLarge`, otherwise half its
-   * records.
+   * Handles a batch that the broker refused because of its records. Refuses the records in `named`,
+   * and queues the others again.
+   *
+   * - `named`: maps the index of each record at fault to the reason. If empty, later batches are
+   *   limited to half of this one.
+   * - `isTooLarge`: whether this half is counted in bytes; if false, in records
    */
   #refuse(named: Map<number, string>, isTooLarge: boolean): BatchOutcome {
     const records = this.#records;

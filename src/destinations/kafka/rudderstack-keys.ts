@@ -6,9 +6,9 @@ import type { RudderstackKeys } from "../rudderstack-form.ts";
 const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA-512" } as const;
 
 /**
- * Keys of RudderStack's configs that pixelmill ignores. The keys describe details of features that
- * pixelmill does not have: Avro, SSH tunnels, and tables that map events to topics. Other keys turn
- * these features on. A config that turns on such a feature is refused (see `unsupported`).
+ * Keys of RudderStack's configs that pixelmill ignores: details of Avro, SSH tunnels and tables of
+ * topics. A config that turns on one of these features, with another key, is refused (see
+ * `unsupported`).
  */
 const ignored = [
   ...["avroSchema", "avroSchemas", "embedAvroSchemaID", "eventTypeToTopicMap", "eventToTopicMap"],

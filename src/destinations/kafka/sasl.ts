@@ -43,9 +43,8 @@ export async function authenticate(
 type Crypto = KafkaProtocol["saslScramSha"]["defaultCrypto"];
 
 /**
- * Returns the client library's cryptographic functions for SCRAM, with another `hi`, the function
- * that derives a key from the password. It works on another thread, and derives only one key at a
- * time for each workspace (see `ScramDerivations`).
+ * Returns the client library's cryptographic functions for SCRAM, except that keys are derived from
+ * passwords on another thread, and only one at a time for each workspace (see `ScramDerivations`).
  */
 function cryptoOf(kafka: KafkaProtocol, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
   return {

@@ -161,8 +161,7 @@ export class TopicMetadata {
 
 /**
  * Returns the metadata of one topic from the answers of several brokers and from `before`, the
- * earlier metadata. For each partition, the result names the leader that has the highest leader
- * epoch in the answers and in `before`.
+ * earlier metadata. The leader of each partition is the one with the highest leader epoch.
  */
 function latestLeaders(answers: MetadataAnswer["topics"], before?: TopicLeaders): TopicLeaders {
   // The leader epochs of a topic that was created again begin at 0 again.

@@ -18,16 +18,15 @@ import { NotPostgres, query, type Statement, simpleQuery, sslRequest } from "./p
 import * as sql from "./sql.ts";
 
 /**
- * Longest time in milliseconds that a statement waits for the lock of a table. The statement then
- * fails, and the delivery is retried later. The limit is short because an ALTER TABLE that waits
- * for the lock blocks all readers of the table.
+ * Maximum milliseconds that a statement waits for the lock of a table. The delivery is then retried
+ * later. The limit is short because an ALTER TABLE that waits for the lock blocks all readers.
  */
 const LOCK_MS_MAX = 5_000;
 
 /**
- * A PostgreSQL server, accessed over one connection per destination. The connection is opened at
- * its first use and closed after `DATABASE_IDLE_MS_MAX` milliseconds without use. A caller must not
- * call a method before the promise of its previous call has settled.
+ * A PostgreSQL server, accessed over one connection, which is opened at first use and closed after
+ * `DATABASE_IDLE_MS_MAX` milliseconds without use. A caller must wait for each call to settle
+ * before the next.
  */
 export class PostgresDatabase implements TableConnection {
   readonly #scramKeys: ScramKeys;

@@ -33,30 +33,26 @@ const meanings = new Map<string, string>([
 ]);
 
 /**
- * SQLSTATE codes after which a delivery is rejected (see `DeliveryResult`), except the codes in
- * `definitions`. The statement would fail at every retry, because of a name, a value or the size of
- * the statement. After any other code, the delivery is retried: the cause is, or may be, the
- * server, the account or the definition of a table.
+ * SQLSTATE codes after which a delivery is rejected (see `DeliveryResult`), because every retry
+ * would fail too. The codes in `definitions` are exceptions.
  *
  * - Class 21, 22, 23, 44: values that do not fit, or violate a constraint or the check of a view.
- * - Class 42, except the codes in `definitions`: names that cannot be used.
+ * - Class 42: names that cannot be used.
  * - Class 54: a row or a statement that is too large, or more columns than a table can have.
  * - Class P0: functions of the table's triggers that refuse the row.
  */
 const refusing = /^(21|22|23|42|44|54|P0)/;
 /**
- * SQLSTATE codes of class 42 after which a retry may succeed, because someone may change the
- * database. A grant is missing, or an object such as a table, a column or a function is missing or
- * has an unsuitable definition. Syntax errors are included: pixelmill's own statements are valid,
- * so the error is in a function that the table uses.
+ * SQLSTATE codes of class 42 after which a delivery is retried, because someone may change the
+ * database: a grant is missing, or an object is missing or unsuitable. Includes syntax errors,
+ * because only functions in the database can contain them.
  */
 const definitions =
   /^(42501|42601|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;
 /**
- * SQLSTATE codes and classes of a failure that no event can have caused, because an insert of any
- * rows would fail: no connection, a failed sign-in, a conflict with other transactions, too few
- * resources, a lock, a timeout, an operator's intervention, a disk error, a read-only database, or
- * a missing database or schema.
+ * SQLSTATE codes and classes of failures that would affect an insert of any rows: connection,
+ * sign-in, conflict of transactions, resources, lock, timeout, operator's intervention, disk,
+ * read-only database, missing database or schema.
  */
 const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
 /**

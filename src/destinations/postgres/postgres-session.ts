@@ -56,9 +56,8 @@ export class PostgresSession {
   readonly #messages = new PostgresMessageReader(DATABASE_ANSWER_BYTES_MAX);
   #signIn: PostgresSignIn | undefined;
   /**
-   * Settles when all sign-in messages that have arrived so far are handled. Each message waits
-   * until the message before it is handled. The wait can be long, because another thread computes
-   * one response: the proof of the password.
+   * Settles when all sign-in messages received so far are handled. Messages are handled one after
+   * the other, which can take long because another thread computes the proof of the password.
    */
   #handled: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;

@@ -2,10 +2,12 @@ import { FrameReader } from "../frame-reader.ts";
 
 /**
  * A message of the PostgreSQL protocol 3.0. pixelmill implements the protocol itself, because any
- * member of a workspace chooses the server of a destination, and the maintained client libraries do
- * not withstand a hostile server. The library `postgres` ends the process at a short or unexpected
- * message, and computes any number of SCRAM iterations on the main thread (30 million take 10 s).
- * The library `pg` throws errors that cannot be caught.
+ * member of a workspace may choose a hostile server, and the maintained client libraries do not
+ * withstand one:
+ *
+ * - `postgres` ends the process at a short or unexpected message, and computes any number of SCRAM
+ *   iterations on the main thread (30 million take 10 s).
+ * - `pg` throws errors that cannot be caught.
  */
 export interface PostgresMessage {
   /** Type of the message: one character, such as `R` or `1`. */

@@ -25,11 +25,14 @@ const sqlTypes: Record<ColumnType, string> = {
 };
 
 /**
- * Query for a table and its columns. Parameters: the schema, the table, and the mark (`TABLE_MARK`)
- * in comments of pixelmill's tables. Each row of the result has five values: a column's name, its
- * type, whether it cannot be written to (generated, identity or system column), whether the table's
- * comment begins with the mark, and whether `id` is the table's primary key. If the name belongs to
- * another relation, such as an index, the result is one row with null as the column's name.
+ * Query for a table's columns. Parameters: the schema, the table, and the mark `TABLE_MARK`.
+ * Returns one row per column, or, for a relation such as an index, one row with null as the name:
+ *
+ * - the column's name
+ * - its type
+ * - whether it cannot be written to (generated, identity or system column)
+ * - whether the table's comment begins with the mark
+ * - whether `id` is the table's primary key
  */
 export const tableQuery = `select a.attname, format_type(a.atttypid, a.atttypmod),
   a.attgenerated <> '' or a.attidentity = 'a' or a.attnum < 0,
@@ -158,9 +161,9 @@ export function insertRows(
 }
 
 /**
- * Returns the SQL assignments that merge an inserted row into the existing row with the same key.
- * Each column gets its value from the row with the later `received_at`. If that value is null, the
- * column gets the value from the other row.
+ * Returns SQL assignments that merge an inserted row into the existing row with the same key. Each
+ * column gets the value of the row with the later `received_at`, or, if this is null, the other
+ * row's value.
  */
 function updatesOf(names: readonly string[]): string[] {
   const isLater = names.includes("received_at")

@@ -4,9 +4,8 @@ import type { DestinationDefinition } from "./definition.ts";
 type Config = Record<string, unknown>;
 
 /**
- * Returns the settings of a destination as rudder-server gets them for a source of type
- * `sourceType`. Missing settings get the default values of the definition. A setting with a
- * separate value for each type of source gets the value for `sourceType`, or is removed if it has
+ * Returns a destination's settings for a source of type `sourceType`, with the definition's
+ * defaults. A setting with separate values by type gets this type's value, or is removed if it has
  * none: `{"connectionMode": {"web": "cloud"}}` becomes `{"connectionMode": "cloud"}`.
  */
 export function configForSource(

@@ -24,9 +24,9 @@ export interface DefinitionConfig {
    */
   secretKeys?: readonly string[];
   /**
-   * Names of a destination's settings, in several lists. The list `defaultConfig` names the
-   * settings that have one value for all sources. Each other list belongs to a type of source, such
-   * as `web`, and names the settings that have a separate value for sources of this type.
+   * Names of a destination's settings. The list `defaultConfig` names the settings with one value
+   * for all sources. Each other list names the settings with a separate value for one type of
+   * source, such as `web`.
    */
   destConfig?: Readonly<Record<string, readonly string[]>>;
   [key: string]: unknown;

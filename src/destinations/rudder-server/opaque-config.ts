@@ -38,9 +38,8 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
 }
 
 /**
- * Converts a path in `secretKeys` of a definition into a path that pixelmill supports. A path of at
- * most two keys is unchanged. A longer path is replaced by its first key, and the whole value of
- * that key is then secret.
+ * Converts a path in `secretKeys` of a definition to one that pixelmill supports. A path of more
+ * than two keys becomes its first key, whose whole value is then secret.
  */
 function secretPath(path: string): string {
   return path.split(".").length <= 2 ? path : keyOf(path);
@@ -69,10 +68,9 @@ function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
 }
 
 /**
- * Returns one receiver that stands for all servers that get secrets of a config. pixelmill does not
- * know which settings name these servers. The receiver is therefore identified by the values of all
- * settings except those in `holders` (settings with secrets) and `receiverless` (settings that
- * never name a server). If one of these values changes, the API does not keep the stored secrets.
+ * Returns one receiver for all secrets of a config. The receiver is identified by all settings
+ * except `holders` (settings with secrets) and `receiverless`, because pixelmill does not know
+ * which settings name a server.
  */
 function othersAsAudience(config: Config, holders: ReadonlySet<string>): SecretAudience {
   const others = Object.entries(config)

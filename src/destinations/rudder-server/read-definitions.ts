@@ -148,9 +148,9 @@ class DefinitionFile {
   }
 
   /**
-   * Returns the string under `key`. If the key is absent or null, returns `otherwise`. Throws
-   * `StartError` if the value is not a string. Without `otherwise`, also throws if the key is
-   * absent or null, or the value is empty.
+   * Returns the string under `key`, or `otherwise` if the key is absent or null. Throws
+   * `StartError` if the value is not a string. Without `otherwise`, also throws if it is absent,
+   * null or empty.
    */
   text(key: string, otherwise?: string): string {
     const value = this.#content[key] ?? otherwise;

@@ -80,9 +80,9 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
   return {
     /**
-     * Writes one object for each source and hour. Stops at the first failure, and returns the
-     * result `retry`: the store or the config has caused the failure, never an event. Further
-     * attempts overwrite the objects of earlier ones.
+     * Writes one object for each source and hour. A retry overwrites the objects of earlier
+     * attempts. Stops at the first failure and returns `retry`, because only the store or the
+     * config can cause a failure.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
       const folderOf = createFolders();
@@ -107,8 +107,8 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
 /**
  * Returns the secrets of a request that the store may repeat in its answer: the access key id and
- * the signature. The other text of the header `Authorization` is not masked, because stores use its
- * words, such as `Signature`, in their own messages.
+ * the signature. Other words of the header `Authorization` are left out, because stores use them in
+ * messages.
  */
 function secretsSent({ headers: { authorization = "" } }: EgressRequest): string[] {
   return [...authorization.matchAll(/\b(?:Credential=([^/]+)|Signature=(\w+))/g)].flatMap(
@@ -117,9 +117,9 @@ function secretsSent({ headers: { authorization = "" } }: EgressRequest): string
 }
 
 /**
- * Returns a function that computes the folder of an event: its source, date and hour in UTC, such
- * as `source/2026-02-16/01`. An event has the same folder in each attempt to deliver it, so that a
- * repeated attempt overwrites the same objects.
+ * Returns a function that computes the folder of an event from its source and the UTC hour of its
+ * receipt, such as `source/2026-02-16/01`. A retry gets the same folder, and so overwrites the same
+ * objects.
  */
 function createFolders(): (event: OutgoingEvent) => string {
   // Neighbouring events mostly have the same folder.

@@ -208,9 +208,8 @@ export type RestValues = Record<string, unknown>;
 const lastNumbers = new WeakMap<RestValues, Map<string, number>>();
 
 /**
- * Adds a value to `rest`, the values without a column, under its path. If the path is taken, a
- * number is appended to it, as in `a_b__2`. Different keys may have the same path: `a_b` and `b`
- * within `a`, or keys that differ only in characters that cannot be stored.
+ * Adds a value that has no column to `rest`, under its path. If the path is taken, a number is
+ * appended to it, as in `a_b__2`, because different keys can lead to the same path.
  */
 export function putRest(rest: RestValues, path: string, value: unknown): void {
   const clean = cleanText(path);

@@ -35,9 +35,9 @@ export class NoRowError extends Error {
 type JsonObject = Record<string, unknown>;
 
 /**
- * Maximum characters, per byte of an event, in the paths of all its values that get no column. An
- * event with longer paths is refused. A path contains the keys of all objects around its value.
- * Without this limit, one long key around thousands of values would make gigabytes of paths.
+ * Maximum characters, per byte of an event, in the paths of its values that get no column. An event
+ * beyond the limit is refused, because one long key around thousands of values would make gigabytes
+ * of paths.
  */
 const REST_CHARS_PER_BYTE_MAX = 8;
 const longKeys = "Expected shorter keys around values without a column";
@@ -76,10 +76,12 @@ const types = new Map([
 ]);
 
 /**
- * Describes the rows for a type of event: the name of their `table`, the member `part` of the event
- * whose keys become columns, and the fixed `columns`. Fixed columns are the ones in `fixed`, which
- * all types have, and the ones in `own`, which only this type has. In the result, `names` are the
- * columns that an event's properties never fill: `id`, `event` and all fixed columns.
+ * Describes the rows for a type of event:
+ *
+ * - `table`: the name of their table
+ * - `part`: the member of the event whose keys become columns
+ * - `columns`: the fixed columns of all types, and `own`, those of this type
+ * - `names`: the columns that an event's properties never fill: `id`, `event` and all fixed columns
  */
 function rowShape(table: string, part: string, own: FixedColumns) {
   const columns = Object.entries({ ...fixed, ...own });
@@ -93,10 +95,10 @@ function rowShape(table: string, part: string, own: FixedColumns) {
 
 /**
  * Makes the rows of an event as RudderStack's warehouses do. The first row is for the table of the
- * event's type. Two types of events have a second row, if `mayNameTable` accepts its table:
+ * event's type. Two types have a second row, if `mayNameTable` accepts its table:
  *
- * - A track event, for the table with the event's name. The second row contains the event's
- *   properties, and the first row does not.
+ * - A track event, for the table with the event's name. Only the second row then contains the
+ *   properties.
  * - An identify event with a userId, for the table `users`.
  *
  * Throws `NoRowError` if no row can be made.
@@ -147,9 +149,8 @@ export function rowsOf(
 }
 
 /**
- * Makes the row of the table `users` from an identify event's row of the table `identifies`.
- * `index` is the event's index in the delivery. Returns undefined if the event has no userId, or if
- * the userId cannot be the key of a row.
+ * Makes the row of the table `users` from a row of the table `identifies`. `index` is the event's
+ * index in the delivery. Returns undefined if the event has no userId that can be a key.
  */
 function userRow({ cells, rest }: EventRow, index: number): EventRow | undefined {
   const { user_id: userId, received_at: receivedAt } = cells;
@@ -196,9 +197,9 @@ function set(row: EventRow, column: string, value: unknown): void {
 }
 
 /**
- * Puts a value into its column of a row, unless the column already has a value or is in `ownNames`
- * (never filled by properties), or the row has the maximum number of columns. Returns whether the
- * column contains `value` afterwards.
+ * Puts a value into a column of a row, unless the column has a value or is in `ownNames` (never
+ * filled by properties), or the row has its maximum of columns. Returns whether the column contains
+ * `value` afterwards.
  */
 function put(
   row: EventRow,
@@ -216,9 +217,9 @@ function put(
 }
 
 /**
- * Calls `onValue` with the path and the value of each member of `input` that is not blank. Instead
- * of a nested object, handles its members in the same way, but an object at level
- * `TABLE_LEVELS_MAX` is one value. `level` is the level of the members of `input`.
+ * Calls `onValue` with the path and value of each member of `input` and its nested objects, except
+ * blank values. An object at level `TABLE_LEVELS_MAX` is one value. `level` is the level of the
+ * members of `input`.
  */
 function flatten(
   input: JsonObject,
@@ -242,15 +243,14 @@ function parsed(text: string): JsonObject {
 }
 
 /**
- * Returns the id of an event's row, which is the same in each attempt. It is the event's messageId,
- * with two exceptions:
+ * Returns the id of an event's row, which is the same in each attempt: the messageId, with two
+ * exceptions.
  *
- * - If user code removed the messageId, the id is a hash of the original messageId and of the
- *   event.
- * - If the messageId has characters that cannot be stored (see `cleanText`), the id is a hash of
- *   the messageId. With these characters removed, it could equal the messageId of another event.
+ * - If user code removed the messageId: a hash of the original messageId and the event.
+ * - If the messageId has characters that cannot be stored (see `cleanText`): a hash of the
+ *   messageId, because without these characters it could equal another.
  *
- * Throws `NoRowError` if the messageId is too long.
+ * Throws `NoRowError` if the messageId is too long, or neither a string nor a number.
  */
 function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent): string {
   if (isBlank(messageId)) {
@@ -269,9 +269,11 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
 const idsIn = memberReader(["anonymousId", "userId", "messageId"]);
 
 /**
- * Returns `id` unchanged, or its JSON text if it is a number that parsing may have rounded. A
- * rounded id may equal the id of another user or event. `event` is the JSON of the event, and
- * `index` tells which of its ids `id` is: the anonymousId (0), the userId (1) or the messageId (2).
+ * Returns `id`, or its JSON text if it is a number that parsing may have rounded, because a rounded
+ * id may equal another.
+ *
+ * - `event`: the JSON of the event
+ * - `index`: which id it is: the anonymousId (0), the userId (1) or the messageId (2)
  */
 function wholeId(id: unknown, event: Uint8Array, index: number): unknown {
   return typeof id === "number" && !Number.isSafeInteger(id) ? idsIn(event)[index] : id;

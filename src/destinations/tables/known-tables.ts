@@ -1,9 +1,9 @@
 import type { TableColumns } from "./table-records.ts";
 
 /**
- * Maximum number of columns that are cached for all tables of a destination together. Needed
- * because any member of a workspace chooses the database, and a database may claim to have any
- * number of tables, with any columns.
+ * Maximum number of columns cached for all tables of a destination together. Beyond it, the least
+ * recently used tables are removed. Needed because a hostile database may claim any number of
+ * columns.
  */
 const COLUMNS_KEPT_MAX = 100_000;
 

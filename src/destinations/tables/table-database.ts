@@ -15,10 +15,12 @@ export interface TableLoad {
    */
   refused?: ReadonlyMap<number, string>;
   /**
-   * Whether a record updates the existing row with the same key: in PostgreSQL, each column gets
-   * the value with the later `received_at`, in ClickHouse the value that was inserted last. If
-   * false, PostgreSQL drops the record; ClickHouse replaces the row if it has the same
-   * `received_at`, and otherwise adds a row.
+   * Whether a record is merged into the existing row with the same key:
+   *
+   * - true: each column gets the value with the later `received_at` (PostgreSQL) or the value
+   *   inserted last (ClickHouse).
+   * - false: PostgreSQL drops the record. ClickHouse replaces the row if it has the same
+   *   `received_at`, and otherwise adds a row.
    */
   isMerged?: boolean;
 }
@@ -26,9 +28,9 @@ export interface TableLoad {
 /** A table, view or other relation as the database describes it. */
 export interface ExistingTable {
   /**
-   * Columns of the relation. System columns such as `xmin` are included with the type `other`,
-   * because their names cannot be used for further columns. The map is empty if rows cannot be
-   * written to the relation, for example to an index.
+   * Columns of the relation. Empty if rows cannot be written to the relation, such as an index.
+   * Includes system columns such as `xmin`, with type `other`, because further columns cannot have
+   * their names.
    */
   columns: TableColumns;
   /** Whether the comment of the table begins with `TABLE_MARK`. */
@@ -56,9 +58,9 @@ export interface TableDatabase {
   /** Adds to the table those of `columns` that the table does not have yet. */
   addColumns(table: string, columns: NewColumns, isMerged: boolean): Promise<void>;
   /**
-   * Inserts the records of all `loads`: all or none (ClickHouse: all or none for each table). The
-   * load's `isMerged` says what happens if the table has a row with the same value in the column
-   * `key`. All loads for one table have the same `isMerged`.
+   * Inserts the records of all `loads`: all or none (ClickHouse: all or none for each table).
+   * Column `key` identifies the existing row (see `isMerged`). Loads for the same table must have
+   * the same `isMerged`.
    */
   insert(loads: readonly TableLoad[], key: string): Promise<void>;
 }
@@ -97,9 +99,9 @@ export class DatabaseFailure extends Error {
 }
 
 /**
- * Columns that pixelmill creates in each table named after an event. A table without `TABLE_MARK`
- * in its comment counts as created by pixelmill or RudderStack if it has these columns and
- * pixelmill's key. Earlier versions of pixelmill did not mark tables.
+ * Columns that pixelmill creates in each table named after an event. With these columns and
+ * pixelmill's key, a table without `TABLE_MARK` counts as created by pixelmill or RudderStack,
+ * because earlier versions did not mark tables.
  */
 const eventTableColumns = ["received_at", "event", "event_text"];
 
@@ -113,9 +115,9 @@ export function isOwn({ columns, isMarked, hasOwnKey }: ExistingTable): boolean 
 }
 
 /**
- * Returns the columns of the relation `existing`; undefined if it does not exist. Throws
- * `DatabaseFailure` if rows cannot be written to the relation. Also throws it if `isOwnOnly` is
- * true and neither pixelmill nor RudderStack created the relation (see `isOwn`).
+ * Returns the columns of the relation `existing`, or undefined if it does not exist. Throws
+ * `DatabaseFailure` if rows cannot be written to it, or if `isOwnOnly` is true and neither
+ * pixelmill nor RudderStack created it.
  */
 export function columnsOf(
   table: string,
@@ -140,10 +142,9 @@ export function changedByOthers(table: string): never {
 }
 
 /**
- * Returns the load of the table `users` with the records of each user merged into one. A column
- * gets its value from the record with the latest `received_at` that has this column, because a
- * replayed event may follow a newer one. The records are sorted by user id, so that concurrent
- * writers lock rows in the same order.
+ * Returns the load of the table `users` with one record per user. Each column has the value with
+ * the latest `received_at`. Records are sorted by user id, so that concurrent writers lock rows in
+ * the same order.
  */
 export function merged(load: TableLoad): TableLoad {
   const byId = new Map<string, TableRecord>();

@@ -123,9 +123,9 @@ export class TableLoader {
   }
 
   /**
-   * Deletes three stored facts that other programs may change: which tables get no rows, which
-   * tables get no further columns, and how many tables the schema has. The loader asks the database
-   * again when it needs one of these facts.
+   * Deletes cached facts that other programs may change: which tables get no rows or no further
+   * columns, and how many tables exist. The loader asks the database again when it needs one of
+   * them.
    */
   #forgetOthers(): void {
     this.#tableCount = undefined;
@@ -157,11 +157,9 @@ export class TableLoader {
   }
 
   /**
-   * Checks the tables of rows with `isOwnOnly` (rows only for tables that pixelmill or RudderStack
-   * created), and creates the missing tables. Adds a table to `#skipped` in three cases: another
-   * program created the table (see `isOwn`), a type in the database has its name, or the table is
-   * missing and the schema has the maximum number of tables. Returns whether a table was added. The
-   * caller must then make the rows again, without the added tables.
+   * Creates missing tables for rows with `isOwnOnly`. Adds tables that cannot be created, or that
+   * another program created, to `#skipped`. Returns whether a table was added to `#skipped`: the
+   * caller must then make the rows again.
    */
   async #findSkipped(rows: readonly EventRow[]): Promise<boolean> {
     const named = Map.groupBy(
@@ -232,9 +230,8 @@ export class TableLoader {
   }
 
   /**
-   * Adds columns to a table. Returns true if they were added. Returns false if no column can be
-   * added to the table: the values are then written to its column `rest__json`. Throws if the table
-   * does not have this column either.
+   * Adds columns to a table. Returns false if none can be added: the values are then written to the
+   * column `rest__json`. Throws if the table lacks this column too, and for other errors.
    */
   async #widen(table: string, columns: TableColumns, missing: NewColumns): Promise<boolean> {
     if (this.#fixed.has(table)) return false;

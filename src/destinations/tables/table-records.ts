@@ -34,14 +34,11 @@ const knownTypes = new Map<string, ColumnType>([
 ]);
 
 /**
- * Returns the columns that must be added to a table before rows can be written to it:
- * - each column for which a row has a value and which the table lacks, with its type in
- *   `knownTypes` or a type that fits all its values;
- * - the text column (`…__text`) beside a column, if a value does not fit the column's type;
- * - the column `rest__json`, if a row has values without a column, or if a value fits neither its
- *   column nor the text column.
- *
- * When the table has `TABLE_COLUMNS_MAX` columns, returns at most `rest__json`.
+ * Returns the columns that a table needs before rows can be written to it:
+ * - each missing column, with its type in `knownTypes` or one that fits all its values;
+ * - the text column (`…__text`) beside a column that a value does not fit;
+ * - `rest__json`, for all other values. A table with `TABLE_COLUMNS_MAX` columns gets at most this
+ *   one.
  */
 export function missingColumns(
   rows: readonly EventRow[],
@@ -79,10 +76,9 @@ export function missingColumns(
 }
 
 /**
- * Returns those columns of `missing` with which a new table is created: the ones whose names
- * pixelmill chooses (see `knownTypes`). Other column names come from an event, and the database
- * could refuse the whole table because of one such name, for example the name of a system column.
- * Columns with names from an event are added when the database has described the new table.
+ * Returns the columns of `missing` whose names pixelmill chooses (see `knownTypes`). A new table is
+ * created with these only, because the database may refuse a name from an event, and the table with
+ * it.
  */
 export function initialColumns(missing: NewColumns): NewColumns {
   return new Map([...missing].filter(([column]) => knownTypes.has(column)));
@@ -93,10 +89,8 @@ function isFitting(value: unknown, type: ColumnType): boolean {
 }
 
 /**
- * Converts a row into a record. Puts each value into its column or, if the value does not fit
- * there, into the text column (`…__text`) beside it. Returns undefined if a value fits neither
- * column. Also returns undefined if the row's `rest` has values, but the table has no column
- * `rest__json`.
+ * Converts a row into a record, with each value in its column or the text column (`…__text`) beside
+ * it. Returns undefined if a value fits neither, or if `rest` needs a missing column `rest__json`.
  */
 export function wholeRecord(
   { cells, rest }: EventRow,

@@ -40,9 +40,9 @@ export interface KeyPath {
 }
 
 /**
- * Makes the names of tables and columns as RudderStack's warehouse does: snake_case with ASCII
- * letters and digits. Names with a double underscore between two words, such as `rest__json`, are
- * reserved for pixelmill's own columns: no key of an event results in one.
+ * Makes the names of tables and columns as RudderStack's warehouse does: snake_case in ASCII. No
+ * event key results in a double underscore between words: names such as `rest__json` are reserved
+ * for pixelmill.
  */
 export class WarehouseNames {
   /**

@@ -7,9 +7,8 @@ const BUFFER_BYTES_MIN = 16 << 10;
 const FREE_BUFFERS_MAX = 16;
 
 /**
- * Pool of buffers for request bodies, with room for the request head before the body. Without the
- * pool, each large body would need new memory: page faults and garbage collection would take a
- * tenth of the time of a delivery.
+ * Pool of buffers for request bodies, with room for the request head before the body. Allocating
+ * new memory for each large body would take a tenth of the time of a delivery.
  */
 export class BodyBuffers {
   readonly #free: ArrayBuffer[] = [];

@@ -4,10 +4,10 @@ import { WEBHOOK_QUERY_LEVELS_MAX, WEBHOOK_QUERY_URL_CHARS_MAX } from "./limits.
 import { RequestBuildError } from "./request-build-error.ts";
 
 /**
- * Adds an event to the query string of a webhook's URL, as RudderStack does. The parameters are the
- * properties of the event or, for an identify event, the traits. Each parameter is named after the
- * path of its value (`items[0].price`). Null is written as `<nil>`, an empty object as `{}`, and an
- * empty array as `[]`.
+ * Adds an event to the query string of a webhook's URL, as RudderStack does: one parameter for each
+ * value in the properties (or an identify event's traits), named after its path (`items[0].price`).
+ * Null is `<nil>`, an empty object `{}`, an empty array `[]`. Throws `RequestBuildError` if the URL
+ * is too long.
  */
 export function queryUrl(webhookUrl: string, event: Uint8Array): string {
   const url = new URL(webhookUrl);

@@ -14,9 +14,8 @@ const GZIP_SYNC_BYTES_MAX = 64 << 10;
 /** Options of gzip. The fastest level is used, because each body is sent only once. */
 const options = { level: 1 };
 /**
- * Options of gzip for bodies that are compressed on another thread. The other thread hands over its
- * output in chunks. With the default chunk size of 16 KiB, the hand-overs would take up to a
- * quarter of the whole time.
+ * Options of gzip for bodies that are compressed on another thread. With the default chunk size of
+ * 16 KiB, handing over the output would take up to a quarter of the whole time.
  */
 const longOptions = { ...options, chunkSize: 64 << 10 };
 const compress = promisify(gzip);

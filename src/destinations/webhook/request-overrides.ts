@@ -35,11 +35,9 @@ export interface OverriddenEvent {
 const mayOverride = mayContainMembers(overrideMembers);
 
 /**
- * Returns the changes that an event makes to the request that delivers it, or undefined if it makes
- * none. The rules are those of RudderStack's transformer: `appendPath` and `fullPath` are read from
- * the event or from its `integrations.Webhook`. In the result, `text` is the event without its own
- * keys `header`, `appendPath` and `fullPath`, as far as they took effect. Throws
- * `RequestBuildError` when the headers are invalid.
+ * Returns the changes that an event makes to its request, as in RudderStack's transformer;
+ * undefined if it makes none. `text` is the event without the keys that took effect. Throws
+ * `RequestBuildError` for invalid headers.
  */
 export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
   // Only user code may override a request: clients are unauthenticated.

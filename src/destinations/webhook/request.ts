@@ -12,19 +12,16 @@ import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 
 export interface WebhookRequest extends EgressRequest {
   /**
-   * The request's URL without the event in its query. The secrets that are masked in the receiver's
-   * answer are taken from this URL, because the values of an event are not secret: masking them
-   * would make the answer unreadable.
+   * The request's URL without the event in its query. Secrets in this URL are masked in the
+   * receiver's answer; masking an event's values too would make the answer unreadable.
    */
   urlWithoutEvent: string;
 }
 
 /**
- * Returns a function that builds one webhook request for a list of events. All events in the list
- * must have the same batch key, and so make the same changes to the URL and the headers. The
- * function throws `RequestBuildError` when it cannot build the request. If the request has
- * `hasHeadRoom` (free bytes before the body), its body is in a buffer from `buffers`. The caller
- * may give this buffer back after use.
+ * Returns a function that builds one webhook request for events with the same batch key, or throws
+ * `RequestBuildError`. If the request has `hasHeadRoom`, its body is in a buffer from `buffers`,
+ * which may be given back after use.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string, buffers?: BodyBuffers) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);

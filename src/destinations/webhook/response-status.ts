@@ -10,16 +10,14 @@ import { retryAfterMs } from "../retry-after.ts";
 export const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * HTTP statuses of at least 500 that do not depend on the request: a receiver, or a gateway in
- * front of it, would answer any request in this way (RFC 9110 §15.6.3 to §15.6.5). The failure
- * therefore has the scope `destination`, not `event`.
+ * HTTP statuses of at least 500 that a receiver or its gateway would answer to any request (RFC
+ * 9110 §15.6.3 to §15.6.5). The failure has the scope `destination`, not `event`.
  */
 const statusesOfDestination: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
- * Converts a response into the result of the delivery. A redirect is a failure: most clients would
- * send a GET to its target, and pixelmill has not checked that address. For a failure, `secretsOf`
- * is called, and the secrets that it returns are masked in the stored answer.
+ * Converts a response into the result of the delivery. A redirect is a failure, because pixelmill
+ * has not checked its target. The secrets that `secretsOf` returns are masked in the stored answer.
  */
 export function resultOfStatus(
   response: EgressResponse,

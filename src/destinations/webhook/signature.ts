@@ -3,10 +3,8 @@ import { hashableText } from "../../json/hashable-text.ts";
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
- * Returns the id of a request: the `messageId` of the first event, followed by a hash of all
- * events. The hash is omitted if the only event of the request is one that user code did not
- * produce. Each attempt to send the same events has the same id, even if a template changes the
- * body. A request with other events has another id.
+ * Returns the id of a request, the same for each attempt: the first event's `messageId`, then a
+ * hash of all events. A single event that user code did not produce has no hash.
  */
 export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array): string {
   const { bytes, input, byCode } = events[0]!;
@@ -45,9 +43,9 @@ export function signatureHeaders(
 const prefix = "whsec_";
 
 /**
- * Converts a signing secret into the bytes of the key. A secret with the prefix `whsec_` is the
- * base64 of 24 to 64 bytes, as in Standard Webhooks. The bytes of any other secret are the key
- * itself. Returns undefined when the base64 or its length is invalid.
+ * Converts a signing secret into the key. A secret with the prefix `whsec_` (Standard Webhooks) is
+ * the base64 of 24 to 64 bytes, any other the key itself. Returns undefined for invalid base64 or
+ * length.
  */
 export function signingKey(secret: string): Uint8Array | undefined {
   if (!secret.startsWith(prefix)) return Buffer.from(secret);

@@ -33,9 +33,9 @@ export interface Template {
 }
 
 /**
- * The paths of all placeholders, as a tree with one level per key. In each node, `placeholders`
- * contains the indexes of the placeholders whose path ends there. `members` maps the next key of
- * longer paths to the subtree.
+ * Node of a tree with the paths of all placeholders. The tree has one level per key.
+ * - `placeholders`: indexes of the placeholders whose path ends at this node.
+ * - `members`: the subtree for each next key of longer paths.
  */
 interface PlaceholderTree {
   placeholders: number[];
@@ -105,10 +105,9 @@ export const bodyTooLong = () =>
   );
 
 /**
- * Finds the values of the placeholders in `tree` inside the JSON value that begins at offset `at`.
- * Stores the JSON text of each value in `values`. Reads each part of the JSON only once. If an
- * object has the same key twice, the last value counts, as in JSON.parse. Returns the offset after
- * the JSON value.
+ * Finds the values of the placeholders in `tree` in the JSON value at offset `at`, and stores their
+ * JSON texts in `values`. Returns the offset after the JSON value. The last of duplicate keys
+ * counts.
  */
 function collect(
   json: string,
@@ -168,9 +167,8 @@ function split(text: string, root: string) {
 }
 
 /**
- * Yields the offset of each `{{` in a template, and whether it is inside a string. Each of them
- * begins a placeholder: outside strings, JSON cannot contain `{{`, and a template writes a literal
- * `{{` inside a string as `\u007b{`.
+ * Yields the offset of each `{{` in a template, and whether it is inside a string. Each begins a
+ * placeholder, because JSON has no `{{` outside strings, and templates write `\u007b{` inside them.
  */
 function* openings(text: string): Generator<{ at: number; isInString: boolean }> {
   let isInString = false;

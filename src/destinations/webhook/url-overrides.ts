@@ -2,10 +2,9 @@ import { WEBHOOK_PATH_CHARS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
 /**
- * Appends the text `appended`, which user code chose, to the webhook's URL: path segments, a query
- * string, or both. Where two slashes meet, one is removed. Throws `RequestBuildError` unless the
- * result begins with the webhook's scheme, host, port and path. Also throws if `appended` contains
- * `#`, dot segments or control characters, or is too long.
+ * Appends path segments or a query string from user code to the webhook's URL. Throws
+ * `RequestBuildError` if `appended` is too long, contains `#`, dot segments or control characters,
+ * or leaves the webhook's origin and path.
  */
 export function appendToUrl(webhookUrl: string, appended: string): string {
   expectPlain("appendPath", appended);
@@ -34,8 +33,8 @@ export function replaceUrl(webhookUrl: string, requested: string): string {
 
 /**
  * Parses a URL, and returns its normal form. Throws `RequestBuildError` unless the URL has the
- * origin and the path of `base`. Further segments may follow this path. For `appendPath`,
- * characters may also be added to its last segment.
+ * origin of `base` and a path equal to or below that of `base`. With `appendPath`, the last segment
+ * may also be longer.
  */
 function below(base: URL, text: string, field: "appendPath" | "fullPath"): string {
   const url = new URL(text);

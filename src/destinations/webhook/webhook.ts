@@ -129,10 +129,8 @@ function answerOfTokenServer({ status }: AccessTokenError) {
 }
 
 /**
- * Sends a request with an access token. If the receiver answers 401 and the token may be replaced,
- * sends the request once more with a new token. If the last answer is 401, the result is `retry`
- * for a token with which the receiver had accepted events before (it was revoked), and `rejected`
- * for any other token.
+ * Sends a request with an access token and, after a 401, once more with a new token if allowed. A
+ * last answer 401 is `rejected`, or `retry` if the receiver had accepted the token before.
  */
 async function deliverWithToken(
   egress: Egress,
@@ -162,10 +160,9 @@ const secretsOf = ({ headers, urlWithoutEvent: url }: WebhookRequest) =>
   secretsOfRequest({ headers, url });
 
 /**
- * Tests a connection by sending a test event, because nothing else shows that the receiver accepts
- * events. Returns the results of the steps. With OAuth settings, the step `sign-in` requests an
- * access token before all other steps. If `sign-in` fails, no other step runs. If `sign-in` passes,
- * its result is listed just before the result of `write`, or left out if `write` was not reached.
+ * Tests a webhook by sending a test event, and returns the results of the steps. With OAuth
+ * settings, `sign-in` runs first: if it fails, nothing else runs; if it passes, it is listed just
+ * before `write`.
  */
 async function testWebhook(
   egress: Egress,

@@ -61,9 +61,9 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * Creates a resolver of host names that follows the rules of getaddrinfo(3) with `hosts: files
- * dns`. It uses c-ares, because getaddrinfo blocks Bun's few worker threads: 16 names on a name
- * server that does not respond would block all other names and all file access for a minute.
+ * Creates a resolver of host names that follows getaddrinfo(3) with `hosts: files dns`. It uses
+ * c-ares, because 16 calls of getaddrinfo to a silent name server would block Bun's worker threads
+ * for a minute.
  */
 export function createResolver(options: ResolverOptions = {}): ResolveHost {
   // RFC 8305 §3 recommends 50 ms for IPv6.

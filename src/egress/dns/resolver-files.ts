@@ -6,9 +6,8 @@ interface ResolverSettings {
   /** Addresses of the name servers, in the order in which they are queried. */
   servers: string[];
   /**
-   * Domains that are appended to a host name to resolve it. A name with at least `dots` dots is
-   * first tried without a domain, then with each domain. Any other name is first tried with each
-   * domain, then without.
+   * Domains to append to a host name, in the order of the attempts. A name with at least `dots`
+   * dots is tried without a domain first, any other name without a domain last.
    */
   search: string[];
   dots: number;
@@ -53,10 +52,9 @@ export function parseHosts(text: string): Map<string, string[]> {
 }
 
 /**
- * Returns a function that returns the parsed content of a file. It reads the file again only if the
- * file has changed. A file that cannot be opened counts as empty. The function reads synchronously,
- * because an asynchronous read could be delayed for a long time: all of Bun's worker threads may be
- * waiting for a disk.
+ * Returns a function that returns a file's parsed content, and reads the file only after a change.
+ * A file that cannot be opened counts as empty. Reads are synchronous, because Bun's worker threads
+ * may all be busy.
  */
 export function followFile<T>(path: string, parse: (text: string) => T): () => T {
   let seen = "";

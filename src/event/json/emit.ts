@@ -28,9 +28,8 @@ import { writeString } from "./value.ts";
 const NULL = keep("null");
 
 /**
- * Number of entries in one row of `rows`, the working memory in which the elements of an array are
- * sorted. The entry at index i of a row contains the node of element i. Each nesting level has its
- * own row, because an array may contain other arrays.
+ * Number of entries in one row of `rows`, the working memory for sorting the elements of an array
+ * by index. Each nesting level has its own row, because an array may contain other arrays.
  */
 const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
 const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);

@@ -56,10 +56,9 @@ const NOT_ARRAY = -1;
 const depths = new Int32Array(SECTION_COUNT);
 
 /**
- * Number of bits of an index into `takenBy`, a hash table that detects repeated parameters. The
- * index is taken from the hash of a member's path. The entry is the number of the last query that
- * wrote a member with this index. If a query finds its own number (`queryNumber`) in the entry, the
- * event is built as a tree, not in one pass.
+ * Number of bits of an index into `takenBy`, a hash table that detects repeated parameters. An
+ * entry holds the number of the last query (`queryNumber`) with a parameter whose hash has this
+ * index.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);
@@ -83,9 +82,8 @@ export function clearStream(): void {
 
 /**
  * Writes the query parameter that `readPair` has read last, as JSON, to its section. `field` is the
- * node of the event's field to which the parameter belongs, or NONE. Returns false if the event
- * must be built as a tree of nodes instead: the parameter may be a repetition, may belong to a
- * container that is closed already, or is not the next element of its array.
+ * node of the parameter's field, or NONE. Returns false if the event must be built as a tree
+ * instead.
  */
 export function streamPair(field: number): boolean {
   const section = field === PROPERTIES ? IN_PROPERTIES : field === CONTEXT ? IN_CONTEXT : OTHERS;
@@ -129,10 +127,11 @@ export function endStream(): void {
 }
 
 /**
- * Closes a section's open containers to which the parameter read last by `readPair` does not
- * belong. Returns the level (position in the parameter's name) of the first component without an
- * open container. `base` is the level of the first component that is written: 1 in the sections of
- * `properties` and `context`, otherwise 0. `leaf` is the level of the last component.
+ * Closes the open containers of a section that do not contain the parameter read last by
+ * `readPair`. Returns the level of the first component of its name without an open container.
+ *
+ * - `base`: level of the first written component (1 in `properties` and `context`, otherwise 0)
+ * - `leaf`: level of the last component
  */
 function leaveContainers(section: number, base: number, leaf: number): number {
   const depth = depths[section]!;

@@ -15,8 +15,8 @@ import { ARRAY_ELEMENTS_MAX, bytes, hashOf, isSame, keep } from "../text/scratch
  */
 
 /**
- * Offset, within a node, of its kind (OBJECT, ARRAY, …). A node is a row of numbers in `nodes` for
- * a field of the event, or for a part of it. The constants KIND to SLOT are offsets in this row.
+ * Offset of a node's kind (OBJECT, ARRAY, …) within the node. A node is a row of numbers in `nodes`
+ * for a field of the event or a part of it; KIND to SLOT are offsets in this row.
  */
 export const KIND = 0;
 /**
@@ -28,9 +28,9 @@ export const NEXT = 2;
 export const NAME = 3;
 export const NAME_END = 4;
 /**
- * Offset, within a node, of a number. In an object or array, the number is the offset of the first
- * child in `nodes`, or NONE. In any other node, the number is the offset of the value's text in the
- * scratch buffer. The number at LAST is the offset of the last child, or of the end of the text.
+ * Offset, within an object or array node, of the position of its first child in `nodes`, or NONE.
+ * In other nodes, the number is the start of the value's text in the scratch buffer. LAST is the
+ * last child, or the end of the text.
  */
 export const FIRST = 5;
 export const LAST = 6;
@@ -68,8 +68,7 @@ export const nodes = new Int32Array(NODE_FIELDS * NODES_MAX);
 
 /**
  * Number of bits of an index into `slots`, the hash table that finds a node by its parent and name.
- * The table is not cleared before the next query string is read. Instead, an entry is valid only if
- * its node is in use and refers back to the entry (the sparse set of Briggs and Torczon).
+ * The table is never cleared: an entry is valid only if its node is in use and refers back to it.
  */
 const SLOT_BITS = 15;
 const slots = new Int32Array(1 << SLOT_BITS);
@@ -168,9 +167,9 @@ export function claim(): number {
 }
 
 /**
- * Adds a node for each component of the parameter name read last by `readPair`, beginning with
- * level `from`. The first node is a child of `above`, and each further node is a child of the node
- * before it. `firstHash` is the hash of the component at `from`. Returns the last node.
+ * Adds a chain of nodes below `above`: one for each component of the parameter name read last by
+ * `readPair`, beginning with level `from`. `firstHash` is the hash of the component at `from`.
+ * Returns the last node.
  */
 function addPath(above: number, from: number, firstHash: number): number {
   const last = pair.levels - 1;
@@ -209,10 +208,10 @@ function addChild(parent: number, kind: number, level: number, hash: number): nu
 }
 
 /**
- * Reserves the array elements that the parameter read last by `readPair` adds. The component at
- * `level` of its name has no node yet; the caller adds this node below `node`. Returns false, and
- * reserves nothing, when `node` is an array but this component is no array index, or when the
- * event's arrays would have more than `ARRAY_ELEMENTS_MAX` elements in all.
+ * Reserves the array elements that the parameter read last by `readPair` adds below `node`. `level`
+ * is its first component without a node. Returns false and reserves nothing if:
+ * - `node` is an array, but this component is no array index;
+ * - the event's arrays would exceed `ARRAY_ELEMENTS_MAX` elements in all.
  */
 function reserveElements(node: number, level: number): boolean {
   let more = 0;

@@ -14,10 +14,9 @@ startsNumber[MINUS] = 1;
 startsNumber[PERCENT] = 1;
 
 /**
- * Writes the value of the query parameter read last by `readPair` to offset `out`, as JSON. Returns
- * the offset after the written value. With `isInNumberZone`, a value that looks like a number is
- * written as a number. Every other value is written as a string. Callers set `isInNumberZone` for
- * parameters in `properties` and `context.screen`.
+ * Writes the value of the query parameter read last by `readPair` as JSON to offset `out`: a number
+ * if `isInNumberZone` and the value looks like one, otherwise a string. Returns the offset after
+ * it.
  */
 export function writeValue(out: number, isInNumberZone: boolean): number {
   const { start, end } = pair;

@@ -3,9 +3,8 @@ import { type EventType, eventTypes } from "./event-type.ts";
 const TYPE_BITS = 7;
 
 /**
- * Offset of the time of receipt (f64, little endian) in an encoded record. It is the same in all
- * format versions, including later ones, so that retention by age works even on records that this
- * executable cannot read.
+ * Offset of the time of receipt (f64, little endian) in an encoded record. It must be the same in
+ * all format versions, because retention deletes even records that this executable cannot read.
  */
 export const TIME_AT = 8;
 

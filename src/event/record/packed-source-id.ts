@@ -15,9 +15,8 @@ const digitOf = new Uint8Array(256).fill(NO_DIGIT);
 for (let digit = 0; digit < digits.length; digit++) digitOf[digits.charCodeAt(digit)] = digit;
 
 /**
- * Number of characters of an id that are converted at once. Each step multiplies the 16-bit parts
- * of `limbs` by 62 ** `GROUP_CHARS`. With 2 characters, the products fit a signed 32-bit integer,
- * which is fast to multiply.
+ * Number of characters of an id that are converted at once. It is 2, because 62 ** 2 times a 16-bit
+ * part in `limbs` fits a signed 32-bit integer, which is fast to multiply.
  */
 const GROUP_CHARS = 2;
 const GROUP = 62 ** GROUP_CHARS;
@@ -33,9 +32,8 @@ interface PackedId {
 }
 
 /**
- * Number of slots in `packedIds`, and in `unpackedIds`. Both are caches: a slot holds an id, as
- * text and packed, that was packed or unpacked recently. `packId` chooses the slot by the id's last
- * two characters, `unpackId` by the first packed byte.
+ * Number of slots in each of the caches `packedIds` and `unpackedIds`. A slot holds one recently
+ * converted id, as text and packed.
  */
 const KEPT_IDS = 64;
 const none: PackedId = { id: "0".repeat(ID_CHARS), bytes: new Uint8Array(PACKED_ID_BYTES) };

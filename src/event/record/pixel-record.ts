@@ -24,10 +24,9 @@ export interface PixelRecord {
   /** The client's query without `?`, in ASCII. The server may have appended `context.userAgent`. */
   query: string;
   /**
-   * Ends of the other event logs (all but this record's log) when the pixel arrived; undefined when
-   * there are no other logs. The ends order events of different logs. If a client got the response
-   * to pixel A before it sent pixel B, the record of A is in the log of B's record, or before the
-   * end that B's record gives for A's log.
+   * Ends of the other event logs when the pixel arrived; undefined when there are none. They order
+   * events of different logs: a pixel whose response the client had before sending this one lies
+   * before them.
    */
   after?: readonly LogEnd[] | undefined;
 }
@@ -86,9 +85,8 @@ export function decodePixelRecord(bytes: Uint8Array): PixelRecord {
 }
 
 /**
- * A record in its encoded form. Its address, query and messageId are decoded only when they are
- * read. An event is built from the bytes, without strings of the address and query. Making these
- * strings would take a tenth of the time that delivering the event takes.
+ * A record in its encoded form. Its address, query and messageId are decoded at each access,
+ * because making these strings would take a tenth of the time that delivering the event takes.
  */
 export class EncodedPixelRecord implements PixelRecord {
   constructor(

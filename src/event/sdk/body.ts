@@ -74,10 +74,9 @@ const tooLarge: BodyProblem = {
 const TOO_MANY = -3;
 
 /**
- * Scans the body of an SDK request: one event or, with `isBatch`, an object whose member `batch` is
- * an array of events. Returns a problem for a body that `JSON.parse` would refuse or that exceeds a
- * limit. Replaces invalid UTF-8 with U+FFFD. An invalid event does not make the body invalid:
- * `eventAt` returns the event's problem.
+ * Scans the body of an SDK request: one event, or a batch with `isBatch`. Returns a problem if the
+ * body is not JSON or exceeds a limit, but not for an invalid event (see `eventAt`). Invalid UTF-8
+ * becomes U+FFFD.
  */
 export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem {
   const utf8 = isUtf8(body) ? body : Buffer.from(body.toString("utf8"));
@@ -109,9 +108,9 @@ export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem 
 }
 
 /**
- * Scans the batch that begins at `start`: stores its events in the table of events, and the offsets
- * of its members in `starts` and `ends`. Returns the offset after the batch. Returns a negative
- * number when the batch is not JSON or has too many events.
+ * Scans the batch that begins at `start`: stores its events in the table, and the offsets of its
+ * members. Returns the offset after the batch; a negative number if it is not JSON or has too many
+ * events.
  */
 function scanBatch(bytes: Buffer, start: number): number {
   if (bytes[start] !== BRACE_OPEN) return skipValue(bytes, start);

@@ -71,9 +71,8 @@ const NO_ID = 4;
 const NO_TYPE = 5;
 
 /**
- * Number of integers that `table` holds for each event of the body that was scanned last. They are
- * described by the constants below: each constant is the position of one integer in the part of an
- * event. Scanning the next body overwrites the table.
+ * Number of integers that `table` holds for each event of the body scanned last. The constants
+ * below are their positions in the event's part of the table.
  */
 const FIELDS = 5;
 const START = 0;
@@ -106,9 +105,9 @@ export function eventCount(): number {
 }
 
 /**
- * Scans the event that begins at `start`. Stores the result in `table`, including the reason if the
- * event is refused. With `isInBatch`, an event without a known type is refused. Returns the offset
- * after the event, even if the event is refused. Returns `NOT_JSON` for text that is not JSON.
+ * Scans the event that begins at `start`, and stores the result in `table`. Returns the offset
+ * after the event, even if it is refused; `NOT_JSON` for invalid JSON. With `isInBatch`, the event
+ * needs a known type.
  */
 export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): number {
   const isObject = bytes[start] === BRACE_OPEN;
@@ -129,9 +128,8 @@ export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): num
 }
 
 /**
- * Checks the event that was scanned last. Stores the event's flags and the hash of its user in the
- * part of `table` that begins at index `at`. Returns the index in `problems` of the event's
- * problem, or 0 if the event is valid.
+ * Checks the event that was scanned last. Stores its flags and user hash in the part of `table`
+ * that begins at index `at`. Returns the index of its problem in `problems`, or 0 if it is valid.
  */
 function checkEvent(bytes: Buffer, at: number, isInBatch: boolean): number {
   const type = typeIndex(bytes) + 1;
@@ -187,10 +185,9 @@ function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
 }
 
 /**
- * Refuses each event that, with the members inherited from its batch, has more than
- * `SDK_EVENT_BYTES_MAX` bytes. An event without `context` inherits a `context` of `contextBytes`
- * bytes; `integrations`, of `integrationsBytes` bytes, is inherited in the same way. Returns the
- * total size in bytes of the valid events, with the inherited members.
+ * Refuses each event that has more than `SDK_EVENT_BYTES_MAX` bytes together with the members
+ * inherited from its batch. The parameters are the sizes of these members. Returns the total bytes
+ * of the valid events, with inherited members.
  */
 export function inherit(contextBytes: number, integrationsBytes: number): number {
   let total = 0;

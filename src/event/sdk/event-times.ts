@@ -22,9 +22,8 @@ export interface EventTimes {
 const times: EventTimes = { originalTimestamp: 0, sentAt: 0, receivedAt: 0, timestamp: 0 };
 
 /**
- * Returns the times of the event whose member offsets are in `members`; see `EventTimes`.
- * `batchSentAt` is the `sentAt` of the batch, used for an event without a `sentAt` of its own. The
- * next call overwrites the returned object.
+ * Returns the times of the event whose member offsets are in `members`. `batchSentAt` is used for
+ * an event without its own `sentAt`. The next call overwrites the returned object.
  */
 export function timesOf(
   bytes: Buffer,

@@ -24,10 +24,11 @@ import { outline, outlineOf } from "./outline.ts";
 import { parsedEvent } from "./parsed-event.ts";
 
 /**
- * Builds the event from the JSON that an SDK sent. Sets the event's times, `rudderId`,
- * `request_ip`, and `type` (as the record has it). If the SDK sent none, adds `messageId`,
- * `integrations` and the client's address `context.ip`. Removes `writeKey`. Other members are
- * unchanged. A refused event is returned as it was sent, but without line breaks.
+ * Builds the event from the JSON that an SDK sent. A refused event only loses its line breaks. In
+ * other events:
+ * - set: the times, `rudderId`, `request_ip` and `type`
+ * - added if missing: `messageId`, `integrations` and `context.ip`
+ * - removed: `writeKey`
  */
 export function eventOfJson(record: JsonRecord): BuiltEvent {
   const json = withoutLineBreaks(asBuffer(record.json));

@@ -8,9 +8,9 @@ export function stringAt(bytes: Buffer, start: number, end: number): string | un
 }
 
 /**
- * Returns the text of an id, given as a JSON value between two offsets: the content of a string, or
- * a number or boolean as JavaScript writes it. Integers keep all their digits. Returns the empty
- * string for `null`, an object or an array.
+ * Returns the text of an id, given as a JSON value between two offsets. Numbers are written as in
+ * JavaScript, but integers keep all their digits. Returns "" for `null`, objects, arrays, and a
+ * missing id (`start` below 0).
  */
 export function idText(bytes: Buffer, start: number, end: number): string {
   if (start < 0) return "";
@@ -35,8 +35,8 @@ export function isId(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * Returns the user hash of an id. The id is the JSON value between two offsets of `bytes`. A pixel
- * gets the same hash if its decoded id is equal to the text of this id (see `idText`).
+ * Returns the user hash of an id, given as a JSON value between two offsets. Ids with the same text
+ * (`idText`) have the same hash, also in a pixel.
  */
 export function idHash(bytes: Buffer, start: number, end: number): number {
   if (bytes[start] === QUOTE && !hasBackslash(bytes, start, end)) {

@@ -41,11 +41,9 @@ const CASE_BIT = 0x20;
 const cursor = { at: 0, end: 0 };
 
 /**
- * Parses the bytes from offset `start` to offset `end` as an ISO 8601 date and time, such as
- * `2026-11-20T07:31:05.123Z`. Also accepts a space instead of the `T`, any number of decimal places
- * in the seconds, and a time zone such as `+01:00`. A time without a time zone is in UTC. A date
- * without a time stands for midnight in UTC. Returns milliseconds since the epoch, rounded down;
- * NaN for other text and for years outside 0 to 9999.
+ * Parses an ISO 8601 date, or date and time, between two offsets; UTC unless it has a time zone. A
+ * space may replace the `T`. Returns milliseconds since the epoch, rounded down; NaN for other text
+ * and years outside 0 to 9999.
  */
 function readIsoTime(bytes: Uint8Array, start: number, end: number): number {
   cursor.at = start;
@@ -65,9 +63,9 @@ function readIsoTime(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * Reads a time of day and, if present, its offset from UTC. Returns the milliseconds from the
- * date's midnight in UTC to this time. With an offset, this can be negative or more than a day. For
- * invalid text, sets `cursor.at` to -1.
+ * Reads a time of day with an optional offset from UTC. Returns milliseconds since the date's
+ * midnight in UTC, which may be negative or more than a day. For invalid text, sets `cursor.at` to
+ * -1.
  */
 function readDayTime(bytes: Uint8Array): number {
   const separator = bytes[cursor.at++]!;

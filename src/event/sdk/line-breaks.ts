@@ -5,8 +5,7 @@ const CARRIAGE_RETURN = 0x0d;
 
 /**
  * Removes all line breaks from a JSON text, because destinations write each event on one line.
- * Returns `json` itself if it contains none. Otherwise returns a copy without any white space
- * between tokens, which is the same JSON value.
+ * Returns `json` itself if it contains none, otherwise a copy without white space between tokens.
  */
 export function withoutLineBreaks(json: Buffer): Buffer {
   if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;

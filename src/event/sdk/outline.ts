@@ -57,16 +57,14 @@ export const outline = {
 };
 
 /**
- * Hash table of the member names in the event. A slot is one name: `slotHashes` has the name's
- * hash, and `slotObjects` the number of the object that contains it. Objects are numbered through
- * all events. A slot with a number below `firstObject` is left from an earlier event and thus free.
+ * Hash table of the event's member names. A slot is one name: `slotHashes` has the name's hash,
+ * `slotObjects` the number of its object. A slot is free if this number is below `firstObject`.
  */
 const slotHashes = new Int32Array(1 << SLOT_BITS);
 const slotObjects = new Int32Array(1 << SLOT_BITS);
 /**
- * Number of bits by which a hash is shifted right to give the index of its slot. The number is
- * larger for a short event, so that the event uses a smaller part of the table, which the
- * processor's caches can hold.
+ * Number of bits by which a hash is shifted right to give the index of its slot. It is larger for a
+ * short event, so that the used part of the table fits the processor's caches.
  */
 let slotShift = 32 - SLOT_BITS;
 let objects = 0;
@@ -184,9 +182,8 @@ function plainEnd(start: number): number {
 }
 
 /**
- * Adds a member name to the hash table; `object` is the number of the object with this member.
- * Returns false when the object already has a name with the same hash, or when the event has more
- * than `NAMES_MAX` names.
+ * Adds a member name of the object with the number `object` to the hash table. Returns false when
+ * the object already has a name with this hash, or the event has more than `NAMES_MAX` names.
  */
 function addName(start: number, end: number, object: number, hasEscape: boolean): boolean {
   if (++namesSeen > NAMES_MAX) return false;

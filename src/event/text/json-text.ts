@@ -10,9 +10,11 @@ import { BACKSLASH, hexDigit, LETTER_U, SPACE, ZERO } from "../../json/bytes.ts"
 export const TEXT_GROWTH_MAX = 6;
 
 /**
- * For each byte value, how the byte is written in a JSON string: 0 if unchanged; the second
- * character of the byte's short escape, such as `\n`; LETTER_U if the byte needs an escape such as
- * `\u0001`; NOT_ASCII if the byte belongs to a UTF-8 sequence of several bytes.
+ * For each byte value, how a JSON string contains it:
+ * - 0: unchanged
+ * - LETTER_U: as an escape such as `\u0001`
+ * - NOT_ASCII: as part of a UTF-8 sequence of several bytes
+ * - another value: as an escape with this second character, such as `\n`
  */
 export const escapes = new Uint8Array(256).fill(LETTER_U, 0, SPACE);
 for (const pair of ['""', "\\\\", "\bb", "\ff", "\nn", "\rr", "\tt"]) {
@@ -37,10 +39,9 @@ export function isText(bytes: Uint8Array, from: number, end: number): boolean {
 }
 
 /**
- * Converts percent-decoded bytes to JSON text, the content of a JSON string without quotes, exactly
- * as `JSON.stringify` writes it. Reads the bytes from `from` to `end` as UTF-8, and replaces
- * invalid sequences by U+FFFD. Writes to the same array at offset `into`, which must not be before
- * `end`. Returns the offset after the written text.
+ * Converts percent-decoded bytes to the content of a JSON string, as `JSON.stringify` does. Invalid
+ * UTF-8 becomes U+FFFD. Returns the offset after the text, which begins at `into`; `into` must not
+ * be before `end`.
  */
 export function writeText(bytes: Uint8Array, from: number, end: number, into: number): number {
   let out = into;
@@ -78,9 +79,9 @@ export function writeText(bytes: Uint8Array, from: number, end: number, into: nu
 }
 
 /**
- * Returns the length in bytes of the UTF-8 sequence at `at`, whose first byte is not ASCII. For an
- * invalid sequence, returns the negated number of bytes that one U+FFFD replaces (Unicode's
- * "maximal subpart", as in the WHATWG encoding standard).
+ * Returns the length in bytes of the UTF-8 sequence at `at`, which must not begin with an ASCII
+ * byte. If it is invalid, returns the negated number of bytes that one U+FFFD replaces (WHATWG
+ * encoding standard).
  */
 function sequenceLength(bytes: Uint8Array, at: number, end: number): number {
   const lead = bytes[at]!;

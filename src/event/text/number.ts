@@ -2,10 +2,8 @@ import { DOT, MINUS, NINE, ZERO } from "../../json/bytes.ts";
 import { PIXEL_ARRAY_INDEX_MAX, PIXEL_NUMBER_DIGITS_MAX } from "../../settings/limits.ts";
 
 /**
- * Whether the text between two offsets is written to the event as a number, not as a string. True
- * if the text matches `-?(0|[1-9][0-9]*)(\.[0-9]+)?` and has at most 15 significant digits. Zeros
- * before the first other digit are not counted. Such a text is a JSON number, and a double keeps
- * all of its digits.
+ * Whether the text between two offsets is written to the event as a number: a JSON number without
+ * exponent and with at most 15 significant digits, because a double keeps these exactly.
  */
 export function isNumber(bytes: Uint8Array, start: number, end: number): boolean {
   let at = start;

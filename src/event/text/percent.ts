@@ -2,13 +2,9 @@ import { hexValue, PERCENT, PLUS, SPACE } from "../../json/bytes.ts";
 import { escapes } from "./json-text.ts";
 
 /**
- * Decodes a percent-encoded name or value (WHATWG `application/x-www-form-urlencoded`): `+` becomes
- * a space, `%XX` a byte, and a malformed escape stays unchanged. Reads the bytes from `from` to
- * `end`. Writes to the same array at offset `into`, at most as many bytes as it reads.
- *
- * Returns the offset after the written bytes if these can be used as JSON text. Returns the negated
- * offset if a written byte is not ASCII or needs an escape in JSON. The caller must then check the
- * bytes with `isText`, and convert them with `writeText` if `isText` returns false.
+ * Decodes a percent-encoded name or value; a malformed escape stays unchanged. Writes at most as
+ * many bytes as it reads to the same array. Returns the offset after them, negated if they may need
+ * conversion by `writeText` (check with `isText`).
  */
 export function percentDecode(bytes: Uint8Array, from: number, end: number, into: number): number {
   let out = into;

@@ -8,11 +8,13 @@ import { TEXT_GROWTH_MAX } from "./json-text.ts";
 /**
  * Size in bytes of the part of the scratch buffer that holds decoded names and values.
  *
- * The scratch buffer is the working memory for parsing one query. It is allocated once, so that
- * parsing allocates nothing. Code that uses it must not `await`. Its parts are: names and fragments
- * that every event has, from 0; the query as the client sent it, from QUERY; decoded names and
- * values, from TEXTS; three sections of the event, from SECTIONS; the finished event, from
- * JSON_START.
+ * The scratch buffer is the working memory for parsing one query; code that uses it must not
+ * `await`. Its parts begin at:
+ * - 0: names and fragments that every event has
+ * - QUERY: the query as the client sent it
+ * - TEXTS: decoded names and values
+ * - SECTIONS: three sections of the event
+ * - JSON_START: the finished event
  */
 const TEXTS_BYTES = PIXEL_TARGET_BYTES_MAX * (1 + TEXT_GROWTH_MAX);
 /**
@@ -23,8 +25,8 @@ const NODE_BYTES = 6;
 const GAP_BYTES = 5;
 /**
  * Maximum number of array elements in an event built from a pixel's record, including gaps
- * (elements that no parameter sets). The pixel endpoint refuses a query with more gaps than the
- * smaller limit `PIXEL_ARRAY_GAPS_MAX`, but older records may have more.
+ * (elements that no parameter sets). Larger than `PIXEL_ARRAY_GAPS_MAX` allows, because older
+ * records may have more gaps.
  */
 export const ARRAY_ELEMENTS_MAX = 100_000;
 /** Upper bound for the bytes of JSON of the fields that the server itself adds to every event. */
@@ -83,10 +85,9 @@ export function keep(text: string): Span {
 }
 
 /**
- * Copies the text from offset `start` to offset `end` of the scratch buffer to offset `out` of the
- * same buffer, and returns the offset after the copy. It always copies at least 16 bytes, because
- * most texts are short and a loop over the exact length costs a mispredicted branch. Later writes
- * overwrite the excess bytes.
+ * Copies the text between two offsets of the scratch buffer to offset `out`, and returns the offset
+ * after the copy. Always writes at least 16 bytes, because a loop over the exact length costs a
+ * mispredicted branch.
  */
 export function copySpan(start: number, end: number, out: number): number {
   words.setInt32(out, words.getInt32(start, true), true);
@@ -104,9 +105,8 @@ export function copySpan(start: number, end: number, out: number): number {
 const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
 /**
- * Hashes the text between two offsets of the scratch buffer, four bytes at a time. When the length
- * is not a multiple of four, the last four bytes overlap the ones before them. Hashing byte by byte
- * would be much slower.
+ * Hashes the text between two offsets of the scratch buffer, four bytes at a time, because hashing
+ * byte by byte would be much slower.
  */
 export function hashOf(start: number, end: number): number {
   const length = end - start;

@@ -15,9 +15,8 @@ const O_NONBLOCK = 0o4000;
 const ADDRESS_BYTES = 128;
 
 /**
- * Prepares a socket that another process has opened, so that this process can accept connections
- * from it: makes it non-blocking, and keeps child processes from inheriting it. Returns undefined
- * when the file descriptor is not a listening TCP socket.
+ * Prepares a socket that another process has opened: this process can accept from it, and child
+ * processes do not inherit it. Returns undefined if `fd` is not a listening TCP socket.
  */
 export function inheritedSocket(fd: number): Required<ListeningSocket> | undefined {
   if (!isListening(fd)) return undefined;

@@ -21,12 +21,9 @@ export function descriptorOfListener(listen: () => void): number {
 }
 
 /**
- * Makes a listener of `Bun.serve` accept connections from another, existing socket. `Bun.serve`
- * cannot use a given socket itself, unlike `Bun.listen`.
- *
- * `fd` is the descriptor of the listener. It becomes a duplicate of `socketFd`, and the listener's
- * former socket is closed. This removes `fd` from Bun's epoll instance. The function therefore
- * registers `fd` there again, with the same events and data.
+ * Makes a listener of `Bun.serve` (descriptor `fd`) accept connections from an existing socket,
+ * which `Bun.serve` itself cannot do. Closes the listener's own socket; `socketFd` stays open.
+ * Throws if a system call fails.
  */
 export function replaceSocket(fd: number, socketFd: number): void {
   const watch = watchOf(fd);

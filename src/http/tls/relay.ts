@@ -37,9 +37,8 @@ interface Client {
 }
 
 /**
- * Starts a TLS relay in front of a server of `Bun.serve`. Such a server can neither change its
- * certificate nor limit the time of a handshake. The relay can do both, because `Bun.listen`
- * reports handshakes and can listen on the same socket again with another certificate.
+ * Starts a TLS relay in front of a server of `Bun.serve`, because such a server can neither change
+ * its certificate nor limit the time of a handshake.
  */
 export function relayTls(options: TlsRelayOptions) {
   const { socket, serverPort, onFailedHandshake } = options;

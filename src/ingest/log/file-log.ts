@@ -55,16 +55,15 @@ export async function openFileLog(
 }
 
 /**
- * Maximum number of source ids in one report to the server about durable records. If the records
- * have more sources, the report names none. The deliveries for all sources then read the new
- * records, which costs far more than a long report.
+ * Maximum number of source ids in one report to the server about durable records. With more, the
+ * report names none, and the deliveries for all sources read the new records.
  */
 const REPORTED_SOURCES_MAX = 2_000;
 
 /**
- * Returns a function that reports to the server up to which record the log is durable. The first
- * report after a pause is sent at once, so a single record needs no timer (a timer's wake-up costs
- * about 25 µs of CPU). Further reports are sent at most once per `INGEST_DURABLE_MS`.
+ * Returns a function that reports to the server how far the log is durable. It reports at once
+ * after a pause, because a timer costs about 25 µs of CPU; otherwise at most once per
+ * `INGEST_DURABLE_MS`.
  */
 function createReporter(
   log: LogWriter<unknown>,
@@ -91,13 +90,9 @@ function createReporter(
 }
 
 /**
- * Returns a function that reads the ends of the event logs of the other ingest processes from their
- * durable marks (files that hold the end of a log). While no end changes, the function returns the
- * same array. If there are no other logs, returns undefined instead of a function.
- *
- * These ends are stored in each record, to order a client's events across logs. A process sets its
- * mark before it responds to a request. Suppose that a client then sends a second pixel to another
- * process. The ends in that pixel's record already include the record of the first pixel.
+ * Returns a function that reads how far the logs of the other ingest processes are durable;
+ * undefined if there are no others. Each record stores these ends, which orders a client's events
+ * across logs. The function returns the same array while no end changes.
  */
 function watchOtherLogEnds(others: FileLogSettings["otherLogs"]) {
   if (others.length === 0) return undefined;

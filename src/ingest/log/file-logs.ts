@@ -23,8 +23,7 @@ export interface FileLogsOptions {
   count: number;
   /**
    * Lowest sequence number that a new record may get, by the name of the event log. Lower numbers
-   * are never assigned again, even if the log on disk ends earlier: a consumer may have read
-   * records with these numbers, or stored a position among them.
+   * are never assigned, because consumers may have read such records before the disk lost them.
    */
   known?: Positions;
   /** Bounds (size and age) at which an ingest process starts a new segment of its log. */
@@ -52,10 +51,9 @@ interface Log {
 }
 
 /**
- * Opens the logs of the ingest processes that will be started, and further logs that earlier
- * processes left behind. Before that, waits until no ingest process of an earlier server holds the
- * lock of a log and thus the port for events. Throws `StartError` if one still holds a lock after
- * `LOG_LOCK_MS_MAX`.
+ * Opens the logs of the ingest processes that will be started, and those that earlier processes
+ * left behind. Waits for earlier processes to release their locks. Throws `StartError` if one still
+ * holds its lock after `LOG_LOCK_MS_MAX`.
  */
 export async function openFileLogs(options: FileLogsOptions): Promise<FileLogs> {
   const losses = new LossReport(options);

@@ -9,17 +9,17 @@ import type { Metrics } from "../../observe/metrics.ts";
  */
 export interface IngestLog {
   /**
-   * Appends a record. Resolves when the record is durable, and rejects when it was not stored.
-   * `user` is a hash of the event's user if `isPartitionedByUser`, otherwise 0. The hash chooses
-   * the partition, so that the records of a user keep their order.
+   * Appends a record. Resolves when the record is durable, and rejects if it was not stored. `user`
+   * is a hash of the event's user that chooses the partition; 0 if `isPartitionedByUser` is not
+   * set.
    */
   append(record: EventRecord, user: number): Promise<void>;
   /**
    * Appends the records of one request. `users` has the hash of each event's user. Resolves when
-   * all records are durable. Rejects without storing any record if one of them belongs to a
-   * partition that accepts none. Also rejects if a write fails. If all records belong to one
-   * partition and fit into one block (the unit of a write), the log then has all of them or none.
-   * Otherwise, the log may have some of them.
+   * all records are durable. Rejects in two cases:
+   * - The partition of a record accepts none: no record is stored.
+   * - A write fails: the log may have some of the records. If all fit into one block of one
+   *   partition, the log has all or none.
    */
   appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
   /**

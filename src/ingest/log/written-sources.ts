@@ -2,10 +2,9 @@ import type { EventRecord } from "../../event/record.ts";
 import type { LogWriter } from "../../log/event-log.ts";
 
 /**
- * Collects the source ids of appended records for the reports to the server about durable records.
- * A report that is made while a record is being written may count this record as durable or not.
- * The record's source id is therefore in each report during the write, and in the first report
- * after it.
+ * Collects the source ids of appended records for reports about durable records. An id is in every
+ * report made during its record's write, and in the next one, because any of these may be the first
+ * to count the record as durable.
  */
 export class WrittenSources {
   /** Source ids of records whose write has succeeded or failed since the last call of `take`. */

@@ -36,9 +36,8 @@ export interface PixelEndpointOptions {
 
 /**
  * Returns the function that handles pixel requests (events sent as GET or POST requests). The
- * function checks the request and appends a record to the event log. If it refuses the pixel, it
- * returns the response. Otherwise it returns undefined, and `respondWhenStored` responds when the
- * record is durable.
+ * function returns the response to a refused pixel. It returns undefined for an accepted pixel, to
+ * which `respondWhenStored` responds later.
  */
 export function createPixelEndpoint(options: PixelEndpointOptions) {
   const { source: sourceOf, log, clients, rate, recordClientAddress, refuse } = options;
@@ -83,10 +82,9 @@ export function createPixelEndpoint(options: PixelEndpointOptions) {
 const USER_AGENT_CHARS_MAX = 1_024;
 
 /**
- * Returns the query of a pixel in the form in which it is recorded. If the source marks or drops
- * bots, appends the request's header `User-Agent` as the parameter `context.userAgent`, unless the
- * query would become too long. A parameter of this name that the client sent takes precedence,
- * because the first parameter with a name counts.
+ * Returns the query of a pixel as it is recorded. If the source marks or drops bots, the header
+ * `User-Agent` is appended as the parameter `context.userAgent`, unless the query would become too
+ * long. A client's own parameter counts instead, because it comes first.
  */
 function recordedQuery(source: Source, exchange: HttpExchange): string {
   const { query } = exchange;

@@ -13,9 +13,9 @@ interface ContentProblem {
 }
 
 /**
- * Returns the decompressed body of an SDK request, or the reason why the body is refused.
- * Decompression stops at `SDK_BODY_BYTES_MAX` bytes, which limits the memory and the time that a
- * small request can cost. The bytes are valid until the next JSON text is scanned.
+ * Returns the decompressed body of an SDK request, or why it is refused: an unknown coding, damaged
+ * gzip data, or gzip data of more than `SDK_BODY_BYTES_MAX` decompressed bytes. The bytes are valid
+ * until the next JSON text is scanned.
  */
 export function bodyContent(
   exchange: Pick<HttpExchange, "header" | "body">,
@@ -69,9 +69,9 @@ const MEMORY_BYTES_MIN = 16_384;
 const SLACK_BYTES = 64;
 
 /**
- * Decompresses gzip data into the working memory of the JSON scanner, where it stays until the next
- * text is scanned. Returns "large" when the decompressed data has more than `bytesMax` bytes;
- * decompression then stops there. Returns "damaged" when `gzip` is not complete gzip data.
+ * Decompresses gzip data. Returns "large" if the decompressed data exceeds `bytesMax`, and
+ * "damaged" if `gzip` is not complete gzip data. The result is valid until the next JSON text is
+ * scanned.
  */
 export function inflate(gzip: Buffer, bytesMax: number): Buffer | "large" | "damaged" {
   zlib ??= openZlib();
@@ -106,9 +106,8 @@ function statedBytes(gzip: Buffer): number {
 let zlib: ReturnType<typeof openZlib> | undefined;
 
 /**
- * Opens the zlib stream with which all request bodies are decompressed. `gunzipSync` would allocate
- * a stream, its state and buffers for each body. Like `gunzipSync`, this uses internal members of
- * Node's stream, which are missing in Node's types.
+ * Opens the zlib stream with which all request bodies are decompressed. It uses internal members of
+ * Node's stream, because `gunzipSync` would allocate a stream and buffers for each body.
  */
 function openZlib() {
   const stream = createGunzip() as unknown as { _handle: ZlibHandle; _writeState: Uint32Array };

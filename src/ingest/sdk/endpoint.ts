@@ -41,9 +41,8 @@ export interface TakenEvents {
 }
 
 /**
- * Seconds after which an SDK should send its events to a disabled source again. Such a request gets
- * status 503, so that the SDK keeps its events. Mobile SDKs would answer a 404 by repeating the
- * request every second.
+ * Seconds after which an SDK should send its events to a disabled source again. The status is 503,
+ * because mobile SDKs would answer a 404 by repeating the request every second.
  */
 const DISABLED_RETRY_SECONDS = 300;
 /**
@@ -53,11 +52,9 @@ const DISABLED_RETRY_SECONDS = 300;
 const REFUSED_BYTES_KEPT = 4_096;
 
 /**
- * Returns the function that handles requests with events of SDKs. The function appends a record for
- * each event to the event log. A bad event is stored as refused and not delivered; the other events
- * of the request are not affected. If the function refuses the whole request, it returns the
- * response. Otherwise it returns undefined, and `respondWhenStored` responds when the records are
- * durable.
+ * Returns the function that handles requests with SDK events. The function returns the response to
+ * a refused request. It returns undefined for an accepted one, to which `respondWhenStored`
+ * responds later. Bad events in an accepted request are stored as refused.
  */
 export function createSdkEndpoint(options: SdkEndpointOptions) {
   const { source: sourceOf, log, clients, rate, recordClientAddress, respondWhenStored } = options;
@@ -146,9 +143,8 @@ export function createSdkEndpoint(options: SdkEndpointOptions) {
 }
 
 /**
- * Returns the JSON that is stored for a refused event: normally that of the event itself. If it is
- * too large or too deeply nested, readers of the log could fail to parse it. In this case, returns
- * a JSON string that has the first `REFUSED_BYTES_KEPT` bytes as its content.
+ * Returns the JSON that is stored for a refused event. If the event is too large or too deeply
+ * nested for readers of the log, this is a JSON string of its first `REFUSED_BYTES_KEPT` bytes.
  */
 function kept(json: Buffer, { isTooDeep }: Pick<SdkEventFacts, "isTooDeep">): Buffer {
   if (json.length <= SDK_EVENT_BYTES_MAX && !isTooDeep) return json;
@@ -161,9 +157,9 @@ const END = Buffer.from("}");
 const NONE: Buffer[] = [];
 
 /**
- * Returns a function that takes an event of a batch, and returns the members that it inherits from
- * the batch: those of `context` and `integrations` that the event does not have. Each is returned
- * as pieces of JSON text, the first of which begins with a comma.
+ * Returns a function that takes an event, and returns the members that it inherits from its batch:
+ * `context` and `integrations`, unless the event has its own. Each member is pieces of JSON text
+ * that begin with a comma.
  */
 function inheritedMembers({ bytes, context, integrations }: SdkBody) {
   if (context === undefined && integrations === undefined) return () => NONE;
@@ -178,9 +174,8 @@ function inheritedMembers({ bytes, context, integrations }: SdkBody) {
 }
 
 /**
- * Appends `members` to the JSON of an object, which must have at least one member. If the object
- * has a member of the same name (with the value null), the appended member takes effect, because
- * the last of several members with one name counts.
+ * Appends `members` to the JSON of an object with at least one member. An appended member replaces
+ * a null member of the same name, because the last of several with one name counts.
  */
 function withMembers(json: Buffer, members: readonly Buffer[]): Buffer {
   if (members.length === 0) return json;

@@ -13,11 +13,9 @@ export type SourceConfigOptions = Pick<PixelEndpointOptions, "source"> &
   Pick<IngestSettings, "publicUrl">;
 
 /**
- * Creates the functions that answer SDKs when they ask for their configuration. An answer lists no
- * destinations, because the server itself delivers to all of them.
- *
- * SDKs of a disabled source get status 404. They do not get an answer with `enabled: false`,
- * because mobile SDKs would then delete the events that they have stored.
+ * Creates the functions that answer SDKs when they ask for their configuration. SDKs of a disabled
+ * source get status 404, because mobile SDKs would delete their stored events after an answer with
+ * `enabled: false`.
  */
 export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {
   return {
@@ -44,9 +42,9 @@ export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {
 }
 
 /**
- * Returns the configuration for RudderStack's SDKs. It has all members that the strictest decoders
- * need: those of the Swift and Kotlin SDKs. It has no `dataplanes`, because this member would
- * replace the address that an application has set.
+ * Returns the configuration for RudderStack's SDKs, with all members that the strictest decoders
+ * (Swift and Kotlin) need. The member `dataplanes` is left out, because it would replace the
+ * address that an application has set.
  */
 function rudderStackConfig({ id, name, writeKey, workspaceId, updatedAt }: Source) {
   return {

@@ -21,13 +21,12 @@ export interface ProcessState {
 }
 
 /**
- * Judges whether the server accepts events. The server counts as not accepting events in three
- * cases:
+ * Judges whether the server accepts events. It does not in three cases:
  * - An ingest process is not running or does not respond.
- * - More than the share `INGEST_REFUSED_SHARE_MAX` of the partitions fail: the last write to each
- *   of these partitions failed. Partitions that were never written are not counted.
- * - More than the share `INGEST_REFUSED_SHARE_MAX` of the last minute's events were refused. This
- *   case requires at least `INGEST_JUDGED_EVENTS_MIN` events, and a recent refusal.
+ * - More than the share `INGEST_REFUSED_SHARE_MAX` of the partitions that were written failed in
+ *   their last write.
+ * - More than this share of the last minute's events were refused. This requires at least
+ *   `INGEST_JUDGED_EVENTS_MIN` events, and a recent refusal.
  */
 export function judgeIngest(
   processes: readonly ProcessState[],

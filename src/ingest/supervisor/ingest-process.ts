@@ -67,9 +67,8 @@ export class IngestProcess {
   readonly #restartDelay = new RestartDelay();
   #failure: string | undefined;
   /**
-   * Number of pulses that the process has missed. A timer of the server adds 1 every
-   * `INGEST_PULSE_MS`; any message of the process, pulse or other, sets the number to 0. A long
-   * pause of the server itself adds only 1, because the timer fires only once after the pause.
+   * Number of pulses that the process has missed since its last message. A timer counts one every
+   * `INGEST_PULSE_MS`, because a long pause of the server itself then counts as only one.
    */
   #missed = 0;
   /** State of the process's main thread when `#missed` became 1, to see any progress since then. */

@@ -13,9 +13,8 @@ export class StartLimit {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * Begins a step of the start, and kills the process `child` if the step does not end within
-   * `INGEST_START_MS_MAX`. If the process has made progress in this time, the step may take the
-   * same time again, up to `extensions` times.
+   * Begins a step of the start. Kills `child` unless `end` is called within `INGEST_START_MS_MAX`.
+   * If `child` has made progress, the time is extended instead, up to `extensions` times.
    */
   begin(child: Pick<Subprocess, "pid" | "kill">, extensions = INGEST_START_EXTENSIONS_MAX): void {
     this.end();

@@ -27,10 +27,9 @@ export interface IngestOptions
 export type Ingest = Awaited<ReturnType<typeof startIngestProcesses>>;
 
 /**
- * Starts the ingest processes, and restarts those that die. All processes accept connections from
- * one listening socket, which the server keeps open. When a process dies, new connections therefore
- * wait until another process or its replacement accepts them. Throws `StartError` when a process
- * cannot start, or when the port is in use.
+ * Starts the ingest processes, and restarts those that die. New connections wait meanwhile, because
+ * the server keeps the common listening socket open. Throws `StartError` if a process cannot start,
+ * or if the port is in use.
  */
 export async function startIngestProcesses(options: IngestOptions) {
   const { host, command, count, logs, logger, metrics, onReceived, ...rest } = options;

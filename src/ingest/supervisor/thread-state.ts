@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 export type ThreadState = NonNullable<ReturnType<typeof readMainThread>>;
 
 /**
- * Reads the state of a process's main thread, and the CPU time that the thread has used (in clock
- * ticks of the kernel). The state is one letter: R means that it runs or waits for the CPU, D that
- * it waits for a disk, S that it sleeps, T that it is stopped. Returns undefined when the process
- * does not exist.
+ * Reads the state and the CPU time of a process's main thread; undefined if the process does not
+ * exist.
+ * - `state`: R runs or waits for the CPU, D waits for a disk, S sleeps, T is stopped.
+ * - `ticks`: CPU time in clock ticks of the kernel.
  */
 export function readMainThread(pid: number) {
   try {

@@ -11,12 +11,9 @@ const ATTEMPTS = 3;
 const RETRY_MS = 1_000;
 
 /**
- * Calls `read`, and resolves with its result. If the disk fails `ATTEMPTS` times to read the bytes,
- * calls `pastErrors` instead, which must skip unreadable bytes, and resolves with its result.
- *
- * Before it calls `pastErrors`, tests whether the disk can write, and rejects if it cannot. In that
- * case the whole disk has failed and not only a sector, and skipping bytes would lose all further
- * records.
+ * Resolves with the result of `read`. If the disk fails `ATTEMPTS` times to read the bytes,
+ * resolves with the result of `pastErrors`, which must skip unreadable bytes. Rejects instead if
+ * the disk cannot write either, because skipping would lose all further records of a failed disk.
  */
 export async function readOrPassOver<T>(
   directory: string,
@@ -50,9 +47,9 @@ function expectDisk(directory: string): void {
 }
 
 /**
- * Tests whether the disk can read the page of a file in which `offset` lies. If it cannot, rejects
- * with the error of the read. Bypasses the page cache where the file system allows it, because the
- * cache may still have a page that the disk has lost.
+ * Tests whether the disk can read the page of a file in which `offset` lies. Rejects if it cannot,
+ * or if the file ends before the page. Bypasses the page cache where possible, because the cache
+ * may have a page that the disk has lost.
  */
 export async function expectReadable(path: string, offset: number): Promise<void> {
   const page = pageAligned(PAGE_BYTES);

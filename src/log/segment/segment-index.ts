@@ -13,10 +13,9 @@ export interface IndexEntry {
 }
 
 /**
- * Index of one segment file, built while the file is read. It has an entry for about every
- * `LOG_INDEX_STRIDE_BYTES` of the file, and a last one for the end of the blocks that were read so
- * far. To find a record, a reader takes the last entry before it, and scans the file from there. A
- * reader at the log's end takes the last entry of the index, and scans nothing.
+ * Index of one segment file, built while the file is read. The index has an entry for about every
+ * `LOG_INDEX_STRIDE_BYTES`, from which a reader scans for a record, and one for the end of the
+ * blocks read so far.
  */
 export class SegmentIndex {
   readonly #entries: IndexEntry[];

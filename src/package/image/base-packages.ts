@@ -1,9 +1,8 @@
 /**
  * Debian packages from which the container image takes its libraries and its shell. base.json lists
- * their versions and hashes. apt fetches the packages from the package sources of the build
- * machine, and checks them with that machine's keys. It uses separate, temporary directories, so
- * that it can also fetch packages for another processor. When a mirror has dropped a version, run
- * `bun src/package/image/base-packages.ts`, which writes the current versions to base.json.
+ * their versions and hashes. apt fetches them from the package sources of the build machine, also
+ * for another processor. When a mirror has dropped a version, run `bun
+ * src/package/image/base-packages.ts`, which writes the current versions to base.json.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -65,9 +64,9 @@ function download(apt: Apt, directory: string, { name, version }: BasePackage): 
 type Apt = (words: string[], cwd?: string) => string;
 
 /**
- * Calls `use` with two arguments: a function that runs apt-get for packages of `architecture` only,
- * and the path of an empty directory for downloads. Keeps the files of apt-get and the downloads in
- * a new directory in `place`, and removes this directory when `use` returns.
+ * Calls `use` with a function that runs apt-get for `architecture` only, and the path of an empty
+ * directory below `place` for downloads. Deletes the directory afterwards. Throws if the machine
+ * has no apt-get.
  */
 function withApt(
   architecture: DebianName,

@@ -17,16 +17,15 @@ import type { LetterJob } from "../model/replay-job.ts";
 const GROUPS_READ_MAX = 10_000;
 
 /**
- * Gives the API access to the dead letters (events that could not be delivered) of all ledgers. A
- * ledger is the store of delivery progress of one partition. Each dead letter is in exactly one
- * ledger. Each call returns or changes only dead letters of one workspace. Events are returned as
- * parsed JSON.
+ * Gives the API access to the dead letters (events that could not be delivered) of all ledgers, the
+ * stores of delivery progress. A call returns or changes dead letters of one workspace only.
  */
 export class DeadLetters {
   /**
-   * `wake` is called after dead letters were requeued, with the ids of their destinations, so that
-   * delivery starts at once. `overrideMembers` are names of event members whose values may be
-   * credentials. These members are left out of the returned events that user code has made.
+   * Creates the access to dead letters.
+   * - `wake`: called with the destination ids of requeued letters, so that delivery starts at once.
+   * - `overrideMembers`: names of event members that may hold credentials, and are left out of
+   *   returned outputs of user code.
    */
   constructor(
     private readonly ledgers: () => readonly Ledger[],
@@ -36,10 +35,9 @@ export class DeadLetters {
   ) {}
 
   /**
-   * Returns a page of dead letters, oldest first. The page begins after the letter with the id
-   * `after`. `reached` is the `after` for the next page; it is undefined on the last page. Because
-   * the size of a page and the number of scanned letters are bounded, any page may hold fewer than
-   * `count` letters, or none. Only `reached` tells whether there are more.
+   * Returns dead letters after the id `after`, oldest first: at most `count`, but perhaps fewer or
+   * none although more follow. `reached` is the `after` for the next page; it is undefined on the
+   * last page.
    */
   find(
     workspaceId: string,
@@ -81,10 +79,9 @@ export class DeadLetters {
   }
 
   /**
-   * Returns the groups of a workspace's dead letters, or only those of the destination
-   * `destinationId`. A group consists of the dead letters of one destination that failed in the
-   * same way. Groups with more letters come first; among groups of equal size, the one with the
-   * latest letter comes first.
+   * Returns groups of a workspace's dead letters that failed in the same way at one destination.
+   * The groups are sorted by number of letters, then by latest letter, both descending. Reads at
+   * most `GROUPS_READ_MAX` groups from each ledger.
    */
   groups(workspaceId: string, destinationId?: string): LetterGroup[] {
     const groups = this.ledgers().flatMap(({ letters }) =>
@@ -114,10 +111,9 @@ export class DeadLetters {
   }
 
   /**
-   * Returns the ids of dead letters that match a filter, oldest first: at most `part.count`. Scans
-   * letters with ids above `part.after` and below `part.before`. Also scans letters with ids above
-   * `part.before` if the ids contain a future time; such ids were created while the clock was
-   * ahead.
+   * Returns the ids of matching dead letters, oldest first: at most `part.count`, between
+   * `part.after` and `part.before`. Includes ids above `part.before` that contain a future time,
+   * because such ids were created while the clock was ahead.
    */
   ids(workspaceId: string, filter: LetterFilter, part: Omit<LetterScan, "now">): LetterScanResult {
     const scan = { ...part, now: this.now() };
@@ -176,11 +172,9 @@ export class DeadLetters {
   }
 
   /**
-   * Calls `step` for every ledger, repeatedly until all `ids` are handled in that ledger. Each call
-   * of `step` is one transaction. `step` gets the remaining ids, and handles the first ones, as
-   * many as fit into one transaction: it requeues or deletes the ledger's dead letters with these
-   * ids. `step` returns the number of ids that it handled (`done`), and the number of letters that
-   * it requeued or deleted (`count`). Resolves with the sum of all `count`s.
+   * Calls `step` for every ledger until all `ids` are handled there. A call handles the first
+   * `done` of the remaining ids in one transaction, and requeues or deletes `count` letters of the
+   * ledger. Resolves with the sum of all `count`s.
    */
   async #inLots(
     ids: readonly string[],
@@ -211,9 +205,8 @@ interface Part<T> {
 
 /**
  * Merges the dead letters of all ledgers (`values`) into one page of at most `count`, ordered by
- * id. A ledger whose scan stopped early may have further letters with ids above its `reached`. The
- * page therefore ends at the smallest `reached` of all ledgers, and leaves out letters with higher
- * ids.
+ * id. The page ends at the smallest `reached`, because the ledger with this `reached` may have
+ * further letters above it.
  */
 function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => string): Part<T> {
   const ends = parts.flatMap(({ reached }) => reached ?? []);

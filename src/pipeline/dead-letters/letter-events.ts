@@ -69,9 +69,8 @@ function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string
 }
 
 /**
- * Maximum number of characters that a dead letter stores of a failed attempt's reason. A longer
- * reason is truncated. If an attempt's full reason equals the reason of the dead letter, the
- * attempt is stored without a reason.
+ * Maximum number of characters of a failed attempt's reason that a dead letter stores. A longer
+ * reason is truncated. A reason that equals the dead letter's own reason is left out.
  */
 const ATTEMPT_REASON_CHARS_MAX = 200;
 

@@ -37,9 +37,9 @@ export function createDeadLetterRetention(parts: Parts) {
   let stopped = false;
 
   /**
-   * Deletes up to `count` of a destination's dead letters, oldest first, in several transactions.
-   * With `before`, deletes only letters with smaller ids. `bound` is the name of the exceeded bound
-   * in the log line and in the metric.
+   * Deletes up to `count` of a destination's dead letters, oldest first; with `before`, only
+   * letters with smaller ids. `bound` is the name of the exceeded bound in the log line and in the
+   * metric.
    */
   async function drop(of: LetterCount, bound: string, count: number, before?: string) {
     let dropped = 0;
@@ -64,9 +64,9 @@ export function createDeadLetterRetention(parts: Parts) {
   }
 
   /**
-   * Returns how many of a destination's dead letters this ledger must delete. If all ledgers
-   * together have more than `countMax`, this ledger deletes a share of the excess, in proportion to
-   * its number of letters and rounded down.
+   * Returns how many of a destination's dead letters this ledger must delete: its share of the
+   * excess over `countMax` in all ledgers together, in proportion to its number of letters and
+   * rounded down.
    */
   function excessOf(of: LetterCount, countMax: number): number {
     const countIn = ({ letters }: Pick<Ledger, "letters">) => letters.countOf(of.workspaceId, of);

@@ -14,9 +14,9 @@ type Credentials = Readonly<Record<string, string>>;
 const masks = new WeakMap<Credentials, SecretMask>();
 
 /**
- * Removes secrets from the results of deliveries to one destination; a receiver's answer may repeat
- * the request. Hides the secrets in the destination's config, the secrets of each request, and the
- * credentials that the user code of each event had when it ran.
+ * Removes secrets from the results of deliveries to one destination, because a receiver's answer
+ * may repeat the request. Hides the secrets of the destination's config and of each request, and
+ * the credentials of the events' user code.
  */
 export class AttemptMasking {
   readonly #secrets: () => string[];

@@ -3,25 +3,21 @@ import type { Output } from "../model/lane-event.ts";
 import { userOf } from "./retry-queue.ts";
 
 /**
- * Number of failed attempts in a row after which a single event from a random place in the batch is
- * sent. If the receiver accepts this event, the destination works, and an event at the front of the
- * batch causes the failures.
+ * Number of failed attempts in a row after which one event from a random place in the batch is
+ * sent. If the receiver accepts this event, an event at the front of the batch causes the failures.
  */
 export const QUICK_FAILURES_MAX = 2;
 
 /**
- * Number of failed requests after which a batch is divided even if the destination seems to cause
- * the failures (such as time-outs): an event of the batch may still be the cause. A failure that an
- * event seems to cause divides the batch at once.
+ * Number of failed requests after which a batch is divided although the destination seems to cause
+ * the failures (such as time-outs), because an event of the batch may still be the cause.
  */
 const WHOLE_FAILURES_MAX = 2;
 
 /**
- * Decides which events of a batch are sent in the next request. If an event may have made a request
- * fail, begins a search for this event: each request of the search has half of the suspected
- * events, until the event is sent alone. Requests after the search, also those of later batches,
- * have at most half as many events as the failed request that began the search. Each later success
- * doubles this maximum.
+ * Decides which events of a batch are sent next. After a failure that an event may have caused,
+ * sends half of the suspected events each time, to find the cause. Later requests have at most half
+ * as many events as the failed one; each success doubles this maximum.
  */
 export class BatchDivider {
   /** Maximum number of events in a request while no event is suspected of causing a failure. */
@@ -44,10 +40,9 @@ export class BatchDivider {
   }
 
   /**
-   * Chooses the events of the next request from `rest`, the events without an outcome. Takes the
-   * first ones while fewer than `QUICK_FAILURES_MAX` attempts in a row have failed (`failures`).
-   * Otherwise takes one event: the first one of a user who is chosen by `random` (from 0 inclusive
-   * to 1 exclusive).
+   * Chooses the events of the next request from `rest`, the events without an outcome: the first
+   * ones, or, after `QUICK_FAILURES_MAX` failures in a row, only the first event of the user chosen
+   * by `random` (0 to below 1).
    */
   choose(
     rest: readonly Output[],
@@ -64,9 +59,9 @@ export class BatchDivider {
   }
 
   /**
-   * Records the result of a request with the events that `choose` returned: `count` events, of
-   * which the first has the index `from`. For a failed request, returns whether one of these events
-   * was the likely cause; if so, the next request needs no pause.
+   * Records the result of a request with `count` events, the first at index `from`. For a failed
+   * request, returns whether one of these events is the likely cause, so that the next request
+   * needs no pause.
    */
   record(attempt: {
     from: number;

@@ -32,16 +32,15 @@ export interface BatchingQueueContext
 }
 
 /**
- * Interval in milliseconds at which the queue checks whether its lane (the delivery to one
- * destination) was stopped. It checks this while it waits for all events of a delivery that a crash
- * or a normal stop interrupted.
+ * Interval in milliseconds at which the queue checks whether delivery was stopped, while it waits
+ * for all events of a delivery that a crash or a normal stop interrupted.
  */
 const RECOVERY_POLL_MS = 1_000;
 
 /**
- * Gathers events into large deliveries, such as files, and sends one delivery at a time. After a
- * crash, the result of at most one delivery is therefore unknown. The queue repeats this delivery
- * with the same name and events. The repetition replaces what the interrupted delivery wrote.
+ * Gathers events into large deliveries, such as files, and sends one at a time. A delivery that a
+ * crash or stop interrupted is repeated with the same name and events, so that it replaces what was
+ * written.
  */
 export class BatchingQueue {
   readonly #context: BatchingQueueContext;
@@ -49,18 +48,15 @@ export class BatchingQueue {
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /**
-   * Time, by `clock.elapsed()`, at which the queue began to wait for more events. It waits at most
-   * `ageMs`. The wait begins when an event comes into the empty queue, or when the events of the
-   * previous delivery are taken from the queue.
+   * Time, by `clock.elapsed()`, at which the queue began to wait for more events: when an event
+   * came into the empty queue, or when the previous delivery's events were taken from the queue.
    */
   #waitingSince = 0;
   /** Number of events at the front of the queue that are delivered without waiting for more. */
   #flushed = 0;
   /**
-   * Name of the delivery that a crash or a normal stop interrupted. Its events are the first ones
-   * in the queue. The limits of number and size do not apply to this delivery. The field is
-   * undefined when no delivery was interrupted, and after the delivery's events were taken from the
-   * queue.
+   * Name of the delivery that a crash or a normal stop interrupted, until its events are taken from
+   * the queue; undefined otherwise. The limits of number and size do not apply to this delivery.
    */
   #recovered: string | undefined;
   #working: Promise<void> | undefined;
@@ -99,10 +95,9 @@ export class BatchingQueue {
   }
 
   /**
-   * Ends the recovery of the delivery that a crash or a normal stop interrupted, if the queue is
-   * empty. Called when user code has run again over all events of that delivery. An empty queue
-   * then means that the code made no outputs, and there is nothing to deliver again. If the queue
-   * has outputs, does nothing, because their delivery ends the recovery.
+   * Ends the recovery of an interrupted delivery if the queue is empty; otherwise, the delivery of
+   * the queued events ends it. Call `endRecovery` only after user code has run again over all
+   * events of that delivery.
    */
   endRecovery(): void {
     if (this.#recovered === undefined || this.#queue.length > 0) return;
@@ -149,9 +144,9 @@ export class BatchingQueue {
   }
 
   /**
-   * Removes the events of the next delivery from the queue and returns them. All outputs that user
-   * code made of one received event go into the same delivery, because the read position in the log
-   * covers whole received events only.
+   * Removes the next delivery's events from the queue and returns them. All outputs of one received
+   * event go into the same delivery, because the read position in the log covers whole received
+   * events only.
    */
   #take(): Output[] {
     const isRecovered = this.#recovered !== undefined;
@@ -174,9 +169,9 @@ export class BatchingQueue {
   }
 
   /**
-   * Stores the intent of a delivery (its name and events), and returns the delivery's name. Returns
-   * undefined if `isRunning` becomes false before the intent is on disk. If the destination does
-   * not gather events (its `ageMs` is 0), stores nothing and returns an empty name.
+   * Stores the intent of a delivery (its name and events) and returns the name; undefined if
+   * `isRunning` becomes false first. If `ageMs` is 0, nothing is gathered: stores no intent, and
+   * returns an empty name.
    */
   async #writeIntent(outputs: readonly Output[]): Promise<string | undefined> {
     if (this.#context.batchLimits().ageMs === 0) return "";
@@ -189,10 +184,9 @@ export class BatchingQueue {
   }
 
   /**
-   * Attempts a delivery repeatedly until each of its events has a final outcome, or until
-   * `isRunning` is false. If a failed attempt delivered some of the events, the next attempt leaves
-   * them out. The outcome of these events is recorded only when the whole delivery has ended. A
-   * delivery that a crash or a stop interrupts is therefore repeated with all of its events.
+   * Attempts a delivery until each of its events has a final outcome, or `isRunning` is false.
+   * Records delivered events only at the end, so that an interrupted delivery is repeated with all
+   * of its events.
    */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
     const written: Output[] = [];
@@ -234,11 +228,8 @@ export class BatchingQueue {
 }
 
 /**
- * Creates the intent of a batched delivery: its name, and the range of its events. The intent is
- * stored before the delivery begins, so that the same delivery can be repeated after a crash. The
- * name consists of the time (so that names sort by time), the log position of the first event, and
- * a random part. The random part keeps the name unique even if a restored backup or another server
- * writes to the same bucket.
+ * Creates the intent of a batched delivery: its name and the range of its events. Names sort by
+ * time, and are unique even if a restored backup or another server writes to the same bucket.
  */
 export function createDeliveryIntent(outputs: readonly Output[], now: number): DeliveryIntent {
   const ends: Record<string, number> = {};

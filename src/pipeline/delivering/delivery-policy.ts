@@ -23,10 +23,11 @@ export interface DeliveryPolicyContext {
   /** Counts of the destination's outgoing events and attempts. Delivery policies update them. */
   readonly outputCounts: OutputCounts;
   /**
-   * Returns the destination's current outage; undefined while there is none. `since` is the time at
-   * which the outage began, even if that was during an earlier process. `at` is the time of the
-   * last failure. Both are times of `clock.elapsed()`. `reason` and `response` are the last
-   * failure's cause.
+   * Returns the destination's current outage; undefined while there is none.
+   * - `since`: time by `clock.elapsed()` at which the outage began, even if that was during an
+   *   earlier process.
+   * - `at`: time of the last failure, by the same clock.
+   * - `reason`, `response`: cause of the last failure.
    */
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }
@@ -39,9 +40,9 @@ export class DeliveryPolicy {
   constructor(private readonly context: DeliveryPolicyContext) {}
 
   /**
-   * Returns the events to send in the next attempt. Leaves out events that must not be sent, for
-   * example because their connection was deleted, and records a final outcome for each of them.
-   * While the destination is down, makes dead letters of the events whose retry window has ended.
+   * Returns the events to send in the next attempt. Records a final outcome for each event that
+   * must not be sent. While the destination is down, makes dead letters of the events whose retry
+   * window has ended.
    */
   selectDue(outputs: Output[]): Output[] {
     const routes = this.context.routes();
@@ -59,10 +60,9 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Adds one to the number of attempts of each event in `outputs`. Stores a failed attempt with
-   * each event that failed: all of them, or those that the receiver refused. If the attempt will be
-   * retried, also stores the present time as the start of the failures of each event that has not
-   * failed before.
+   * Counts an attempt for each event in `outputs`, and stores a failure with each event that failed
+   * or was refused. If the attempt will be retried, sets each `failingSince` that is unset to the
+   * present time.
    */
   recordAttempt(outputs: readonly Output[], result: AttemptResult): void {
     const now = this.context.clock.elapsed();
@@ -102,13 +102,12 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Records that a request with only this event has failed. If the event's retry window has ended,
-   * or the event itself causes its failures, makes the event a dead letter and returns true.
-   * Otherwise returns false. A failure counts against the event if `failure.scope` is `event`, and
-   * another event was accepted since the previous failure. The first failure needs no such other
-   * event. While `isPressed` is true (failed events take much memory), failures of any scope count.
-   * While `isOnly` is true (no event of another user waits for a retry), a failure of the scope
-   * `event` also counts if no other event was tried since the previous failure.
+   * Records a failed request with only this event. Makes the event a dead letter and returns true
+   * if the event's retry window has ended or the event causes its failures. A failure of the scope
+   * `event` counts against the event if another event was accepted since the previous failure.
+   * - `isPressed`: failed events take much memory. Failures of any scope then count.
+   * - `isOnly`: no event of another user waits for a retry. A failure of the scope `event` then
+   *   also counts if no other event was tried since the previous failure.
    */
   giveUpIfHopeless(
     output: Output,
@@ -143,12 +142,12 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Whether to send the next event of the user of `output`, although `output` still fails. The next
-   * event shows whether the destination accepts any events, but may arrive before `output`. True if
-   * `output` may have caused at least `FOLLOWER_ATTEMPTS_MIN` of its failures (`ofEvent`), and no
-   * other event was accepted between the last two failures. While `isPressed` is true (failed
-   * events take much memory), true if `output` has failed at least `FOLLOWER_ATTEMPTS_MIN` times,
-   * whatever the cause. Counts only failures of requests that held only `output`.
+   * Whether to send the next event of the user of `output`, although `output` still fails, to learn
+   * whether the destination accepts any events. True after `FOLLOWER_ATTEMPTS_MIN` failures in
+   * requests with only `output`:
+   * - with `isPressed` (failed events take much memory), failures of any cause
+   * - otherwise, failures that `output` may have caused, if no other event was accepted between the
+   *   last two
    */
   needsFollower({ failedAlone }: Output, isPressed: boolean): boolean {
     if (failedAlone === undefined) return false;
@@ -182,10 +181,9 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Whether the retry window of an event has ended: either the event's attempts have failed for
-   * longer than the window, or both the event's age and the current outage are longer than the
-   * window. Failures and outages are measured by the monotonic clock. The age alone never decides,
-   * because it compares the clocks of two processes, either of which may be wrong.
+   * Whether an event's retry window has ended: its attempts have failed for longer than the window,
+   * or both its age and the current outage are longer. Age alone never decides, because another
+   * process's clock may be wrong.
    */
   #hasWindowEnded({ laneEvent, failingSince }: Output): boolean {
     const { retryWindowMs } = this.context;
@@ -199,9 +197,9 @@ export class DeliveryPolicy {
 }
 
 /**
- * Returns the failure counts to which the caller adds an event's first failure in a request with
- * only this event. All numbers of failures are 0. `takenAtLast` is set as if another event had been
- * accepted just before this failure, so that the caller counts the failure against the event.
+ * Returns the failure counts of an event just before its first failure in a request with only this
+ * event. `takenAtLast` is one below the present count, so that the first failure counts against the
+ * event.
  */
 function firstFailure(counts: OutputCounts): FailuresAlone {
   return {
@@ -218,9 +216,9 @@ function firstFailure(counts: OutputCounts): FailuresAlone {
 }
 
 /**
- * Whether an event itself causes its failures. Compares the number of these failures with the other
- * events since the first failure: how many were accepted, and how many failed. Leaves out failures
- * of the event that an outage of the destination explains.
+ * Whether an event itself causes its failures, judged by how many other events were accepted or
+ * failed since the first of these failures. Failures that an outage of the destination explains are
+ * not counted.
  */
 function isAtFault(failed: FailuresAlone, now: OutputCounts): boolean {
   const { ofEventAmongTaken, ofEventAlone, countsAtFirst } = failed;

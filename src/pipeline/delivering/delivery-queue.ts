@@ -35,9 +35,9 @@ const PAUSE_FAILURES_MIN = 2;
 type Failure = Extract<AttemptResult, { kind: "retry" }>;
 
 /**
- * Sends events to a destination, each user's events in order. Divides a failing batch until one
- * event fails alone. Sets this event aside to retry it later, and sends events of other users. If
- * these fail too, the destination is probably down, and the queue pauses longer after each failure.
+ * Sends events to a destination, each user's events in order. An event that fails alone in a
+ * request is retried later, while other users' events are sent. If these fail too, the pauses
+ * between attempts become longer.
  */
 export class DeliveryQueue {
   readonly #policy: DeliveryPolicy;
@@ -53,9 +53,9 @@ export class DeliveryQueue {
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of attempts that have failed since the receiver last accepted a request or rejected it
-   * for good. Retries of set-aside events are not counted. The queue's pauses become longer with
-   * this number, so the number is not reset when the queue continues with other events.
+   * Number of failed attempts, without retries of set-aside events, since the receiver last
+   * accepted a request or rejected it for good. Not reset when the queue continues with other
+   * events, because the pauses grow with this number.
    */
   #failures = 0;
 
@@ -269,10 +269,9 @@ export class DeliveryQueue {
   }
 
   /**
-   * Sends the second event of `entry` although the first event, of the same user, keeps failing.
-   * Called when no other event shows whether the destination works. If the receiver accepts the
-   * second event or rejects it for good, the first event probably causes its own failures. The
-   * first event is then retried at once.
+   * Sends the second event of `entry` while the first one keeps failing, to learn whether the
+   * destination works. If the receiver accepts or finally rejects the second event, the first one
+   * is retried at once.
    */
   async #tryFollower(entry: RetryEntry): Promise<void> {
     const follower = entry.outputs.slice(1, 2);

@@ -69,11 +69,10 @@ export class DestinationClient {
   /** Whether the receiver has accepted an event with the current config since the server start. */
   hasDelivered: boolean;
   /**
-   * The current outage. Set while every attempt fails and is to be repeated; undefined once the
-   * receiver accepts or refuses a delivery for good. `since` is the start of the outage, which may
-   * lie before the start of this process. `at` is the time of the last failed attempt; -∞ if none
-   * of this process's attempts has failed in this outage. `reason` and `response` are from the last
-   * failure.
+   * The current outage: set while every attempt fails and is to be repeated, undefined otherwise.
+   * - `since`: its start, which may lie before the start of this process.
+   * - `at`: time of the last failed attempt; -∞ if this process had none in the outage.
+   * - `reason`, `response`: from the last failure.
    */
   failure: (FailureState & { at: number }) | undefined;
   /**
@@ -106,9 +105,9 @@ export class DestinationClient {
   }
 
   /**
-   * The failure of the destination in the form in which it is stored, so that it outlives a
-   * restart: for how many milliseconds (at least 1) all attempts have failed or all events were
-   * refused, and the reason. An empty object while the destination works.
+   * The destination's failure as it is stored for the next start: the reason, and for how many
+   * milliseconds (at least 1) all attempts have failed or all events were refused. Empty while the
+   * destination works.
    */
   get failureRecord(): FailureRecord {
     const { failure, refusal } = this;
@@ -125,8 +124,8 @@ export class DestinationClient {
 
   /**
    * Start and reason of the refusals while the receiver refuses all events; undefined otherwise. If
-   * the receiver has accepted events before, it counts as refusing only after `REFUSALS_MIN`
-   * refused deliveries in a row. Fewer refusals may be due to a few wrong events.
+   * events were accepted before, only `REFUSALS_MIN` or more refused deliveries in a row count,
+   * because fewer may be due to wrong events.
    */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;
@@ -169,10 +168,9 @@ export class DestinationClient {
   }
 
   /**
-   * Sends events to the destination, and records whether the destination works. Does not record it
-   * if the config was replaced during the attempt, because the result says nothing about the new
-   * config. A failure or a refusal then becomes a retry, so that the events are sent again with the
-   * new config.
+   * Sends events to the destination, and records whether the destination works. If the config was
+   * replaced during the attempt, this is not recorded, and a failed or rejected attempt becomes a
+   * retry with the new config.
    */
   async deliver(events: readonly Output[], name?: string): Promise<AttemptResult> {
     const { clock, metrics, health, labels } = this.parts;

@@ -51,8 +51,7 @@ export class LaneDelivery {
   #expectsMore = false;
   /**
    * Queues still to be resumed after an outage of the destination. Each answer of the receiver
-   * removes queues from this list, up to and including the first queue with a wait that its
-   * `resume` may end, and ends this wait. The queues removed before it have no such wait.
+   * removes queues until one of them ends its wait, so that not all queues resume at once.
    */
   #resuming: DeliveryQueue[] = [];
 
@@ -88,8 +87,7 @@ export class LaneDelivery {
 
   /**
    * Puts events of one user into a queue. If earlier events of the user's group (see `UserGroups`)
-   * have no final outcome yet, uses the queue of these events, so that the user's events stay in
-   * order. Otherwise, `#choose` selects the queue.
+   * have no final outcome yet, uses their queue, so that the user's events stay in order.
    */
   push(user: string, outputs: readonly Output[]): void {
     const only = this.batching ?? (this.#queues.length === 1 ? this.#filled : undefined);
@@ -141,10 +139,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Returns the queue for new events of a group of users. Called only while no queue has events of
-   * this group. Prefers the queue whose next request is being filled, so that requests become full.
-   * (With a fixed queue for each user, each request would have only a few events.) Avoids queues
-   * whose attempts fail.
+   * Returns the queue for new events of a user group that has no events in any queue. Prefers the
+   * queue whose next request is being filled, so that requests become full. Avoids queues whose
+   * attempts fail.
    */
   #choose(): DeliveryQueue {
     let best = this.#filled;

@@ -44,12 +44,9 @@ export class QueueWaits {
   }
 
   /**
-   * Waits `ms` milliseconds between a failed attempt and the next one. If `mayRetryEarlier` is
-   * true, `DeliveryQueue.resume` may end the wait.
-   *
-   * If `ms` is more than `RETRY_DELAY_MS_MAX`, the receiver has asked for the wait, perhaps because
-   * of a single event. After every `RETRY_DELAY_MS_MAX` milliseconds, the method therefore checks
-   * whether the receiver has accepted other events since the wait began. If so, the wait ends.
+   * Waits `ms` milliseconds after a failed attempt. With `mayRetryEarlier`, `DeliveryQueue.resume`
+   * may end the wait. A receiver may ask for more than `RETRY_DELAY_MS_MAX` because of a single
+   * event; such a wait ends early if other events are accepted.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
     const { outputCounts, clock } = this.context;

@@ -27,9 +27,9 @@ export interface RetryEntry {
 }
 
 /**
- * Events of a delivery queue that failed as the only event of a request. Each of these events is
- * retried alone, while the queue continues with the events of other users. Later events of the same
- * user wait behind the failed event, to keep the order.
+ * Events of a delivery queue that failed as the only event of a request. Each is retried alone,
+ * while the queue sends events of other users. Later events of the same user wait, to keep the
+ * order.
  */
 export class RetryQueue {
   /** Retry entries by user, in the order in which the events were set aside. */
@@ -76,10 +76,8 @@ export class RetryQueue {
   }
 
   /**
-   * Adds an event behind a failed event of the same user. The wait of the added event counts as a
-   * failure: if this event has not failed before, `now` (a time of the clock `elapsed()`) becomes
-   * the start of its failures. Returns false, and changes nothing, if the user has no failed event
-   * in this queue.
+   * Adds an event behind a failed event of the same user, and sets the added event's `failingSince`
+   * to `now` if unset. Returns false, and changes nothing, if the user has no failed event here.
    */
   addBehind(output: Output, now: number): boolean {
     const entry = this.#entries.get(userOf(output));

@@ -6,10 +6,9 @@ import {
 } from "../../settings/limits.ts";
 
 /**
- * Returns the delay in milliseconds until the next attempt: the share `random` (from 0 to 1) of a
- * maximum. The maximum grows exponentially with `attempts`, the number of failed attempts (at least
- * 1). A random share keeps queues that failed together from retrying together. The delay is at
- * least `afterMs`, for which the receiver has asked.
+ * Returns the milliseconds until the next attempt: the share `random` (0 to 1) of a maximum that
+ * grows exponentially with the number of failed attempts (at least 1), but at least `afterMs`, for
+ * which the receiver has asked.
  */
 export function retryDelayMs(attempts: number, random: number, afterMs = 0): number {
   const ceiling = backoffMs(attempts, RETRY_DELAY_MS_MIN, RETRY_DELAY_MS_MAX);
@@ -31,10 +30,9 @@ export interface EventFailures {
 }
 
 /**
- * Whether an event causes its failures. It does if other events were accepted since its first
- * failure, and chance hardly explains its failures, given how often other events fail. Such an
- * event is given up before its retry window ends, so that it does not hold back its user's other
- * events.
+ * Whether an event causes its failures: other events were accepted since its first failure, and
+ * chance hardly explains its failures, given how often other events fail. Always false below
+ * `POISON_ATTEMPTS_MIN` failures.
  */
 export function isPoison({ count, othersFailed, othersTaken }: EventFailures): boolean {
   if (count < POISON_ATTEMPTS_MIN || othersTaken === 0) return false;

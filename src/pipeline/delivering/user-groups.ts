@@ -4,10 +4,9 @@ import { assert } from "../../assert.ts";
 const GROUPS = 2_048;
 
 /**
- * Assigns the users of a destination to its delivery queues. Users whose ids have the same hash
- * form a group. While an event of a group has no final outcome, all events of the group go to one
- * queue, so that each user's events stay in order. Groups take a fixed amount of memory, much less
- * than a map with an entry for each user.
+ * Assigns a destination's users to its delivery queues, in groups by a hash of the user id, because
+ * single users would take more memory. A group's unsettled events are all in one queue, so that
+ * each user's events stay in order.
  */
 export class UserGroups {
   /** Number of outputs of each group that have no final outcome. */

@@ -15,10 +15,9 @@ export interface EnrichingParts<Record> {
 }
 
 /**
- * Returns a function that builds the event of a record and adds members to the event's `context`.
- * The settings of the source select the members: `geo` (the location of the IP address), and, if a
- * bot sent the event, `isBot` and `bot`. Members that the event already has stay unchanged. The
- * members are also added to an event that is dropped because a bot sent it, so that searches show
+ * Returns a function that builds a record's event with the `context` members that the source's
+ * settings select: `geo` (location of the IP address), and `isBot` and `bot` if a bot sent the
+ * event. Existing members stay unchanged. Dropped events get the members too, so that searches show
  * them.
  */
 export function createEnrichedEvents<Record extends { sourceId: string }>(

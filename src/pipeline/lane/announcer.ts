@@ -10,11 +10,9 @@ interface AnnouncerParts extends Pick<LaneContext, "logs" | "logger"> {
 }
 
 /**
- * Announces new records of a log to the lanes (one for each destination). Wakes the lanes that
- * deliver events of the records' sources. If the sources are unknown, first reads the records, once
- * for all lanes. Then sets the announced end of the log (a sequence number) to the end of the new
- * records. A resting lane that was not woken skips the records up to the announced end that were
- * added while it rested, because none of them was for it.
+ * Announces new records of a log to the lanes (one for each destination). Wakes the lanes of the
+ * records' sources before it moves the log's announced end, because resting lanes skip all records
+ * before this end.
  */
 export class Announcer {
   /** Names of the logs that existed when this was created, or that `announce` handled since. */

@@ -41,9 +41,9 @@ const dispatchedAll = Promise.resolve(true);
 const loggedErrors = new WeakSet<object>();
 
 /**
- * Main loop of a lane, which delivers one destination's events: takes a batch of events, runs user
- * code over it, and passes the outputs on to delivery. Up to two batches are in progress at a time,
- * so that the sandbox process can read the second batch while it runs the code over the first.
+ * Main loop of a lane, which delivers one destination's events: takes batches, runs user code over
+ * them, and passes the outputs on to delivery. Two batches may overlap, so that the sandbox reads
+ * one while it runs the other.
  */
 export class BatchLoop {
   /** Whether the loop has found no events to take, and waits for a notification of `work`. */
@@ -97,10 +97,9 @@ export class BatchLoop {
   }
 
   /**
-   * Runs user code over `events`, waits for `before` (the end of the previous batch), then passes
-   * the outputs on to delivery, so that outputs leave in the order of the events. Resolves with
-   * false if user code must run again over some of the events. These are all `events` if `before`
-   * resolves with false; otherwise, they are `DispatchResult.rest`.
+   * Runs user code over `events`, then passes the outputs on to delivery once `before` (the end of
+   * the previous batch) has resolved. Resolves with false if user code must run again over some of
+   * the events.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
     const { scheduler, decide, work } = this.parts;
@@ -131,7 +130,7 @@ export class BatchLoop {
   }
 
   /**
-   * Passes the outputs of a batch on to delivery. If an error is thrown, stops the delivery to this
+   * Passes the outputs of a batch on to delivery. After an error, stops the delivery to this
    * destination and returns undefined. The batch is then not repeated, because some of its events
    * may have been passed on already.
    */

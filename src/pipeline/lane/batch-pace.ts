@@ -6,10 +6,9 @@ import { RateMeter } from "../../concurrency/rate-meter.ts";
  */
 const INTERVAL_MS_MAX = 10;
 /**
- * Rate of a lane (the delivery to one destination), in events per second. At this rate or a higher
- * one, `intervalMs` returns `INTERVAL_MS_MAX` for the lane; at a lower one, the interval may be
- * shorter. A batch for user code costs half a millisecond besides its events. Without an interval,
- * batches of one event could therefore use a whole processor at this rate.
+ * Rate of a lane (the delivery to one destination), in events per second, at or above which
+ * `intervalMs` returns `INTERVAL_MS_MAX`. Batches of one event could use a whole processor at this
+ * rate, because each costs half a millisecond.
  */
 const LANE_EVENTS_PER_SECOND = 2_000;
 /**
@@ -19,10 +18,9 @@ const LANE_EVENTS_PER_SECOND = 2_000;
 const BATCHES_PER_SECOND = 1_000;
 
 /**
- * Decides how long a lane (the delivery to one destination) waits for more events before it begins
- * a batch. With few events in the lane and in the server, the wait is short, so that events arrive
- * early. With many, it is longer, so that batches are large and cost little per event. All lanes of
- * a server share this object.
+ * Decides how long a lane (the delivery to one destination) waits for more events before a batch.
+ * The wait is longer when the lane or the server has many events, because large batches cost less
+ * per event. All lanes share this object.
  */
 export class BatchPace {
   readonly #batches = new RateMeter();

@@ -44,9 +44,9 @@ interface BatchSchedulerParts extends Pick<LaneParts, "memory" | "work" | "pace"
 }
 
 /**
- * Chooses the events of the next batch of a lane: new events, and a share of replayed events (which
- * a user has asked to send again). If user code must run again over events, such as when its
- * outputs did not fit in memory, the next batches have only these events.
+ * Chooses the events of a lane's next batch: new events, and a share of replayed events (which a
+ * user has asked to send again). If user code must run again over events, the batch has only these
+ * events.
  */
 export class BatchScheduler {
   #hasRequeued: boolean;
@@ -96,18 +96,16 @@ export class BatchScheduler {
   }
 
   /**
-   * Adds events to the front of the list of events over which user code must run again. These
-   * events must have been taken before the listed events, because the list has the order in which
-   * events were taken. Later batches have the listed events before any new event.
+   * Adds events to the front of the list of events over which user code must run again. The added
+   * events must have been taken before the listed ones, because the list keeps the order of taking.
    */
   putBack(events: readonly LaneEvent[]): void {
     this.#unrun.unshift(...events);
   }
 
   /**
-   * Adds events to the end of the list of events over which user code must run again. These events
-   * must have been taken after the listed events, because the list has the order in which events
-   * were taken. Later batches have the listed events before any new event.
+   * Adds events to the end of the list of events over which user code must run again. The added
+   * events must have been taken after the listed ones, because the list keeps the order of taking.
    */
   putBackLast(events: readonly LaneEvent[]): void {
     this.#unrun.push(...events);
@@ -160,9 +158,9 @@ export class BatchScheduler {
   }
 
   /**
-   * Takes up to `count` events over which user code has not run yet: first new events, then
-   * replayed events until the batch is full. If events wait to be replayed, keeps the share
-   * `REPLAYS_FRACTION` of the batch for them.
+   * Takes up to `count` events over which user code has not run yet: new events first, then
+   * replayed ones. If events wait to be replayed, keeps the share `REPLAYS_FRACTION` of the batch
+   * for them.
    */
   async #takeNew(count: number, bytes: number): Promise<LaneEvent[]> {
     const { reader, memory } = this.parts;

@@ -14,10 +14,9 @@ const BATCH_MS = 500;
 const BATCH_OUTPUT_BYTES = 256 << 10;
 
 /**
- * Decides the number of events in a batch for user code. Every batch costs half a millisecond
- * besides its events, so fast code with small outputs gets large batches. Slow code, code with
- * large outputs, and code that names `fetch` or `geolocation` get few events per batch, because
- * limits such as those of CPU time and `fetch` requests apply to a whole batch.
+ * Decides the number of events in a batch for user code. A batch costs half a millisecond besides
+ * its events, so batches are large for fast code with small outputs. Code that names `fetch` or
+ * `geolocation` gets small ones, because limits such as that of CPU time apply to a whole batch.
  */
 export class BatchSize {
   /** Estimated bytes of one event's outputs, from recent batches; 0 before the first batch. */

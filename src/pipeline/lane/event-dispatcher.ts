@@ -31,11 +31,10 @@ interface DispatchResult {
 
 /**
  * Creates the function that passes the outputs of a batch on to delivery, in the order of the
- * events. Its parameter `decisions` has the route decision about each event. Only events with the
- * decision `send` were given to user code; `results` has the results of these events, in the same
- * order. An event with another decision, or with a result without outputs, gets its final outcome
- * at once. The function stops at the first event with the decision `send` that has no result, or
- * whose outputs do not fit in memory. It returns this event and all later ones as `rest`.
+ * events. The function stops at the first event to send that has no result, or whose outputs do not
+ * fit in memory.
+ * - `decisions`: the route decision about each event.
+ * - `results`: results of user code, in order, for the events with the decision `send` only.
  */
 export function createDispatcher({ memory, delivery, committer }: EventDispatcherParts) {
   function push(event: LaneEvent, outputs: readonly Output[], bytes: number): boolean {

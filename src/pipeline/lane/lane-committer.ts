@@ -16,16 +16,15 @@ import type { LaneReplays } from "../replays/lane-replays.ts";
 import type { LaneParts } from "./lane-context.ts";
 
 /**
- * Milliseconds between the first outcome (such as a delivered event) that is not written yet and
- * the commit that writes it. The commit also writes the outcomes recorded in between. A commit
- * costs the server 100 µs, whatever its size. A lane whose memory is full commits at once.
+ * Milliseconds from the first unwritten outcome (such as a delivered event) to the commit that
+ * writes it together with later outcomes. A commit costs the server 100 µs, whatever its size. A
+ * lane whose memory is full commits at once.
  */
 const COMMIT_DELAY_MS = 50;
 /**
- * Interval in milliseconds of commits to a ledger (a store of delivery progress) that the nodes of
- * a cluster share. All nodes commit when the time since the epoch is a multiple of this interval,
- * because commits at the same time cost less. Every node reads each commit from the Kafka brokers,
- * and reading a commit that comes alone takes a millisecond.
+ * Interval in milliseconds of commits to a ledger (a store of delivery progress) that a cluster's
+ * nodes share. All nodes commit when the time since the epoch is a multiple of the interval,
+ * because every node reads each commit, and reading one that comes alone takes a millisecond.
  */
 const SHARED_COMMIT_INTERVAL_MS = 500;
 
@@ -84,9 +83,9 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Writes the intent of a batched delivery (its name and range of events) to the ledger. After a
-   * crash or a normal stop, the delivery can then be repeated under the same name. The delivery may
-   * begin once the promise resolves.
+   * Writes the intent of a batched delivery (its name and range of events), so that the delivery
+   * can be repeated after a crash or stop. The delivery may begin once the promise resolves. Throws
+   * if the previous intent was not cleared.
    */
   writeIntent(intent: DeliveryIntent): Promise<void> {
     assert(this.#intent === undefined, "A lane has one batched delivery at a time");
@@ -236,10 +235,9 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Milliseconds by which the destination's outage must grow before the length of the outage is
-   * stored again: the length that was stored last, but at least `DOWN_MS_MIN`, and at most
-   * `OUTAGE_STEP_FRACTION` of the retry window. A long outage then costs few writes, and a crash
-   * loses about half of its length at most.
+   * Milliseconds by which an outage must grow before its length is stored again: the stored length,
+   * at least `DOWN_MS_MIN`, and at most `OUTAGE_STEP_FRACTION` of the retry window, so that long
+   * outages cost few writes.
    */
   get #outageStepMs(): number {
     const { retryWindowMs } = this.#parts;

@@ -59,8 +59,8 @@ export class LaneRoutes {
 
   /**
    * Decides whether an event is sent, discarded or refused. Discards a replayed event whose job has
-   * ended. Also discards a replayed event while the destination is disabled: the event then goes
-   * back to its job, which sends it once the destination is enabled again.
+   * ended. While the destination is disabled, discards all replayed events; their job sends them
+   * once the destination is enabled again.
    */
   decide(event: LaneEvent, replays: Pick<LaneReplays, "isRunning">): RouteDecision {
     if (this.#isRemoved) return { kind: "discard" };

@@ -116,9 +116,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /**
-   * Frees the memory of the lane if it is idle: closes `#active`, and keeps only the read
-   * positions. Does nothing if the lane has work, if its destination fails, or if the outcome of an
-   * event is not on disk yet.
+   * Frees the memory of the lane if it is idle, and keeps only the read positions. Does nothing if
+   * the lane has work, its destination fails, or the outcome of an event is not on disk yet.
    */
   rest(): void {
     const active = this.#active;

@@ -9,15 +9,14 @@ interface Resting {
 
 /**
  * Number of lanes that are compared with the records of one read before the event loop can do other
- * work. Comparing a lane takes 1 µs, or up to 20 µs if the lane is idle and must be woken.
+ * work. A comparison takes 1 µs, or up to 20 µs if an idle lane must be woken.
  */
 const LANES_PER_TURN = 256;
 
 /**
- * Reads the logs for resting lanes that may have unread records, such as after a start of the
- * server. Wakes each lane to which one of the records may have to be delivered, and moves the read
- * positions of the other lanes past the records. One read serves all lanes with the same read
- * position, so that thousands of idle destinations cost one read of a log.
+ * Reads the logs for resting lanes that may have unread records. Wakes the lanes to which a record
+ * may have to be delivered, and moves the others past the records. Lanes at the same position share
+ * one read, so that thousands of idle destinations cost one read of a log.
  */
 export class LanesBehind<L extends Resting> {
   /** The resting lanes that may have unread records, in the order of their turns. */
@@ -78,7 +77,7 @@ export class LanesBehind<L extends Resting> {
   }
 
   /**
-   * Reads records of a log. Returns undefined after an error, or when the log gave no records. The
+   * Reads records of a log. Resolves with undefined after an error or without new records. The
    * caller must then wake the lanes at this position, so that they read the log themselves and
    * report the error.
    */

@@ -2,9 +2,8 @@ import type { Connection } from "../../catalog/model.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
 
 /**
- * Knows which lanes (one for each destination) must be woken for a new record of a source: the
- * lanes with a connection that delivers new events of the source. A disabled destination has no
- * such connection, and thus costs nothing per event.
+ * Knows which lanes (one for each destination) a new record of a source must wake: those with a
+ * connection that delivers the source's new events. A disabled destination has no such connection.
  */
 export class SourceLanes {
   /** Source id → ids of the destinations whose lanes a new record of the source must wake. */
@@ -23,10 +22,9 @@ export class SourceLanes {
   }
 
   /**
-   * Replaces the connections `before` of a destination by `connections`. Returns true if the
-   * previous call for this destination found an ended connection with records that this node did
-   * not see yet, and this call finds none. The caller must then wake the destination's lane once
-   * more: the lane may not have read these records yet, and records added later do not wake it.
+   * Replaces a destination's connections `before` by `connections`. If this returns true, the
+   * caller must wake the destination's lane once: the last records of an ended connection may be
+   * unread, and no later record wakes the lane.
    */
   set(id: string, connections: readonly Connection[], before: readonly Connection[]): boolean {
     const wasEnding = this.#ending.has(id);

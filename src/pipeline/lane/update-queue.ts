@@ -9,10 +9,9 @@ const UPDATES_AT_ONCE_MAX = 64;
 const RETRY_MS = 1_000;
 
 /**
- * Starts and updates the lanes (one for each destination) of many destinations in short slices, so
- * that thousands of updates do not delay heartbeats, requests and running lanes. All partitions
- * share one `slicer`, so that the slices of one partition do not fill the pauses of the others. If
- * an update throws, the other updates still run, and the failed one is tried again after a pause.
+ * Starts and updates lanes (one for each destination) in short slices, with pauses for other work.
+ * All partitions share one `slicer`, because one partition's slices would otherwise fill another's
+ * pauses. Failed updates are retried.
  */
 export class UpdateQueue {
   readonly #waiting = new Set<string>();
@@ -22,9 +21,9 @@ export class UpdateQueue {
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * `update` starts or updates the lane of one destination; `onError` is called when `update`
-   * throws. `onError` is not called if the previous `update` of the same destination threw too, or
-   * while a retry for any destination is scheduled.
+   * `update` starts or updates the lane of one destination. `onError` is called when `update`
+   * throws, unless a retry for any destination is scheduled already, or the destination's previous
+   * `update` threw too.
    */
   constructor(
     private readonly slicer: TimeSlicer,

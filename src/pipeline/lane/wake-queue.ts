@@ -10,9 +10,8 @@ interface Wakeable {
 const WAKES_AT_ONCE_MAX = 32;
 
 /**
- * Wakes lanes that have new records to read. If there are many, wakes them in slices, and after
- * each slice leaves the event loop to other work for as long as the slice took. One record for
- * thousands of destinations therefore does not block the event loop.
+ * Wakes lanes that have new records to read. Wakes many lanes in slices with equally long pauses,
+ * so that one record for thousands of destinations does not block the event loop.
  */
 export class WakeQueue {
   readonly #waiting = new Set<Wakeable>();

@@ -6,9 +6,8 @@ import { ClaimLostError } from "./ledger-claim.ts";
 /** Pause in milliseconds before a failed transaction is tried again. */
 const FAILURE_WAIT_MS = 1_000;
 /**
- * Maximum number of lanes (deliveries to one destination) in one transaction. A transaction with
- * thousands of lanes, such as when a partition stops, would block the event loop. In a cluster, it
- * might also conflict with other transactions and therefore have to run several times.
+ * Maximum number of lanes (deliveries to one destination) in one transaction. Larger transactions
+ * would block the event loop and, in a cluster, conflict more often with other transactions.
  */
 const LANES_MAX = 500;
 
@@ -30,11 +29,11 @@ export interface CommitSource<Change> {
 
 export interface GroupCommitParts<Change> {
   /**
-   * Writes all changes in one transaction. Rejects with `ClaimLostError` when another node has
-   * claimed the store: this node can then never write the changes. After an `InvariantError` (a
-   * bug), nothing was written, and the caller does not repeat the call. After any other error, the
-   * changes may have been written or not, and the caller repeats the call with the same `number`.
-   * Commits are numbered from 1.
+   * Writes all changes in one transaction. Commits are numbered from 1. Rejects with one of these
+   * errors:
+   * - `ClaimLostError`: another node has claimed the store; this node can never write the changes.
+   * - `InvariantError` (a bug): nothing was written; do not repeat the call.
+   * - any other error: the changes may have been written; repeat the call with the same `number`.
    */
   write(changes: readonly Change[], number: number): Promise<void>;
   /**
@@ -143,9 +142,9 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Tries once to write the changes. Returns `retry` when the write has failed: the caller then
-   * repeats the call, unless `isClosed` is true. Returns `failed` when a broken invariant (a bug)
-   * was found: nothing was written, and all deliveries with changes in the transaction are stopped.
+   * Tries once to write the changes. Returns `retry` if the write failed: the caller repeats the
+   * call, unless `isClosed` is true. Returns `failed` after a broken invariant (a bug): nothing was
+   * written, and the deliveries with changes are stopped.
    */
   async #commit(
     changes: readonly { committer: CommitSource<Change>; change: Change }[],
@@ -172,9 +171,9 @@ export class GroupCommit<Change> {
 }
 
 /**
- * Calls `step`, which concerns only one lane (the delivery to one destination), and returns the
- * result of `step`. If `step` throws an `InvariantError` (a bug), stops this lane with
- * `committer.fail` and returns undefined. Throws any other error of `step`.
+ * Calls `step`, which concerns one lane (the delivery to one destination), and returns its result.
+ * If `step` throws an `InvariantError` (a bug), stops the lane with `committer.fail` and returns
+ * undefined. Other errors are thrown.
  */
 function stopAtBrokenInvariant<T>(
   committer: { fail(error: unknown): void },

@@ -23,9 +23,8 @@ const variableParts: readonly RegExp[] = [
 ];
 
 /**
- * Matches the status or the error code of an answer, in the text of a reason. These short numbers
- * tell failures apart, so they must not be replaced by `#`. `reasonTemplate` therefore first turns
- * their digits into letters, because no pattern in `variableParts` matches letters.
+ * Matches the status or error code of an answer in the text of a reason. `reasonTemplate` writes
+ * these short numbers as letters, because they tell failures apart and would otherwise become `#`.
  */
 const codes = /\b(HTTP|status|status code|answered|responded with|error|code)([ :]+)(\d{1,3})\b/gi;
 const digits = "abcdefghij";

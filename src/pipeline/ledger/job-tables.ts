@@ -75,9 +75,9 @@ export class JobTables {
   }
 
   /**
-   * Throws an `ApiError` if the job may not start, because too many jobs are running, or a running
-   * job already sends logged events to the same destination. A job that only waits for the outcomes
-   * of letters does not count as running.
+   * Throws an `ApiError` if too many jobs are running, or if the job would be the second that sends
+   * logged events to its destination. Jobs that only wait for the outcomes of letters do not count
+   * as running.
    */
   expectRoom(job: ReplayJob): void {
     // Jobs that only wait for the outcomes of their letters do not requeue more letters.
@@ -138,10 +138,8 @@ export class JobTables {
   }
 
   /**
-   * Adds a request to requeue or delete dead letters, named by their ids, to the list of replay
-   * jobs. If the request needs several transactions, this method is called once in each of them.
-   * The first call creates the entry in the list. Each later call adds the letters of its
-   * transaction to this entry.
+   * Adds a request to requeue or delete dead letters by id to the list of replay jobs. Call this
+   * once in each transaction of the request: later calls add their letters to the same entry.
    */
   record(job: LetterJob, now: number): void {
     const { workspaceId, id, counts } = job;
@@ -160,9 +158,9 @@ export class JobTables {
   }
 
   /**
-   * Records that a job has no letter left to requeue or delete. Ends the job at once if each letter
-   * that the job requeued has an outcome, such as delivered. Otherwise, `settleLetters` ends the
-   * job when the last of these letters gets its outcome.
+   * Records that a job has no letter left to requeue or delete. Ends the job at once if all
+   * requeued letters have an outcome; otherwise, `settleLetters` ends the job after the last
+   * outcome.
    */
   endMoving(job: LetterJob, now: number): void {
     const { workspaceId, id } = job;
@@ -192,9 +190,9 @@ export class JobTables {
   }
 
   /**
-   * Deletes the oldest ended jobs of a workspace, so that one more job stays within the limit. A
-   * job that has requeued all of its letters counts as ended, even if the delivery of some letters
-   * has no final outcome yet.
+   * Deletes a workspace's oldest ended jobs, so that one more job stays within
+   * `REPLAYS_KEPT_OF_WORKSPACE_MAX`. A job that has requeued all its letters counts as ended, even
+   * if some have no final outcome yet.
    */
   #dropOld(workspaceId: string): void {
     const ended = this.list(workspaceId).filter((job) => job.state !== "running" || isMoved(job));

@@ -36,9 +36,9 @@ const OWNER = "owner";
 export const OWNERS = "owners";
 
 /**
- * Decides which node may write to a shared ledger: the node that was the last to claim it. Each
- * commit checks the claim in its own transaction. The previous owner therefore cannot write, even
- * if it has not noticed the new claim yet.
+ * Decides which node may write to a shared ledger: the node that claimed it last. Each commit
+ * checks the claim in its own transaction, because a previous owner may not have noticed the new
+ * claim yet.
  */
 export class LedgerClaims {
   readonly #owners: Table<LedgerOwner, string>;
@@ -73,10 +73,9 @@ export class LedgerClaims {
   }
 
   /**
-   * Calls `apply`, which makes the commit `number`, unless this commit was made before. The commits
-   * of a claim are numbered from 1. A node repeats a commit when it does not know whether the first
-   * try was written. If both tries were applied, the second could overwrite changes that other
-   * nodes made in between. Throws `ClaimLostError` when `claim` is not the owner's claim.
+   * Calls `apply` for the commit `number` (counted from 1 in each claim), unless this commit was
+   * made before: a node repeats a commit whose result is unknown. Throws `ClaimLostError` when
+   * `claim` is not the owner's claim.
    */
   applyOnce(claim: string, number: number, apply: () => void): void {
     const owner = this.expect(claim);

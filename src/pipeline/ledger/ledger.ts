@@ -79,10 +79,9 @@ export class Ledger {
   }
 
   /**
-   * Claims a shared ledger for this node. Once this resolves, this node sees everything that others
-   * wrote before. Only this node can then write the progress of deliveries, until another one
-   * claims the ledger. Call it once, before any delivery starts. A standalone server never claims
-   * its ledger.
+   * Claims a shared ledger for this node. Once this resolves, this node sees all earlier writes,
+   * and only this node can write the progress of deliveries until the next claim. Call it once,
+   * before any delivery starts.
    */
   async claim(node: string, listener: ClaimListener): Promise<void> {
     assert(this.#claim === undefined, "A ledger is claimed once by a node");
@@ -128,10 +127,11 @@ export class Ledger {
   }
 
   /**
-   * Requeues the dead letters with the given `ids`, so that they are sent again. One call handles
-   * only the first ids, as many as fit into one transaction; the caller passes the rest to the next
-   * call. `done` is the number of handled ids; `destinationIds` has the destination of each
-   * requeued letter. `record` is the request's entry in the list of replays.
+   * Requeues the dead letters with the given `ids`, so that they are sent again. Handles only the
+   * first ids, as many as fit into one transaction.
+   * - `done`: number of handled ids; the caller passes the rest to the next call.
+   * - `destinationIds`: destination of each requeued letter.
+   * - `record`: the request's entry in the list of replays.
    */
   async requeue(workspaceId: string, ids: readonly string[], now: number, record?: LetterJob) {
     const { taken, done } = await this.#store.change(() => {
@@ -162,10 +162,12 @@ export class Ledger {
   }
 
   /**
-   * Deletes the dead letters with the given `ids`. One call handles only the first ids, as many as
-   * fit into one transaction; the caller passes the rest to the next call. `done` is the number of
-   * handled ids, including those without a letter; `purged` is the number of deleted letters.
-   * `record` is the request's entry in the list of replays.
+   * Deletes the dead letters with the given `ids`. Handles only the first ids, as many as fit into
+   * one transaction.
+   * - `done`: number of handled ids, including those without a letter; the caller passes the rest
+   *   to the next call.
+   * - `purged`: number of deleted letters.
+   * - `record`: the request's entry in the list of replays.
    */
   async purge(workspaceId: string, ids: readonly string[], record?: LetterJob) {
     const { taken, done } = await this.#store.change(() => {
@@ -207,10 +209,9 @@ export class Ledger {
   }
 
   /**
-   * Removes the dead letters with the given `ids` from their tables. Returns the removed letters as
-   * `taken`, and the number of handled ids as `done`. Handles only the first ids, as many as fit
-   * into one transaction. If a user has cancelled the request, removes no letter and counts all ids
-   * as handled. `record` is the request's entry in the list of replays.
+   * Removes and returns dead letters (`taken`). Handles only the first `done` of the `ids`, as many
+   * as fit into one transaction. If a user has cancelled the request `record`, removes no letter
+   * and counts all ids as handled.
    */
   #take(workspaceId: string, ids: readonly string[], record: LetterJob | undefined) {
     const job = record && this.#jobs.get(workspaceId, record.id);
@@ -259,9 +260,9 @@ export class Ledger {
 
   /**
    * Handles a change of the tables `tables` by any node. If another node has claimed the ledger,
-   * ends the commits of this node. Otherwise calls `onReplaysChanged`:
-   * - when requeued letters have changed, with all destinations that have requeued letters;
-   * - when replay jobs have started or ended, with all destinations that have or just had jobs.
+   * ends this node's commits. Otherwise calls `onReplaysChanged`:
+   * - when requeued letters changed: with all destinations that have any;
+   * - when replay jobs started or ended: with all destinations that have or just had jobs.
    */
   #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;

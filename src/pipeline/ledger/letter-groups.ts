@@ -21,9 +21,9 @@ type Letter = GroupedFacts &
 type GroupRow = Omit<LetterGroup, "id" | "destinationId"> & { responses?: readonly KeptResponse[] };
 
 /**
- * Maximum number of dead letter groups of one destination, besides the group `OTHER`. When it is
- * reached, letters with a new reason go into `OTHER`. The limit is needed because user code can
- * give a new reason for each event.
+ * Maximum number of dead letter groups of one destination, besides the group `OTHER`, which then
+ * gets the letters with a new reason. Without a limit, user code could create one group for each
+ * event.
  */
 const GROUPS_OF_DESTINATION_MAX = 200;
 /** Maximum number of characters of the reason that a group shows. Longer reasons are cut. */
@@ -95,11 +95,12 @@ export class LetterGroups {
   }
 
   /**
-   * Returns the id of a dead letter's group, and the receiver's response to the letter's event. If
-   * this response is not stored, returns the group's latest stored response with the same status
-   * and the same error code, marked `isSample`. If there is no such response, `response` has only
-   * the letter's status and error code. If the letter has neither, and its own response is not
-   * stored, `response` is absent. Returns an empty object if no group holds the letter.
+   * Returns the id of a dead letter's group and the receiver's response; an empty object if no
+   * group holds the letter. `response` is the first of these that exists, otherwise absent:
+   * - the letter's own stored response
+   * - if the letter has a status or an error code, the group's latest stored response with the same
+   *   ones, marked `isSample`
+   * - only the letter's status and error code
    */
   detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
     const { destinationId, status, code, responseId } = letter;

@@ -29,9 +29,8 @@ export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
 }
 
 /**
- * Returns a text that sorts after the ids of all dead letters created before `time`, and before the
- * ids of all other letters. Ids are UUIDs of version 7, which begin with the creation time. `time`
- * is in milliseconds since the epoch.
+ * Returns a text that sorts after the ids of all dead letters created before `time` (milliseconds
+ * since the epoch), and before all other ids. Ids begin with the creation time (UUID version 7).
  */
 export function firstIdAt(time: number): string {
   const hex = Math.max(0, Math.ceil(time)).toString(16).padStart(12, "0");

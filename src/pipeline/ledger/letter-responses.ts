@@ -14,10 +14,9 @@ export interface KeptResponse {
 /** Maximum number of different responses that are stored for a group of dead letters. */
 const RESPONSES_OF_GROUP_MAX = 4;
 /**
- * Minimum time in milliseconds from the latest response of a full group (with
- * `RESPONSES_OF_GROUP_MAX` responses) to a new one that replaces the oldest. Without this minimum,
- * a receiver that answers each event differently would cause a write of one response for each dead
- * letter, and all nodes of a cluster read each write.
+ * Minimum milliseconds between the latest response of a full group and a new one that replaces the
+ * oldest. Without this minimum, a receiver that answers each event differently would cause one
+ * write per dead letter.
  */
 const REPLACED_AFTER_MS = 60_000;
 /** Largest total size in bytes of a destination's stored responses, in one ledger. */
@@ -46,10 +45,10 @@ export class LetterResponses {
   }
 
   /**
-   * Stores a response for a group; in a full group, it replaces the oldest response. Does nothing
-   * if the group has an equal response, if a limit of bytes would be exceeded, or if a full group
-   * got its latest response less than `REPLACED_AFTER_MS` ago. Returns the list of responses that
-   * the group then has. This method and `drop` must be called inside a transaction.
+   * Stores a response for a group, in place of the oldest one if the group is full. Returns the
+   * group's responses. Stores nothing if the group has an equal response, a limit of bytes would be
+   * exceeded, or a full group's latest response is younger than `REPLACED_AFTER_MS`. Only for use
+   * inside a transaction, like `drop`.
    */
   keep(
     group: { id: string; destinationId: string },

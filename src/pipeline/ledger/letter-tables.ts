@@ -59,8 +59,8 @@ export class LetterTables {
   }
 
   /**
-   * Adds a dead letter. Does nothing if it is stored already, as when a commit whose result was
-   * unknown is repeated. This and all other methods that change data must be called inside a
+   * Adds a dead letter. Does nothing if the letter is stored already, because a commit whose result
+   * is unknown is repeated. Call this and all other methods that change data only inside a
    * transaction of the store.
    */
   put(letter: NewLetter): void {
@@ -76,9 +76,9 @@ export class LetterTables {
   }
 
   /**
-   * Removes the dead letters with the given `ids` and returns them. One call handles only the first
-   * ids, as many as fit into one transaction. `done` is the number of handled ids, including those
-   * for which the workspace has no letter.
+   * Removes and returns the dead letters with the given `ids`. Handles only the first `done` ids,
+   * as many as fit into one transaction. Ids for which the workspace has no letter count as
+   * handled.
    */
   take(workspaceId: string, ids: readonly string[]): { taken: StoredLetter[]; done: number } {
     const taken: StoredLetter[] = [];
@@ -115,10 +115,9 @@ export class LetterTables {
   }
 
   /**
-   * Returns the ids of letters that match a filter, oldest first. A call reads at most
-   * `SCAN_LETTERS_MAX` letters, because some fields of the filter have no index; it may therefore
-   * return few ids although more letters match. The next call continues after the id `reached`.
-   * When all letters were read, `reached` is undefined.
+   * Returns the ids of letters that match a filter, oldest first. Reads at most `SCAN_LETTERS_MAX`
+   * letters, so more may match even if the result is empty. `reached` is the id to continue after;
+   * undefined when all letters were read.
    */
   scan(
     workspaceId: string,

@@ -23,10 +23,9 @@ export interface MoveStep {
 }
 
 /**
- * Runs one step of a job that requeues or deletes dead letters: removes the next letters that match
- * the job's filter, and stores the job's progress. Removes at most `count` letters, and no more
- * than fit into one transaction. Call it only inside a transaction, and store the letters in
- * `requeued` in the same transaction.
+ * Runs one step of a job that requeues or deletes dead letters: removes up to `count` matching
+ * letters, as many as fit into one transaction, and stores the progress. The caller's transaction
+ * must also store the letters in `requeued`.
  */
 export function moveLetters(
   letters: LetterTables,
@@ -56,8 +55,7 @@ export function moveLetters(
 
 /**
  * Adds the letters that a request has just requeued or deleted (`taken`) to the request's entry in
- * the list of replays, `record`. Does nothing if `taken` is empty. Call it only inside the
- * transaction that takes the letters.
+ * the list of replays, `record`. Call it only inside the transaction that takes the letters.
  */
 export function recordMoved(
   jobs: JobTables,

@@ -2,9 +2,9 @@ import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 
 /**
- * Describes a repeating event: an earlier event of the same source had the same messageId.
- * `sequence` is the sequence number of the repeating event in its log. The other elements are the
- * log, the sequence number and the time of receipt of the previous event with this messageId.
+ * An event that repeats an earlier event with the same source and messageId. `sequence` is the
+ * sequence number of the repeating event in its log. The other elements describe the previous event
+ * with this messageId.
  */
 export type RepetitionRow = [
   sequence: number,
@@ -23,9 +23,8 @@ export interface RepetitionLot {
 export type SearchedPositions = Readonly<Record<string, number>>;
 
 /**
- * Key of a row: the log of a `RepetitionLot` and the sequence number of the lot's first event. The
- * key `POSITIONS` is that of the one row that holds the positions up to which the logs were
- * searched.
+ * Key of a row with repeating events: their log and the sequence number of the first one. The row
+ * with the key `POSITIONS` instead holds the positions up to which the logs were searched.
  */
 type RowKey = [log: string, sequence: number];
 const POSITIONS: RowKey = ["", 0];

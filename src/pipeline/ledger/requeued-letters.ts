@@ -44,9 +44,9 @@ export class RequeuedLetters {
   }
 
   /**
-   * Returns a destination's oldest requeued letters, without those in `inFlight`, the ids of
-   * letters that are being sent. The caller must add the ids of the returned letters to this set:
-   * the next call may begin after them, and then never returns them again.
+   * Returns a destination's oldest requeued letters, without those in `inFlight` (ids of letters
+   * that are being sent). The caller must add the returned letters' ids to this set, because the
+   * next call may begin after them.
    */
   oldest(
     destinationId: string,

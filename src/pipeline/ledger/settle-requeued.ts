@@ -16,10 +16,9 @@ export interface SettledLetter {
 }
 
 /**
- * Removes the requeued letters in `settled`, which have a final outcome, and adds their outcomes to
- * the counts of their replay jobs. Does not count letters that are missing: when a commit with an
- * unknown result is repeated, the first try may have counted and removed them. Call it only inside
- * a transaction.
+ * Removes the requeued letters in `settled`, which have a final outcome, and counts their outcomes
+ * in their replay jobs. Missing letters are not counted, because a repeated commit may have counted
+ * them before. Call it only inside a transaction.
  */
 export function settleRequeued(
   requeued: RequeuedLetters,

@@ -42,9 +42,8 @@ export interface DeadLetter {
 /** A receiver's answer, as a dead letter shows it. */
 export interface LetterResponse extends ShownAnswer {
   /**
-   * Whether the headers and the text come from the stored response of another dead letter, because
-   * this letter's own response is not stored. Both letters are in the same group and have the same
-   * status and error code.
+   * Whether the headers and the text are those of another dead letter's response, because this
+   * letter's own response is not stored. Both letters have the same group, status and error code.
    */
   isSample?: true;
 }
@@ -123,9 +122,8 @@ export interface LetterScan {
   count: number;
   /**
    * Current time in milliseconds since the epoch. If given, the scan also reads letters above
-   * `before` whose ids contain a time at least `STEP_MS_MIN` milliseconds after `now`. Such letters
-   * were created while the clock was ahead. If `now` is absent, the scan reads only letters with
-   * ids below `before`.
+   * `before` that were created while the clock was ahead: their ids contain a time at least
+   * `STEP_MS_MIN` milliseconds after `now`.
    */
   now?: number;
 }

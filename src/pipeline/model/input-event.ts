@@ -17,9 +17,9 @@ export interface InputEvent {
   readonly type: string;
   readonly event: BuiltEvent;
   /**
-   * Ends of all event logs except the log of this event, at the time when this event was received.
-   * The records before these ends are delivered before this event. This keeps the events of a user
-   * in order even if several processes received them. Undefined when there are no other logs.
+   * Ends of all other event logs at the time when this event was received; undefined when there are
+   * no other logs. Records before these ends are delivered first, to keep each user's events in
+   * order across processes.
    */
   readonly after?: readonly LogEnd[] | undefined;
 }
@@ -44,19 +44,17 @@ export function parseJsonOrText(json: Uint8Array | string): unknown {
 }
 
 /**
- * Parses an event that another node sent. Nodes send events as JSON text, because a large integer
- * in a parsed event would be rounded. Any value other than a text is returned unchanged, because
- * nodes with an older release send parsed events.
+ * Parses an event that another node sent as JSON text, and keeps all digits of large integers.
+ * Other values are returned unchanged, because nodes with an older release send parsed events.
  */
 export function parseFromNode(event: unknown): unknown {
   return typeof event === "string" ? parseJsonOrText(event) : event;
 }
 
 /**
- * Parses the JSON of an event that user code returned, to show it to users who may read events.
- * Removes the members named in `overrideMembers` from the event itself, and from each object in the
- * event's `integrations`. Such members override parts of the delivery request, so their values may
- * be credentials, such as an `Authorization` header.
+ * Parses the JSON of an event that user code returned, for display. Removes the members named in
+ * `overrideMembers` from the event and from each object in its `integrations`, because their values
+ * may be credentials.
  */
 export function shownOutput(
   json: Uint8Array | string,
@@ -76,8 +74,7 @@ export type EventIdentity = Pick<InputEvent, "sourceId" | "receivedAt" | "messag
 
 /**
  * Returns a key that identifies an event: its source id, time of receipt and messageId. The
- * messageId alone is not unique, because SDKs choose it: a source may send it twice, and two
- * sources may send the same one.
+ * messageId alone is not unique, because SDKs choose it.
  */
 export function eventKey({ sourceId, receivedAt, messageId }: EventIdentity): string {
   return `${sourceId} ${receivedAt} ${messageId}`;

@@ -5,9 +5,9 @@ import type { InputEvent } from "./input-event.ts";
 import type { Routes } from "./routes.ts";
 
 /**
- * Origin of an event in delivery: a log record that was read for a connection, a log record that
- * was read for a replay job, or a requeued dead letter. It decides what the event's final outcome
- * changes: the lane's read position, the job's read position, or the dead letter.
+ * Origin of an event in delivery: a log record read for a connection or for a replay job, or a
+ * requeued dead letter. The event's final outcome changes the read position of the lane or of the
+ * job, or the dead letter.
  */
 export type Origin =
   | { log: string; sequence: number; connectionId: string }
@@ -30,9 +30,9 @@ export interface LaneEvent {
   input: InputEvent;
   origin: Origin;
   /**
-   * Start of the event's retry window, in milliseconds since the epoch: the time at which the event
-   * was received, its dead letter was requeued, or a replay took it for delivery. The time is by
-   * the clock of the process that did this.
+   * Start of the event's retry window, in milliseconds since the epoch: when the event was
+   * received, its dead letter was requeued, or a replay took it for delivery. Measured by the clock
+   * of the process that did this.
    */
   retryWindowStart: number;
   /** Bytes of the lane's memory budget that the event takes. */
@@ -62,9 +62,9 @@ export interface LaneEvent {
    */
   deadLetters: NewLetter[] | undefined;
   /**
-   * The neighbours of this event in the `EventList` of its lane (the delivery to one destination).
-   * `before` was read just before it, `after` just after it. Undefined at the ends of the list, and
-   * once the outcome of this event is on disk.
+   * Neighbours of this event in the `EventList` of its lane: `before` was read just before this
+   * event, `after` just after it. A neighbour is undefined at the end of the list, and once this
+   * event's outcome is on disk.
    */
   before: LaneEvent | undefined;
   after: LaneEvent | undefined;
@@ -167,9 +167,9 @@ export interface FailuresAlone {
    */
   ofEventAmongTaken: number;
   /**
-   * Number of this output's failures that count in `ofEvent` and cannot be compared with other
-   * outputs: no other output was tried since this output's previous failure, and no output of
-   * another user waits for a retry. A failure that can be compared sets the number to 0.
+   * Number of failures in `ofEvent` since the last failure that can be compared with other outputs.
+   * A failure can be compared if another output was tried since the previous failure, or an output
+   * of another user waits for a retry.
    */
   ofEventAlone: number;
   /**
@@ -210,10 +210,9 @@ export type EventOutcome =
   | { kind: "delivered" }
   | { kind: "dropped" }
   /**
-   * The event is not sent: its connection, destination or replay is gone, or its replay waits for a
-   * disabled destination. A requeued dead letter is also discarded if the same batch has another
-   * dead letter of the same received event: user code then runs over the received event once, for
-   * the other letter.
+   * The event is not sent: its connection, destination or replay is gone, its replay waits for a
+   * disabled destination, or user code runs over the same received event for another dead letter of
+   * the batch.
    */
   | { kind: "discarded" }
   | ({

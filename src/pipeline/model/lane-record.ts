@@ -12,9 +12,9 @@ export interface CursorRecord {
 }
 
 /**
- * A batched delivery (one delivery of many events) that may be in progress. It is stored before the
- * delivery begins and removed after the delivery has ended. After a crash or a stop, the delivery
- * is therefore repeated with the same `name` and with all of its events that have no final outcome.
+ * A batched delivery (one delivery of many events) that may be in progress. Stored until the
+ * delivery ends, so that a restart repeats the delivery with the same `name` and with all of its
+ * events that have no final outcome.
  */
 export interface DeliveryIntent {
   name: string;
@@ -37,10 +37,9 @@ export interface DeliveryIntent {
 }
 
 /**
- * Duration and cause of the current failure of a lane (the delivery to one destination). A lane
- * fails while all its attempts fail, or while all its events are refused. Durations are stored
- * instead of start times, because the clock may differ after a restart. All fields are absent while
- * the destination's server accepts events.
+ * Duration and cause of the current failure of a lane (the delivery to one destination): all
+ * attempts fail, or all events are refused. Start times are not stored, because the clock may
+ * differ after a restart. All fields are absent while the destination's server accepts events.
  */
 export interface FailureRecord {
   /**
@@ -70,27 +69,25 @@ export interface LaneRecord extends FailureRecord {
   logs: Record<string, CursorRecord>;
   /**
    * Connection id → start of the connection's latest live period (a time in which it delivers), as
-   * a position in each log. If this start is before the lane's read position, the lane goes back
-   * and reads the records between the two for this connection. Until it has read them, the start of
-   * the previous period is stored, or nothing if there was none. A restart then finds that the
-   * latest start is not stored, and reads the records again.
+   * a position in each log. A new start is stored only when the lane has read the period's records
+   * before its own read position, because a restart would otherwise miss these records.
    */
   known: Record<string, Positions>;
 }
 
 /**
- * Whether the lane with the stored state `record` was failing when it stopped. After a restart, a
- * failing lane does not become a resting lane (an idle lane that takes little memory), because a
- * resting lane does not report a failure.
+ * Whether the lane with the stored state `record` was failing when it stopped. After a restart,
+ * such a lane must not become a resting lane (idle, with little memory), because a resting lane
+ * does not report failures.
  */
 export function isFailing(record: LaneRecord | undefined): boolean {
   return (record?.outageMs ?? record?.refusedMs) !== undefined;
 }
 
 /**
- * Whether `stored`, a lane's stored state, is so close to the lane's current state (the second
- * argument) that the current state need not be stored. That is so if all of these conditions hold:
- * - `logs`, `known` and the name in `sealed` are the same in both states.
+ * Whether a lane's stored state (`stored`) is so close to the current state (the second argument)
+ * that the current one need not be stored. All of these conditions must hold:
+ * - `logs`, `known` and the name in `sealed` are equal.
  * - Both states have `refusedMs`, or neither has it.
  * - Neither state has `outageMs`, or the current `outageMs` is present and differs by less than
  *   `outageStepMs` from the stored one (0 if absent).

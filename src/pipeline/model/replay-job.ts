@@ -12,8 +12,8 @@ export interface EventFilter extends ContentFilter {
   userId?: string;
   anonymousId?: string;
   /**
-   * MessageIds of the events to replay. An event matches if it has one of these ids, or one of them
-   * in lower case: a user may give an id in upper case that pixelmill made in lower case.
+   * MessageIds of the events to replay. An event matches if it has one of these ids as given or in
+   * lower case, because a user may write pixelmill's own lower-case ids in upper case.
    */
   messageIds?: readonly string[];
 }
@@ -140,9 +140,8 @@ export interface LetterJob extends JobBase {
    */
   movedAt?: number;
   /**
-   * Id of the dead letter that was scanned last; empty before the first scan. First, letters with
-   * ids below `before` are scanned, which leaves out letters created after the job. Then, letters
-   * whose ids contain a future time are scanned. They may be older than the job, because a clock
+   * Id of the dead letter that was scanned last; empty before the first scan. Letters with ids
+   * below `before` are scanned first, then letters whose ids contain a future time, because a clock
    * was ahead when they were created.
    */
   after: string;

@@ -39,9 +39,9 @@ export function coversSome(connection: Connection, log: string, from: number, to
 }
 
 /**
- * Returns the first sequence number of a log that the connection delivers: the earliest start of
- * its live periods. With `known`, considers only live periods that began later than the positions
- * `known`. Returns Infinity when there is no such period.
+ * Returns the earliest start of the connection's live periods, as a sequence number in the log.
+ * With `known`, considers only periods that began later than the positions `known`. Returns
+ * Infinity when there is no such period.
  */
 export function firstCovered(connection: Connection, log: string, known?: Positions): number {
   const windows = [connection, ...(connection.earlier ?? [])];
@@ -51,8 +51,8 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
 
 /**
  * Returns the start of a connection's latest live period (time in which it delivers) that is not
- * empty; undefined if there is none. An empty period ended where it began. The next period may have
- * the same start, and callers that compare starts would take both for the same period.
+ * empty; undefined if there is none. Empty periods are left out, because the next period may have
+ * the same start.
  */
 export function latestStart({ from, until, earlier = [] }: Connection): Positions | undefined {
   return until === undefined || isAfter(until, from) ? from : earlier.at(-1)?.from;

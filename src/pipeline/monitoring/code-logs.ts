@@ -50,10 +50,8 @@ interface WorkspaceLines {
 
 /**
  * Holds in memory the latest lines that published code wrote with `log(...)` on this node, by
- * workspace. The number and the bytes of a workspace's lines are limited; the oldest lines are
- * dropped first. If all workspaces together exceed a limit, the workspace that logged longest ago
- * loses all its lines. A transformation can write `CODE_LOG_LINES_PER_SECOND_MAX` lines per second;
- * further lines are dropped in the process that runs its code.
+ * workspace. At a workspace's limit, its oldest lines are dropped. At the total limit, the
+ * workspace that logged longest ago loses all its lines.
  */
 export class CodeLogs {
   readonly #byWorkspace = new Map<string, WorkspaceLines>();

@@ -7,16 +7,14 @@ import { GUEST_LOG_CHARS_MAX } from "../../settings/limits.ts";
 type Credentials = LiveProgram["credentials"];
 
 /**
- * Minimum length in characters of a credential that is masked. Shorter credentials would occur in
- * many texts by chance. The search for a credential compares hashes of this many characters: the
- * first ones of the credential, and those at each position of the text.
+ * Minimum length in characters of a credential that is masked; shorter ones would occur in many
+ * texts by chance. The search compares hashes of this many characters.
  */
 const START_CHARS = 4;
 /**
- * Maximum number of characters that the search for credentials compares, divided by the number of
- * characters of the text. `CHARS_MORE` is first added to the latter, so that short texts have a
- * margin. Without a maximum, many credentials with equal beginnings would block the server for
- * seconds.
+ * Maximum number of characters that the search for credentials compares, per character of the text
+ * (its length plus `CHARS_MORE`). Beyond it, the rest of the text is masked. Without it,
+ * credentials with equal beginnings could block the server for seconds.
  */
 const COMPARED_PER_CHAR = 16;
 const CHARS_MORE = 256;
@@ -30,10 +28,9 @@ export function credentialMask(credentials: Credentials): CredentialMask {
 }
 
 /**
- * Replaces a workspace's credentials in text that its user code has printed. Finds them as they
- * are, and encoded for JSON, URLs or base64. This protects the credentials from API tokens that may
- * read log lines and dead letters but not credentials. Unlike `SecretMask`, it replaces only whole
- * credentials, because a part of one, such as `https://`, is frequent in printed text.
+ * Replaces a workspace's credentials in text that its user code printed: as they are, or encoded
+ * for JSON, URLs or base64. Unlike `SecretMask`, replaces only whole credentials, because a part
+ * such as `https://` is frequent in printed text.
  */
 class CredentialMask {
   /**
@@ -64,10 +61,9 @@ class CredentialMask {
   }
 
   /**
-   * Masks the credentials in a text. If `isCut` is true, the text may have been cut off within a
-   * credential. If it ends with the beginning of a credential, this is then masked too. When the
-   * search exceeds its limit (see `COMPARED_PER_CHAR`), masks all of the text that was not
-   * searched.
+   * Masks the credentials in a text. If `isCut` is true, the text may have been cut off, and the
+   * beginning of a credential at its end is masked too. Beyond the limit `COMPARED_PER_CHAR`, masks
+   * all text not searched yet.
    */
   #masked(text: string, isCut: boolean): string {
     let comparable = COMPARED_PER_CHAR * (text.length + CHARS_MORE);

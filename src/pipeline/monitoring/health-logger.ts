@@ -23,16 +23,16 @@ interface HealthLoggerParts {
 }
 
 /**
- * Logs the health of one destination: one line each when it fails, counts as down, and recovers.
- * Also logs when events become dead letters: the first at once, later ones as a count per minute.
- * Errors of user code are left out, since they may hold personal data.
+ * Logs when a destination fails, counts as down, and recovers. Also logs its dead letters: the
+ * first at once, later ones as a count per minute. Leaves out errors of user code, because they may
+ * hold personal data.
  */
 export class HealthLogger {
   #toldAt = Number.NEGATIVE_INFINITY;
   /**
-   * The current outage; undefined while there is none. An outage begins with the first failure that
-   * is logged. It ends with the next attempt to which the destination answers, whether it accepts
-   * or refuses the events. `since` is its start in milliseconds on the clock `clock.elapsed`.
+   * The current outage; undefined while there is none. An outage begins with the first logged
+   * failure, and ends when the destination answers, even with a refusal. `since` is the outage's
+   * start in milliseconds by `clock.elapsed`.
    */
   #outage: { since: number; attempts: number; isDown: boolean } | undefined;
   #letters = { transform: 0, deliver: 0 };

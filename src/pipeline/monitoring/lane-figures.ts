@@ -48,9 +48,9 @@ export function pipelineFigures(sources: FigureSources, lanes: () => Iterable<La
 }
 
 /**
- * Returns for each series (such as that of a source) a row with this node's counts of the minute
- * that began at the time `at`. The row of a source or a workspace counts each received event once,
- * and the outcomes of its outputs at all destinations.
+ * Returns for each series (such as that of a source) this node's counts of the minute that began at
+ * `at`. Sources and workspaces count each received event once, but the outcomes of its outputs at
+ * every destination.
  */
 function minuteFigures(sources: FigureSources, at: number): Map<Series, FigureRow> {
   const { histories, runs, received } = sources;

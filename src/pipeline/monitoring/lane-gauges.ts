@@ -1,9 +1,8 @@
 import type { FailureCause } from "../model/attempt.ts";
 
 /**
- * Labels of the metrics about a lane (the delivery to one destination). All code that reports
- * metrics of the lane shares this object. When the destination is renamed, `name` is changed in
- * place, so that all metrics have the new name.
+ * Labels of the metrics about a lane (the delivery to one destination). All metrics of the lane
+ * share this object, because `name` is changed in place when the destination is renamed.
  */
 export interface LaneLabels {
   destination: string;
@@ -42,8 +41,8 @@ export interface LaneGauges {
   sourceIds(): Iterable<string>;
   /**
    * The current outage, or the bug that has stopped the lane; undefined while there is neither. An
-   * outage begins when an attempt fails and a retry may succeed. The outage ends when the receiver
-   * (the destination's server) accepts an attempt or finally refuses it.
+   * outage begins with a failed attempt that may be retried, and ends when the destination's server
+   * accepts or finally refuses an attempt.
    */
   failure: FailureState | undefined;
   /**

@@ -47,10 +47,9 @@ const IDLE_MS = COUNTED_MINUTES * MINUTE_MS;
 const isIdle = (lastAt: number, now: number) => Math.abs(now - lastAt) > IDLE_MS;
 
 /**
- * Threshold at which a destination counts as recovered. The compared value is the number of outputs
- * accepted since the last failure, times the fraction of outputs that failed in the last minute:
- * the number of failures to expect. By chance, a destination that still fails counts as recovered
- * in about one of e³ = 20 cases.
+ * Expected number of failures at which a destination counts as recovered: the outputs accepted
+ * since the last failure, times the failed fraction of the last minute's outputs. A destination
+ * that still fails counts as recovered in about one of e³ = 20 cases.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;
@@ -72,9 +71,9 @@ interface SourceCounters {
 }
 
 /**
- * Recent activity of one lane, which delivers one destination's events: counts per minute, which
- * are stored as figures, and the current rates of each connection. Memory is allocated at the first
- * event or attempt, if `LaneHistories` has room for it.
+ * Recent activity of one lane (the delivery to one destination): counts per minute, which are
+ * stored as figures, and the current rates of each connection. Records nothing while
+ * `LaneHistories` has no room.
  */
 class LaneHistory {
   #minutes: CounterRing | undefined;
@@ -205,8 +204,8 @@ class LaneHistory {
 
 /**
  * Recent activity of the lanes (deliveries to destinations), by destination id. The numbers of
- * destinations and connections with counters are limited. At a limit, counters that had no events
- * for `IDLE_MS` are deleted; if there are none, new destinations and connections are not counted.
+ * destinations and connections are limited. At a limit, counters without events for `IDLE_MS` are
+ * deleted; if there are none, new ones are not counted.
  */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();

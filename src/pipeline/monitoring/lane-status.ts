@@ -13,9 +13,8 @@ export interface LaneStatus {
   isWaiting: boolean;
   /**
    * The current failure or refusal; absent while the destination accepts events. `since` is the
-   * time of the first attempt that failed or was refused, in milliseconds since the Unix epoch.
-   * `isDown` is true when the destination's server has not answered for at least `DOWN_MS_MIN`. It
-   * is always false for a refusal, when the server answers and refuses every event.
+   * time of the first failed or refused attempt, in milliseconds since the Unix epoch. `isDown` is
+   * true after `DOWN_MS_MIN` without an answer, and always false for a refusal.
    */
   failure?: { since: number; reason: string; isDown: boolean };
   /**

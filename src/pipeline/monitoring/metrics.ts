@@ -36,10 +36,9 @@ interface GaugeSources {
 }
 
 /**
- * Combined state of the lanes (deliveries to destinations) whose metrics have equal labels.
- * Normally, these are the lanes of one destination. If `TenantLabels` has removed the labels that
- * identify the destination, these are the lanes of all such destinations of one kind. `lagEvents`
- * is the sum of the lanes' values, `lagSeconds` is their maximum.
+ * Combined state of the lanes whose metrics have equal labels: those of one destination, or all
+ * lanes of one kind whose destinations have no labels of their own. `lagEvents` is the sum of the
+ * lanes' values, `lagSeconds` their maximum.
  */
 interface LaneTotal {
   /**
@@ -55,8 +54,8 @@ interface LaneTotal {
 
 /**
  * Creates a function that combines the states of lanes with equal metric labels, and resolves with
- * one `LaneTotal` for each label set. The function pauses in between for other work, because there
- * may be thousands of lanes. A call made while another call runs gets the result of that call.
+ * one `LaneTotal` for each label set. The function pauses for other work. Concurrent calls get the
+ * same result.
  */
 export function createLaneTotals(
   lanes: () => Iterable<LaneGauges>,

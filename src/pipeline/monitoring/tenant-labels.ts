@@ -7,11 +7,9 @@ const TENANT_LABELS = ["workspace", "destination", "name", "transformation", "ve
 type Labels = Record<string, string>;
 
 /**
- * Decides whether the metrics of a tenant (workspace, destination, user code) have labels that
- * identify it. If `areShown` is false, no metric has such labels: `/metrics` then shows no names,
- * and its size does not depend on the number of destinations. If `areShown` is true, the first
- * `METRICS_DESTINATIONS_MAX` destinations get labels, and the metrics of all further destinations
- * are summed.
+ * Decides whether metrics have labels that identify their tenant (workspace, destination, user
+ * code). If `areShown` is false, no metric has them. Otherwise, the first
+ * `METRICS_DESTINATIONS_MAX` destinations get labels, and the metrics of further ones are summed.
  */
 export class TenantLabels {
   readonly #destinations = new Set<string>();

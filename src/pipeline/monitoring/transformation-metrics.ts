@@ -50,9 +50,9 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
   }
 
   /**
-   * Returns the labels for the metrics of a revision. If another revision of the transformation ran
-   * before, deletes that revision's metrics. When there are more than `TRANSFORMATIONS_MAX`
-   * transformations with metrics, deletes those of the one that ran longest ago.
+   * Returns the labels for the metrics of a revision, and deletes the metrics of the
+   * transformation's previous revision. Above `TRANSFORMATIONS_MAX` transformations, deletes the
+   * metrics of the one that ran longest ago.
    */
   function show({ workspaceId, transformation }: LiveProgram): Labels {
     const { id, versionId } = transformation;

@@ -3,30 +3,26 @@ import type { CursorRecord } from "../model/lane-record.ts";
 import { SequenceCounts } from "./sequence-counts.ts";
 
 /**
- * The read position of one lane (the delivery to one destination) in one log. The lane takes
- * records in order, but their events may get their final outcomes in any order. The stored form is
- * therefore the position `next`, and the sequence numbers below it without a final outcome. After a
- * restart, the lane reads only these records and the records from `next` on.
+ * The read position of one lane (the delivery to one destination) in one log. Events may get their
+ * final outcomes in any order, so the stored form also lists the records without one; a restart
+ * reads these again.
  */
 export class Cursor {
   /**
-   * Sequence number of the next record to read. Normally equals `#next`, the first record that was
-   * never read. It is lower in two cases: while the lane (the delivery to one destination) reads
-   * older records for a new connection, and while it reads records without a final outcome again
-   * after a restart.
+   * Sequence number of the next record to read. Lower than `#next`, the first record that was never
+   * read, while older records are read for a new connection or again after a restart.
    */
   position: number;
   #next: number;
   /**
    * Sequence numbers of the records that were taken for delivery and have no final outcome yet. A
-   * sequence number occurs twice when the record's connection was replaced by another one and the
-   * record was taken again for the new connection.
+   * number occurs twice if its record was taken again for a connection that replaced the earlier
+   * one.
    */
   readonly #pending = new SequenceCounts();
   /**
-   * Sequence numbers that still have to be read again after a restart, because the stored cursor
-   * lists them as records without a final outcome. A number is removed when the lane has taken the
-   * record, or when the lane has read past the record without taking it.
+   * Sequence numbers that still have to be read again after a restart, because their records had no
+   * final outcome. A number is removed once the read position has passed it.
    */
   readonly #recovered: Set<number>;
   /**
@@ -65,9 +61,9 @@ export class Cursor {
   }
 
   /**
-   * Moves the read position back to `start`, so that the lane takes the records from there on for
-   * the new connection `connectionId`. For other connections, it takes none of these records a
-   * second time. Does nothing when the lane has not read any record from `start` on.
+   * Moves the read position back to `start`, so that the records from there on are taken for the
+   * new connection `connectionId`. For other connections, no record is taken twice. Does nothing
+   * when no record from `start` on was read.
    */
   backfill(connectionId: string, start: number): void {
     if (start >= this.#next) return;

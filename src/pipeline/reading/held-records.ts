@@ -1,7 +1,6 @@
 /**
- * Holds for each log of a partition (the events of some users) the highest position at which a
- * record was found that a newer pixelmill wrote and that this version cannot read. Deliveries stop
- * before such a record, because they must not skip it.
+ * The highest position in each log at which a record was found that only a newer pixelmill can
+ * read. Deliveries stop before such a record, because they must not skip it.
  */
 export class HeldRecords {
   readonly #furthest = new Map<string, number>();
@@ -11,9 +10,9 @@ export class HeldRecords {
   }
 
   /**
-   * Returns the logs in which a delivery may be waiting at a record that a newer pixelmill wrote.
-   * `lowOf` returns the lowest position of a log that any delivery still needs; undefined if the
-   * log has no deliveries. A log is returned if it has such a record at or above this position.
+   * Returns the logs in which a delivery may be waiting at a record that only a newer pixelmill can
+   * read. `lowOf` returns the lowest position of a log that a delivery needs; undefined if the log
+   * has no deliveries.
    */
   logsAbove(lowOf: (log: string) => number | undefined): string[] {
     return [...this.#furthest].flatMap(([log, sequence]) =>

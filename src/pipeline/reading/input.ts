@@ -6,16 +6,14 @@ import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /**
- * Builds events from log records, and keeps the latest events in memory, because several
- * destinations usually need the same event. `KEPT_EVENTS_BYTES_MAX` limits the bytes of the kept
- * events and of their records together. Both count, because either can be hundreds of times larger
- * than the other.
+ * Builds events from log records and keeps the latest ones, because several destinations usually
+ * need the same event. `KEPT_EVENTS_BYTES_MAX` limits the bytes of these events and their records
+ * together.
  */
 export class EventCache {
   /**
-   * The inputs that hold a cached event, in two generations: `#young` has the newer ones, `#old`
-   * the older ones. When `#young` reaches half of `KEPT_EVENTS_BYTES_MAX`, the inputs in `#old`
-   * drop their events, `#young` becomes `#old`, and an empty `#young` begins.
+   * The inputs that hold a cached event. When `#young` reaches half of `KEPT_EVENTS_BYTES_MAX`, the
+   * inputs in `#old` drop their events and `#young` becomes `#old`.
    */
   #young: RecordInput[] = [];
   #old: RecordInput[] = [];

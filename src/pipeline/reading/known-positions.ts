@@ -5,10 +5,9 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 
 /**
- * Returns for each log the highest position to which any stored state refers (the state of a lane,
- * a connection, a replay job, or the search for repeated events). If a damaged or restored log ends
- * before this position, its new records must be numbered from there on: lanes would mistake records
- * with lower numbers for records that they have already read.
+ * Returns for each log the highest position in any stored state. A damaged or restored log that
+ * ends before this position must number its new records from there on, because deliveries would
+ * skip lower numbers as already read.
  */
 export function knownPositions(
   live: Live,

@@ -8,9 +8,8 @@ import { LivePeriods } from "./live-periods.ts";
 import { firstAtOrAfter, type LogChunk, type LogSet } from "./shared-reader.ts";
 
 /**
- * Reads the logs for one lane, the delivery to one destination. It has a read position (cursor) in
- * each log. It takes each record of the lane's connections once, but skips records that repeat an
- * earlier one and records that cannot be read.
+ * Reads the logs for one lane, the delivery to one destination. Takes each record of the lane's
+ * connections once. Skips repetitions of earlier records, and records that cannot be read.
  */
 export class LaneReader {
   readonly #cursors = new Map<string, Cursor>();
@@ -25,10 +24,9 @@ export class LaneReader {
   /** Whether the lane has read all logs to their ends and was not woken since then. */
   #isIdle = false;
   /**
-   * Log → time of receipt of the log's next record. Has only logs whose next record was written by
-   * a newer version of pixelmill; the lane waits before this record. While the map has entries, the
-   * lane does not count as idle: it reads the records of the other logs instead of skipping them
-   * unread.
+   * Log → time of receipt of the log's next record. Has only logs in which the lane waits before a
+   * record that only a newer pixelmill can read. While the map has entries, the lane skips no
+   * records unread.
    */
   readonly held = new Map<string, number>();
 
@@ -81,11 +79,9 @@ export class LaneReader {
   }
 
   /**
-   * Takes up to `count` events, and about `bytesMax` bytes, from one log after another; the next
-   * call begins with the following log. An event waits until the lane has read the other logs up to
-   * the ends that these logs had when the event was received (see `InputEvent.after`). This keeps a
-   * user's events in order even if several processes received them. Returns an empty list when no
-   * event can be taken at present.
+   * Takes up to `count` events and about `bytesMax` bytes; an empty list when none can be taken at
+   * present. An event waits for older events in other logs (see `InputEvent.after`), so that each
+   * user's events stay in order.
    */
   async take(count: number, bytesMax: number): Promise<LaneEvent[]> {
     this.wake();

@@ -4,19 +4,17 @@ import type { LaneRecord } from "../model/lane-record.ts";
 import { latestStart } from "../model/routes.ts";
 
 /**
- * The current live period (time in which it delivers) of each connection, as the log positions at
- * which this period begins. If a connection's new period begins before the read position of the
- * lane (the delivery to one destination), the lane goes back and reads the records in between, for
- * this connection only. Until it has read them, `record` returns the previous period.
+ * The current live period (time in which it delivers) of each connection, as log positions. While
+ * older records are still being read for a new period, `record` returns the previous period, so
+ * that a restart reads these records again.
  */
 export class LivePeriods {
   /** Connection id → positions in the logs at which its current live period begins. */
   readonly #known: Map<string, Positions>;
   /**
-   * Connection id → start of the previous live period; undefined if there was none. If the new
-   * period began before the lane's read position, the lane (the delivery to one destination) goes
-   * back and reads the records in between. Meanwhile, `record` returns the previous period's start,
-   * so that a restart reads these records again.
+   * Connection id → start of the previous live period (time of delivery); undefined if there was
+   * none. `record` returns it until the new period's older records were read, so that a restart
+   * reads these records again.
    */
   readonly #before = new Map<string, Positions | undefined>();
   /**
@@ -31,10 +29,10 @@ export class LivePeriods {
   }
 
   /**
-   * Replaces the known connections by `connections` and returns the changes. `begun` has each
-   * connection with a new live period (time in which it delivers), and in `known` the start of its
-   * previous period; undefined if there was none. `ended` has the ids of the former connections
-   * that `connections` does not contain.
+   * Replaces the known connections and returns the changes.
+   * - `begun`: connections with a new live period (time in which they deliver). `known` is the
+   *   start of the previous period; undefined if there was none.
+   * - `ended`: ids of former connections that are not in `connections`.
    */
   update(connections: ReadonlyMap<string, Connection>) {
     const begun: { connection: Connection; known: Positions | undefined }[] = [];

@@ -17,11 +17,9 @@ export interface LogPlace {
 }
 
 /**
- * The read positions of a resting lane: a lane (the delivery to one destination) for which nothing
- * is left to read or to deliver. Most destinations are idle, and a `RestingReader` takes only a
- * tenth of the memory of a `LaneReader`. Without reading records, it moves to the announced end of
- * each log (see `setAnnouncedEnd`). The records that it skips are not for this lane: a record for
- * the lane wakes the lane before the end is announced.
+ * The read positions of a resting lane: a delivery to one destination without records to read or
+ * deliver. Takes a tenth of the memory of a `LaneReader`. Skips records below a log's announced end
+ * (see `setAnnouncedEnd`) unread.
  */
 export class RestingReader {
   /** Log → sequence number of the next record to read. */
@@ -29,9 +27,8 @@ export class RestingReader {
   /** Log → lowest sequence number that would be read after a restart. */
   readonly #durable: Record<string, number> = {};
   /**
-   * Whether the lane may have to deliver records after its read positions, because the sources of
-   * some of these records have not been compared with the lane's connections. If true, the lane
-   * skips a record only after this comparison.
+   * Whether the lane may have to deliver records after its read positions. If true, the sources of
+   * each record must be compared with the lane's connections before the record is skipped.
    */
   isBehind = false;
   /**
@@ -52,10 +49,9 @@ export class RestingReader {
   ) {}
 
   /**
-   * Creates the reader of a resting lane from the lane's stored state `record`. `durableLow`
-   * returns the lowest position of a log to read after a restart. Returns undefined when the lane
-   * cannot rest: it must read older records for a new connection, or read records without a final
-   * outcome again.
+   * Creates the reader of a resting lane from the lane's stored state `record`. Returns undefined
+   * when the lane cannot rest, because it must read records below its read positions. `durableLow`
+   * returns the lowest position to read after a restart.
    */
   static create(
     logs: LogSet,
@@ -153,9 +149,8 @@ export class RestingReader {
 
   /**
    * Returns the position of the next record below `ends` that the lane has neither read nor
-   * skipped. When there is none, returns undefined and sets `isBehind` to false. From then on, the
-   * lane skips records without reading them. The `Announcer` must therefore wake the lane for each
-   * record that it has to deliver.
+   * skipped. When there is none, returns undefined and sets `isBehind` to false: the lane must then
+   * be woken for each record to deliver.
    */
   nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
     for (const [log, end] of ends) {
@@ -194,9 +189,8 @@ export class RestingReader {
 
   /**
    * Approximate time of receipt, in milliseconds since the epoch, of the oldest record that the
-   * lane has neither read nor skipped. If the lane waits at a record that a newer pixelmill wrote,
-   * this is the time of that record. Otherwise, if `isBehind`, this is the time of the last record
-   * that `pass` skipped, if any. In all other cases, the result is undefined.
+   * lane may have to deliver. The result is undefined when there is no such record, or its time is
+   * unknown.
    */
   get oldestAt(): number | undefined {
     if (this.#held !== undefined) return Math.min(...this.#held.values());

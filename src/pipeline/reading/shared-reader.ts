@@ -58,9 +58,9 @@ export type RepetitionSearch = Pick<Repetitions, "search" | "previousOf">;
 export type LogSet = ReturnType<SharedReader["subset"]>;
 
 /**
- * Reads the event logs for all lanes, each of which delivers to one destination. Most lanes are at
- * the end of the logs and need the same records. They therefore share the reads, the decoded
- * records and the events built from them.
+ * Reads the event logs for all lanes (deliveries to one destination each). Lanes share the reads,
+ * the decoded records and the built events, because most lanes need the same records at the same
+ * time.
  */
 export class SharedReader {
   readonly #events: EventCache;
@@ -75,10 +75,10 @@ export class SharedReader {
   }
 
   /**
-   * Returns a view that has only the logs of `readers` and shares the caches of this reader. If
-   * `repetitions` is given, a read resolves only after `repetitions` has searched its records for
-   * repeated events. If `held` is given, it gets the position of each record at which a read stops
-   * because a newer pixelmill wrote the record.
+   * Returns a view of the logs in `readers` that shares this reader's caches.
+   * - `repetitions`: searches the records of a read for repeated events before the read resolves.
+   * - `held`: gets the position of each record that stops a read because a newer pixelmill wrote
+   *   it.
    */
   subset(
     readers: { keys(): Iterable<string> },
@@ -90,11 +90,10 @@ export class SharedReader {
     return {
       names: () => [...readers.keys()],
       /**
-       * Sets the announced end of a log to `sequence`. An idle lane (the delivery to one
-       * destination) skips all records below the announced end. The caller must therefore first
-       * wake each lane that has to deliver a record below `sequence`. If a newer version of
-       * pixelmill wrote the record at `sequence`, `newerAt` is the record's time of receipt. Lanes
-       * wait before this record, so the caller must announce no later end.
+       * Sets the announced end of a log. Idle deliveries skip all records below it, so the caller
+       * must first wake those that need one.
+       * - `newerAt`: time of receipt of the record at `sequence`, if only a newer pixelmill can
+       *   read it. The caller must then announce no later end.
        */
       setAnnouncedEnd: (log: string, sequence: number, newerAt?: number): void => {
         assert(sequence <= end(log), "An announced end is at or below the durable end of its log");
@@ -115,10 +114,9 @@ export class SharedReader {
       countBetween: (log: string, from: number, to: number) =>
         readerOf(log)?.countBetween(from, to) ?? 0,
       /**
-       * Returns the chunk that contains the record at `sequence` or, if the log has no such record,
-       * the next existing record. Returns undefined at the end of the log. A chunk ends before a
-       * record that a newer pixelmill wrote. A read at the position of such a record returns a
-       * chunk whose `next` is this position.
+       * Returns the chunk with the first record at or after `sequence`; undefined at the end of the
+       * log. A chunk ends before a record that only a newer pixelmill can read. A read at such a
+       * record returns a chunk whose `next` is `sequence`.
        */
       read: async (log: string, sequence: number): Promise<LogChunk | undefined> => {
         const chunk = await this.#chunkAt(log, sequence);

@@ -22,9 +22,9 @@ type FinalOutcome = Exclude<EventOutcome["kind"], "discarded">;
 interface KeptOutcome extends EventIdentity {
   at: number;
   /**
-   * JSON of the event as user code returned it for the destination. If no code ran, or it returned
-   * no event, this is the received event. The field is undefined when the received event, or the
-   * event after user code, is too long to be kept.
+   * JSON of the event after user code, or of the received event if no code ran or it returned no
+   * event. The field is undefined when the received event, or the event after user code, is too
+   * long to be kept.
    */
   json: Uint8Array | undefined;
   /**
@@ -69,10 +69,9 @@ interface ListedOutcome {
 }
 
 /**
- * Keeps the latest events of this node in memory, in one list for each pair of destination and
- * outcome. A list keeps `RECENT_EVENTS_MAX` events. It accepts `RECENT_EVENTS_PER_SECOND_MAX`
- * events per second, and up to `RECENT_EVENTS_MAX` at once after a pause. The bytes of the lists
- * are limited for each workspace, and for all workspaces together.
+ * Keeps the latest events of this node in memory: up to `RECENT_EVENTS_MAX` for each destination
+ * and outcome. Events above a mean rate of `RECENT_EVENTS_PER_SECOND_MAX` are not added. The bytes
+ * are limited per workspace and in total.
  */
 export class LatestOutcomes {
   /** Workspace id → its lists, one for each outcome and destination. */
@@ -125,10 +124,9 @@ export class LatestOutcomes {
   }
 
   /**
-   * Returns outcomes, the newest first. Selects the `eventsMax` events with the newest outcomes
-   * that match `filter`. Returns all kept outcomes of these events at `filter.destinationId` or, if
-   * this is absent, at all destinations that exist. Omits the oldest outcomes if the answer would
-   * exceed about `RECENT_ANSWER_BYTES_MAX` bytes.
+   * Returns the kept outcomes, newest first, of the `eventsMax` events with the newest outcomes
+   * that match `filter`. Includes their other outcomes, at `filter.destinationId` or at all
+   * destinations. Omits the oldest outcomes above about `RECENT_ANSWER_BYTES_MAX` bytes.
    */
   list(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[] {
     const { sourceId, destinationId, outcome } = filter;

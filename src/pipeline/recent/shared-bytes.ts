@@ -6,18 +6,16 @@ export interface Trimmable {
 }
 
 /**
- * Fraction of the limit of a `SharedBytes` to which all its parts are trimmed together when
- * trimming the changed part alone does not suffice. The fraction is below 1, so that the next
- * changes find free space and need no trimming of all parts.
+ * Fraction of the limit of a `SharedBytes` to which all parts together are trimmed if trimming one
+ * part does not suffice. Below 1, because the next changes would otherwise need to trim all parts
+ * again.
  */
 const TRIMMED_FRACTION = 3 / 4;
 
 /**
- * Parts that share a limit on their total bytes. A part may use all bytes that the other parts
- * leave free. When the total exceeds the limit, the part that grew is trimmed to the limit divided
- * by the number of parts. If that is not enough, all parts are trimmed to equal shares of
- * `TRIMMED_FRACTION` of the limit. A busy part therefore cannot displace the contents of a small
- * one.
+ * Parts that share a limit on their total bytes. Above the limit, first the part that grew is
+ * trimmed to an equal share, then all parts if necessary, so that a busy part cannot displace a
+ * small one.
  */
 export class SharedBytes<Part extends Trimmable> implements Trimmable {
   readonly #parts = new Map<string, Part>();
@@ -33,8 +31,7 @@ export class SharedBytes<Part extends Trimmable> implements Trimmable {
 
   /**
    * Calls `change`, which changes the bytes of `part`, and adds the part under `key` if it is new.
-   * If all parts then have more than `bytesMax` bytes together, trims them to at most this number.
-   * A part without bytes is removed.
+   * Then trims the parts to at most `bytesMax` bytes together. A part without bytes is removed.
    */
   change(key: string, part: Part, bytesMax: number, change: () => void): void {
     this.#parts.set(key, part);

@@ -22,9 +22,9 @@ const CAPACITY_MIN = 1 << 8;
 const HASH_WORDS = 4;
 const NONE = -1;
 /**
- * Fraction of live slots. If a full ring that cannot grow is above this fraction, it forgets its
- * oldest id. Otherwise it is rewritten without its dead slots, which are slots whose id occurred
- * again later. Rewriting 500,000 slots takes 75 ms, and is worth it only if it frees many slots.
+ * Fraction of live slots above which a full ring that cannot grow forgets its oldest id. Otherwise
+ * it is rewritten without dead slots (slots whose id occurred again later). Rewriting 500,000 slots
+ * takes 75 ms, so it must free many.
  */
 const LIVE_FRACTION_MAX = 7 / 8;
 
@@ -34,8 +34,8 @@ const hashWords = new Int32Array(hash.buffer);
 const seeds = crypto.getRandomValues(new BigUint64Array(2));
 
 /**
- * The latest messageIds of one source, each with its last occurrence, in a ring of slots. An id
- * takes 42 bytes. The ring grows up to a limit; at the limit, each new id displaces the oldest one.
+ * The latest messageIds of one source, each with its last occurrence. An id takes 42 bytes. At the
+ * limit on ids, each new id displaces the oldest one.
  */
 export class RecentIds {
   /** Names of the logs; `#logIndexes` has for each slot the index of its log in this list. */
@@ -153,10 +153,9 @@ export class RecentIds {
   }
 
   /**
-   * Makes room for a new id in a full ring by freeing its dead slots (slots whose id occurred again
-   * later). Also doubles the number of slots if at least half of them are live and the limits allow
-   * it. If the limits do not allow it and more than `LIVE_FRACTION_MAX` of the slots are live,
-   * changes nothing and returns false: the caller must then forget the oldest id.
+   * Makes room for a new id in a full ring: grows it, or frees slots whose id occurred again later.
+   * Returns false if the ring cannot grow and too few slots would become free: the caller must then
+   * forget the oldest id.
    */
   #makeRoom(): boolean {
     const isHalfLive = 2 * this.#live >= this.#capacity;

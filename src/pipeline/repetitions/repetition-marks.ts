@@ -2,9 +2,8 @@ import type { RepetitionLot } from "../ledger/repetition-table.ts";
 import type { Occurrence } from "./recent-ids.ts";
 
 /**
- * Returns the key of the ledger row that stores a lot. A lot is a group of successive repetitions
- * (repeated events) that were found in one log. The key is the name of this log, and the sequence
- * number of the lot's first repetition.
+ * Returns the key of the ledger row that stores a lot, a group of repeated events found in one log:
+ * the log's name and the sequence number of the lot's first event.
  */
 export function keyOfLot({ log, rows }: RepetitionLot): [log: string, sequence: number] {
   return [log, rows[0]![0]];
@@ -47,9 +46,9 @@ export class RepetitionMarks {
   }
 
   /**
-   * Returns the stored lots (ledger rows of repetitions) that have to be removed when the lots
-   * `added` are stored. These are the lots whose records the log has deleted, and as many of the
-   * oldest lots as needed so that at most `countMax` repetitions remain.
+   * Returns the stored lots (ledger rows of repeated events) to remove when `added` is stored: lots
+   * whose records the log has deleted, and the oldest lots until at most `countMax` repetitions
+   * remain.
    */
   surplus(
     added: readonly RepetitionLot[],

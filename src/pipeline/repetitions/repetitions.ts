@@ -23,14 +23,12 @@ const SEARCH = "search";
 
 /**
  * Finds repetitions in the logs of one partition (the events of some users). A repetition is an
- * event whose messageId the same source has already sent within its deduplication window (the
- * setting `dedupSeconds`). A lane (the delivery to a destination) skips a repetition if it delivers
- * the earlier occurrence.
+ * event whose messageId the same source has already sent within its deduplication window
+ * (`dedupSeconds`). A delivery that sends the earlier event skips the repetition.
  *
- * Each log is searched once, in order. A part of a log is searched, and its repetitions are stored
- * in the ledger, before any lane can read it. All lanes, replays and nodes therefore treat an event
- * in the same way, also after a restart. If a limit has made the search forget a messageId, the
- * next event with it counts as new. It is then delivered twice, but never lost.
+ * Repetitions are stored before any delivery can read their records, so that all deliveries agree,
+ * also after a restart. If a limit has made the search forget a messageId, the next event with it
+ * is delivered again.
  */
 export class Repetitions {
   readonly #start: SearchStart;
@@ -52,9 +50,9 @@ export class Repetitions {
   #unstored: RepetitionLot[] = [];
   readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
   /**
-   * Names of the logs that are being searched. Before a record is searched, the logs that it names
-   * are searched up to the ends that it gives for them. This recursion skips the logs in this set.
-   * Otherwise, damaged records that name each other's logs would cause an endless recursion.
+   * Names of the logs that are being searched. The search of one log can start searches of others;
+   * it skips the logs in this set, because damaged records could otherwise cause an endless
+   * recursion.
    */
   readonly #active = new Set<string>();
   #storedPositions = "";
@@ -73,9 +71,9 @@ export class Repetitions {
   }
 
   /**
-   * Continues the search of a log for repeated events up to `next`, the end of a chunk that was
-   * read. Searches nothing if no source in the chunk has deduplication. Resolves when the found
-   * repetitions are stored in the ledger (store of delivery progress); rejects if this fails.
+   * Searches a log for repeated events up to `next`, the end of a chunk, unless no source in the
+   * chunk has deduplication. Resolves when the repetitions are stored in the ledger (store of
+   * delivery progress); rejects if this fails.
    */
   async search(
     log: string,
@@ -98,9 +96,9 @@ export class Repetitions {
   }
 
   /**
-   * Notes new records: those in `range` or, without it, possibly records of any log and source. The
-   * records in `range` count as searched for repetitions, without being read, if all older records
-   * of their log were searched and no source in `range` has deduplication.
+   * Notes new records: those in `range` or, without it, possibly records of any log and source.
+   * Records in `range` count as searched without being read, if their sources have no deduplication
+   * and all older records of the log were searched.
    */
   wake(range?: DurableRange): void {
     if (range === undefined) {
@@ -138,10 +136,9 @@ export class Repetitions {
   }
 
   /**
-   * Returns the position of the first record of a log that the search may still need. The log must
-   * keep this record and all later ones: after a restart, the search reads again the messageIds
-   * received within the longest deduplication window. Returns Infinity when no source has
-   * deduplication.
+   * Returns the position from which a log must keep its records, because a restart reads the
+   * messageIds within the longest deduplication window again. Returns Infinity when no source has
+   * deduplication or the log is unknown.
    */
   async neededFrom(log: string): Promise<number> {
     const { live, readers } = this.parts;
@@ -179,8 +176,8 @@ export class Repetitions {
 
   /**
    * Searches a log for repetitions from the position that `#begin` returns up to `end`. `from` is
-   * the read position of a lane (the delivery to one destination). `from` matters only for the
-   * first search of a log without a stored position; see `SearchStart.firstUnsearched`.
+   * the read position of a delivery, and matters only for a log without a stored position (see
+   * `SearchStart.firstUnsearched`).
    */
   async #searchTo(log: string, end: number, from?: number): Promise<void> {
     const reader = this.parts.readers.get(log);

@@ -26,20 +26,20 @@ export class SearchStart {
   constructor(private readonly parts: SearchStartParts) {}
 
   /**
-   * Returns the earliest position at which a search of the log may begin: the beginning of a log
-   * part (such as a segment file) with at most `readBytesMax` bytes from there to the log's end. If
-   * the last part alone has more bytes, this is the beginning of the last part.
+   * Returns the earliest position at which a search of the log may begin. From there, the log has
+   * at most `readBytesMax` bytes, or only its last part (such as a segment file) if this part is
+   * larger.
    */
   firstOf(reader: LogReader): number {
     return Math.max(reader.first(), earliest(reader, this.parts.readBytesMax));
   }
 
   /**
-   * Returns the position at which the search of a log continues after a restart: the stored
-   * position if there is one. Otherwise, the lowest of three positions is returned: `from` (the
-   * read position of the delivery that needs the search), the first record without a final outcome
-   * at one or more destinations, and the first record within the longest deduplication window. The
-   * result is never below `firstOf(reader)`.
+   * Returns the position at which the search of a log continues after a restart, but never one
+   * below `firstOf(reader)`. It is the stored position or, without one, the lowest of:
+   * - `from`, the read position of a delivery
+   * - the first record without a final outcome at some destination
+   * - the first record within the longest deduplication window
    */
   async firstUnsearched(log: string, reader: LogReader, from = reader.end()): Promise<number> {
     const stored = this.parts.ledger.repetitions.positions()[log];
@@ -49,10 +49,9 @@ export class SearchStart {
   }
 
   /**
-   * Returns the position from which the messageIds of a log must be read before the log's search
-   * continues at `unsearched`. The search compares these ids with the unsearched records of all
-   * logs. The result is the position of the first record received within the longest deduplication
-   * window before the oldest of these records, but never below `firstOf(reader)`.
+   * Returns the position from which the messageIds of a log must be read before its search
+   * continues at `unsearched`. It is the longest deduplication window before the oldest unsearched
+   * record of all logs, but never below `firstOf(reader)`.
    */
   async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
     const { clock, timeOf } = this.parts;
@@ -116,9 +115,8 @@ export class SearchStart {
 }
 
 /**
- * Returns the beginning of the earliest log part (such as a segment file) for which this part and
- * all later parts together have at most `bytesMax` bytes. If the last part alone has more bytes,
- * returns the beginning of the last part.
+ * Returns the beginning of the earliest log part (such as a segment file) from which the log has at
+ * most `bytesMax` bytes to its end. If the last part alone is larger, returns its beginning.
  */
 function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
   let bytes = 0;

@@ -17,10 +17,9 @@ export type SentEvent = Omit<LogInput, "type" | "event">;
 const member = memberSpans(["messageId"]);
 
 /**
- * Returns the event of an encoded record if the client made its messageId, because only such an
- * event can be sent twice with the same messageId. Returns undefined for all other events, for
- * refused events, for records that cannot be decoded, and for sources for which `isWanted` returns
- * false.
+ * Returns the event of an encoded record if its client made the messageId, because only such an
+ * event can be sent twice. Returns undefined for all other records, also refused or unreadable ones
+ * and those of sources that `isWanted` excludes.
  */
 export function sentEvent(
   sequence: number,

@@ -27,9 +27,9 @@ export interface EventReplayParts {
   /** Maximum number of taken events of this replay that have no final outcome yet. */
   inFlightMax: number;
   /**
-   * Log → end (exclusive) of the events of this replay whose delivery a crash or a normal stop
-   * interrupted. Before it sends other events, the replay sends again all events below this
-   * position that have no final outcome. The field is undefined when no delivery was interrupted.
+   * Log → end (exclusive) of the events whose delivery a crash or a normal stop interrupted. Events
+   * before this end without a final outcome are sent first. The field is undefined when no delivery
+   * was interrupted.
    */
   recovered: Positions | undefined;
   /** Notifies the delivery that `take` may return events that it could not return before. */
@@ -41,9 +41,8 @@ export interface EventReplayParts {
 }
 
 /**
- * Replays a range of the event log to one destination. Reads events ahead into a buffer, and lets
- * the delivery take them at the job's rate. The read positions and the outcomes of the events are
- * stored together, so that they agree after a crash.
+ * Replays a range of the event log to one destination, at the job's rate. The read positions and
+ * the outcomes of the events are stored together, so that they agree after a crash.
  */
 export class EventReplay {
   readonly #range;

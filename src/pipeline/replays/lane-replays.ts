@@ -93,9 +93,8 @@ export class LaneReplays {
 
   /**
    * Handles the result of a replayed event when all of its outputs (the events that user code made
-   * of it) have an outcome. `outcome` is that of the last output. While the job is running, outputs
-   * are discarded only because the destination is disabled: the event is then put back into its
-   * replay and sent later.
+   * of it) have an outcome; `outcome` is the last one. While the job runs, discarded events are
+   * sent later, because only a disabled destination discards them.
    */
   settle(
     origin: { replayId: string; log: string; sequence: number },
@@ -127,9 +126,8 @@ export class LaneReplays {
   }
 
   /**
-   * Notes that `progress`, an earlier result of `progress()`, is on disk. Ends the replays of the
-   * jobs that have `doneAt` in `progress`. `lows` is what `lows()` returned when `progress()` was
-   * called: the positions below which the replays need no records any more.
+   * Notes that `progress`, an earlier result of `progress()`, is on disk, and ends the replays of
+   * jobs that have `doneAt` in it. `lows` is what `lows()` returned when `progress()` was called.
    */
   committed(progress: readonly JobProgress[], lows: ReturnType<LaneReplays["lows"]>): void {
     for (const { id, doneAt } of progress) {
@@ -142,8 +140,7 @@ export class LaneReplays {
 
   /**
    * Returns the lowest position of a log that a replay to this destination would read after a
-   * restart. The log must keep its records from there on. Returns undefined when no replay needs a
-   * record of this log.
+   * restart; undefined when no replay needs this log. The log must keep its records from there on.
    */
   durableLow(log: string): number | undefined {
     const lows = [...this.#replays.values()].map((replay) => replay.durableLow(log));

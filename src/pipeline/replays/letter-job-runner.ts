@@ -31,9 +31,9 @@ interface LetterJobRunnerParts {
 }
 
 /**
- * Runs the jobs in one ledger (store of delivery progress) that requeue or delete dead letters. A
- * job runs in steps. Each step changes letters and stores the job's progress in one transaction, so
- * that the progress is exact also after a cancel or a crash.
+ * Runs the jobs of one ledger (store of delivery progress) that requeue or delete dead letters.
+ * Letters and job progress change in one transaction, so that the progress is exact also after a
+ * cancel or a crash.
  */
 export class LetterJobRunner {
   readonly #running = new Map<string, Promise<void>>();
@@ -80,10 +80,9 @@ export class LetterJobRunner {
   }
 
   /**
-   * Requeues or deletes the next dead letters of a job. Returns the destinations of the requeued
-   * letters and the pause until the next step, or "over" if there is no next step. `last` has the
-   * destinations of the letters that the job requeued last. If too many requeued letters wait for
-   * one of these destinations, changes no letters. Never rejects.
+   * Requeues or deletes the next dead letters of a job. Returns the requeued letters' destinations
+   * and the pause until the next step, or "over" if no step follows. Changes nothing if too many
+   * requeued letters wait for a destination in `last`. Never rejects.
    */
   async #step(workspaceId: string, id: string, last: readonly string[]) {
     const { ledger, wake, clock, logger } = this.parts;

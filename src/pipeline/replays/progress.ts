@@ -1,10 +1,9 @@
 import type { ReplayJob } from "../model/replay-job.ts";
 
 /**
- * Returns the fraction of a replay job that is done, from 0 to 1. For a job that requeues or
- * deletes dead letters, it is the fraction of the letters that the job has scanned; requeued
- * letters may still be without an outcome. For a job that replays events, it is computed from log
- * positions. It is then approximate, because sequence numbers may have gaps.
+ * Returns the fraction of a replay job that is done, from 0 to 1. For dead letters, it is the
+ * fraction that was scanned; requeued letters may still lack an outcome. For events, it is
+ * approximate, because sequence numbers may have gaps.
  */
 export function fractionDone(job: ReplayJob): number {
   if (job.kind !== "events") return job.total === 0 ? 1 : Math.min(1, job.seen / job.total);

@@ -16,13 +16,12 @@ interface RangeLogSetParts {
 }
 
 /**
- * Returns the event logs as one replay sees them: only the range of its job, and only the events
- * that match its filter. To leave time for other work, a read is followed by a pause. The pause
- * lasts as long as the read, times the fraction of events that did not match. A replay that finds
- * few matching events therefore spends about half of the time reading.
+ * Returns the event logs as one replay sees them: only the events in the job's range that match its
+ * filter. Pauses after reads, so that a replay with few matching events spends only about half of
+ * its time reading.
  *
- * `recovered` is given if a crash or a normal stop interrupted a delivery: log → end (exclusive) of
- * the job's events in this delivery. Until `endRecovery` is called, reading stops at these ends.
+ * `recovered`: log → end (exclusive) of the job's events in an interrupted delivery, if there was
+ * one. Reading stops at these ends until `endRecovery` is called.
  */
 export function createRangeLogSet(
   { job, logs, clock, stopping }: RangeLogSetParts,

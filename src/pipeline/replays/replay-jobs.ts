@@ -57,8 +57,8 @@ interface ReplayJobsParts {
 const REPLAY_SOURCES_MAX = 1_000;
 /**
  * Maximum number of milliseconds by which the wall clock can be set back without making a replay
- * miss events. After such a step, the times in a log do not ascend. Therefore a replay of a time
- * range reads the log from this long before the range to this long after it.
+ * miss events. A replay of a time range reads the log from this long before the range to this long
+ * after it.
  */
 const CLOCK_STEP_MS_MAX = 600_000;
 
@@ -72,9 +72,11 @@ export function createReplayJobs(parts: ReplayJobsParts) {
     mergeJobs(ledgers().flatMap((ledger) => ledger.jobs.get(workspaceId, id) ?? []));
   return {
     /**
-     * Starts a replay of events and returns its job. Throws an `ApiError` when the destination or
-     * the source is not in this workspace, the destination is disabled or not delivered by
-     * pixelmill, the range is not in the past, or a limit is exceeded.
+     * Starts a replay of events and returns its job. Throws an `ApiError` when:
+     * - the destination or the source is not in this workspace
+     * - the destination is disabled or not delivered by pixelmill
+     * - the range is not in the past
+     * - a limit is exceeded
      */
     async start(workspaceId: string, request: EventReplayRequest) {
       const job = await eventJob(parts, workspaceId, request);
@@ -131,9 +133,8 @@ export function createReplayJobs(parts: ReplayJobsParts) {
 }
 
 /**
- * Stores and starts one copy of a job in each ledger (store of delivery progress). If one ledger
- * refuses the job, throws before it stores any copy. (The ledgers may differ, because copies of
- * earlier jobs end at different times.) If a copy cannot be stored after that, ends all copies as
+ * Stores and starts one copy of a job in each ledger (store of delivery progress). Throws without
+ * storing any copy if a ledger refuses the job. If storing fails after that, ends all copies as
  * failed and throws.
  */
 async function startAll(
@@ -267,8 +268,8 @@ async function positionRange(
 
 /**
  * Returns the time before which events of a time range are missing, because a log was trimmed;
- * undefined when none is missing. A replay notices missing records only in logs that it reads. It
- * does not read a log that has lost all records of the range; this function covers such logs too.
+ * undefined when none is missing. Also covers logs without any record of the range, which a replay
+ * does not read.
  */
 async function missingTime(
   { readers, timeOf }: ReplayJobsParts,

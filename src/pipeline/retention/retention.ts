@@ -7,9 +7,8 @@ import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 
 /**
- * Limits up to which the logs keep events after their delivery. `ageMsMax` limits the age of an
- * event in milliseconds, `bytesMax` the bytes of all event logs together. If only one limit is 0,
- * the other limit alone decides. If both are 0, events are not kept: they are deleted once no
+ * Limits up to which the logs keep delivered events: `ageMsMax` milliseconds, and `bytesMax` bytes
+ * of all event logs together. 0 means no limit, but if both are 0, events are deleted once no
  * destination needs them.
  */
 export interface RetentionBounds {
@@ -23,10 +22,9 @@ export const noRetention: RetentionBounds = { ageMsMax: 0, bytesMax: 0 };
 export type Disk = ReturnType<typeof readDiskSpace>;
 
 /**
- * Free bytes that the disk should have. On a small disk, the fraction `RETENTION_FREE_SHARE_MIN` of
- * its size is enough. If less is free, the oldest delivered events are deleted although the
- * retention bounds would keep them. Without this, new events could not be stored on a full disk and
- * would be lost.
+ * Free bytes that the disk should have; on a small disk, the fraction `RETENTION_FREE_SHARE_MIN` of
+ * its size is enough. If less is free, the oldest delivered events are deleted despite their
+ * retention, because a full disk could not store new events.
  */
 export const RETENTION_FREE_BYTES_MIN = 1 << 30;
 const RETENTION_FREE_SHARE_MIN = 0.1;
@@ -44,9 +42,8 @@ interface RetentionParts {
   bounds: RetentionBounds;
   readers: ReadonlyMap<string, LogReader>;
   /**
-   * Readers of all event logs, needed only to count the logs. Each log has an equal share of
-   * `bounds.bytesMax`, and the limit for the logs in `readers` together is the sum of their shares.
-   * Logs may be added to this map while the server runs. Absent when `readers` has all logs.
+   * Readers of all event logs, needed only to count the logs: each has an equal share of
+   * `bounds.bytesMax`. Logs may be added while the server runs. Absent when `readers` has all logs.
    */
   allReaders?: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
@@ -63,8 +60,8 @@ interface RetentionParts {
 
 /**
  * Planned deletion in one log: the elements of `parts` (such as segment files) with an index below
- * `at` are deleted. No part with a record at or after the position `below` is deleted, because a
- * delivery may need this record.
+ * `at`. Parts with a record at or after position `below` stay, because a delivery may need this
+ * record.
  */
 interface Cut {
   name: string;
@@ -85,11 +82,9 @@ export class Retention {
   constructor(private readonly parts: RetentionParts) {}
 
   /**
-   * Returns for each log the position before which its records may be deleted. It is at most the
-   * log's position in `below`, from which deliveries need the records. Without bounds, returns
-   * `below`. With bounds, whole parts of logs (such as segment files) may be deleted, the oldest
-   * part of all logs first, until three conditions hold: the oldest part that is left is within the
-   * age bound, the logs together are within the size bound, and the disk is not nearly full.
+   * Returns for each log the position before which its records may be deleted, at most its position
+   * in `below`. Without bounds, returns `below`. With bounds, gives up the oldest log parts (such
+   * as segment files) until age and size are within the bounds and the disk is not nearly full.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { bounds, readers, allReaders = readers, onGivenUp, logger } = this.parts;
@@ -147,10 +142,9 @@ export class Retention {
   }
 
   /**
-   * Returns the age in milliseconds of the log part that will be deleted next (`cut.at`): the age
-   * of its first record. If this record's time is in the future because of a wrong clock, uses the
-   * first later part whose first record has a possible time. Returns 0 when no such time can be
-   * read.
+   * Returns the age in milliseconds of the first record in the log part to delete next. If a wrong
+   * clock put its time in the future, uses the first record of a later part. Returns 0 when no age
+   * can be read.
    */
   async #age(cut: Cut): Promise<number> {
     const { clock, logger } = this.parts;

@@ -4,9 +4,8 @@ import type { Clock } from "../clock.ts";
 import type { Retention } from "./retention.ts";
 
 /**
- * Age in milliseconds that a record must have before it may be deleted from the log. Younger
- * records stay, because a connection (of a source with a destination) that is being created may
- * begin at one of them.
+ * Age in milliseconds that a record must have before it may be deleted from the log, because a
+ * connection (of a source with a destination) that is being created may begin at a younger record.
  */
 export const TRIM_AGE_MS_MIN = 60_000;
 
@@ -28,11 +27,9 @@ interface TrimParts {
 }
 
 /**
- * Creates the job that deletes log records. A record is deleted only when no delivery would read it
- * again, even after a restart, when retention does not keep it, and when it is at least
- * `TRIM_AGE_MS_MIN` old. This minimum age keeps records for a new connection. The connection
- * delivers all records received since its API request, but its lane (the delivery to one
- * destination) begins to protect them from deletion only a moment later.
+ * Creates the job that deletes log records that no delivery reads again, even after a restart, and
+ * that retention does not keep. Records younger than `TRIM_AGE_MS_MIN` stay, because a connection
+ * that is being created may need them.
  */
 export function createTrimmer(parts: TrimParts) {
   const { readers, lanes, retention, clock, logger } = parts;

@@ -10,10 +10,10 @@ import type { FoundEvent } from "./search.ts";
 
 /**
  * Outcomes of an event at a destination, as far as the ledgers (stores of delivery progress) show
- * them. `settled`: the event was delivered, dropped by user code, or was a dead letter that was
- * replayed or deleted; the ledgers do not show which. `repeated`: the destination gets an earlier
- * event with the same messageId instead. `unknown`: the event is settled or a dead letter, but
- * there are too many dead letters to search for it.
+ * them.
+ * - `settled`: delivered, dropped by user code, or a dead letter that was replayed or deleted
+ * - `repeated`: the destination gets an earlier event with the same messageId instead
+ * - `unknown`: settled or a dead letter; there are too many dead letters to search
  */
 export const outcomeNames = [
   "settled",
@@ -46,9 +46,9 @@ type Known = ReturnType<typeof findLetters> & { lanes: readonly LaneRecord[] };
 /** Maximum number of dead letters that one call of `eventOutcomes` searches. */
 const OUTCOME_LETTERS_MAX = 1_000;
 /**
- * Maximum number of milliseconds by which the clock of the node that received an event may be ahead
- * of the clock of the node that stored the event's dead letter. The search for the dead letter
- * begins this much before the event.
+ * Maximum number of milliseconds by which the clock of an event's receiving node may be ahead of
+ * the clock of the node that stored its dead letter. The search for the letter begins this much
+ * before the event.
  */
 const CLOCK_AHEAD_MS_MAX = 2_000;
 /** Maximum number of destinations in the outcomes of one event. */

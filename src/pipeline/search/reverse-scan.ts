@@ -81,9 +81,8 @@ export class ReverseScan {
   }
 
   /**
-   * Position below which a later scan continues, to find all matching records that were not taken
-   * from this scan. Undefined when nothing remains: this scan has reached the lower end of its
-   * range, and all its matching records were taken.
+   * Position below which a later scan finds all matching records that were not taken from this
+   * scan. The result is undefined when nothing remains to be scanned or taken.
    */
   get rest(): number | undefined {
     if (this.head !== undefined) return this.head.sequence + 1;

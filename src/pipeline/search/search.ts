@@ -12,9 +12,8 @@ import type { LogInput } from "../model/input-event.ts";
 import { ReverseScan } from "./reverse-scan.ts";
 
 /**
- * Reasons why a search stops before it has reached the beginning of the logs: it has found the
- * maximum number of events (`limit`), filled the maximum size of the answer (`size`), scanned the
- * maximum number of bytes (`bytes`) or run for the maximum time (`time`).
+ * Reasons why a search stops before the beginning of the logs: the maximum number of events
+ * (`limit`), size of the answer (`size`), scanned bytes (`bytes`) or run time (`time`) is reached.
  */
 export const searchStopReasons = ["limit", "size", "bytes", "time"] as const;
 type SearchStopReason = (typeof searchStopReasons)[number];
@@ -50,10 +49,9 @@ export interface SearchResult {
    */
   stopped?: { by: SearchStopReason; rest: Positions };
   /**
-   * Time in milliseconds since the Unix epoch back to which all logs were scanned, so that the
-   * result is complete from this time on. After a complete search (without `stopped`), it is the
-   * query's `from`, and undefined if the query has no `from`. After a stopped search, undefined
-   * means that nothing was scanned.
+   * Time in milliseconds since the Unix epoch; the result is complete from this time on. After a
+   * complete search, it is the query's `from`, if any. After a stopped search, undefined means that
+   * nothing was scanned.
    */
   reachedAt: number | undefined;
   /** Whether the scanned range has records that only a newer pixelmill version can read. */
@@ -69,12 +67,10 @@ interface SearchParts {
 }
 
 /**
- * Creates the function that searches all event logs for events, newest first. Each step scans the
- * log whose scan has gone back least far in time. An event is returned only when all logs were
- * scanned back to its time, so the order is right unless a clock was set back. A search that
- * reaches a bound stops and returns the positions from which the caller can continue it. Each
- * search makes progress, so that repeated calls reach the beginning of the logs. When the signal is
- * aborted, the function rejects with the signal's reason.
+ * Creates the function that searches all event logs, newest events first unless a clock was set
+ * back. A search that reaches a bound returns the positions to continue from; repeated calls reach
+ * the beginning of the logs. The function rejects with the signal's reason when the signal is
+ * aborted.
  */
 export function createSearch(parts: SearchParts) {
   const { readers, clock } = parts;
@@ -157,10 +153,9 @@ async function rangeOf(name: string, reader: LogReader, { from, to, rest }: Sear
 }
 
 /**
- * Moves hits (matching records) from the scans to the page, newest first. Stops at the time
- * `bound`, because the logs were not all scanned further back. If the page has no room for the next
- * hit, returns the reason: `limit` (maximum number of events) or `size` (maximum size of the
- * answer). Otherwise returns undefined.
+ * Moves hits (matching records) with times at or after `bound` from the scans to the page, newest
+ * first. If the page has no room for the next hit, returns `limit` (number of events) or `size`
+ * (bytes); otherwise undefined.
  */
 function emit(
   logs: readonly ReverseScan[],

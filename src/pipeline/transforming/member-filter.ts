@@ -10,9 +10,9 @@ const ESCAPE = Buffer.from("\\u");
 const { includes } = Buffer.prototype;
 
 /**
- * Creates a function that removes members from the JSON of an event: those named in `names`, at the
- * top level and in each object in `integrations`. Only user code may set such members, so they are
- * removed from events that clients sent. All other members stay unchanged.
+ * Creates a function that removes the members in `names` from an event's JSON, at the top level and
+ * in each object in `integrations`. Needed for events from clients, because only user code may set
+ * such members.
  */
 export function createMemberFilter(names: readonly string[]): (event: Uint8Array) => Uint8Array {
   if (names.length === 0) return (event) => event;

@@ -43,9 +43,9 @@ export interface TransformContext {
   /** Records whether events wait for a sandbox process, which runs user code. */
   setWaiting(isWaiting: boolean): void;
   /**
-   * Records a run of user code over a batch, which took `seconds` seconds. `outcomes` begins with
-   * the outcome of the batch's first event, and may end before that of the last event; the
-   * remaining events will run again.
+   * Records a run of user code over a batch, which took `seconds` seconds. `outcomes` may be
+   * shorter than the batch; the events at the end of the batch, which have no outcome, will run
+   * again.
    */
   onRun(live: LiveProgram, outcomes: readonly ProgramOutcome[], seconds: number): void;
 }
@@ -59,11 +59,9 @@ export type TransformResult =
   | { outcome: EventOutcome; live?: LiveProgram | undefined };
 
 /**
- * Runs the destination's published code over events, except those that the destination must not
- * get. Returns one result for each element of `events`, whether or not the code ran over the event.
- * If the outputs of all events are too large together, or if too many events need the code, the
- * results of the last events that need the code are undefined. The caller must pass these events
- * again. Returns undefined when the delivery is stopped before the code has ended.
+ * Runs the destination's published code over the events that need it. Returns one result for each
+ * event. A result is undefined if the batch or its outputs are too large: the caller must pass this
+ * event again. Returns undefined when the delivery is stopped first.
  */
 export async function transform(
   context: TransformContext,
@@ -115,11 +113,11 @@ function resultOfUnwanted(
 }
 
 /**
- * Returns the result of a requeued dead letter over which the published code need not run;
- * otherwise undefined. If the letter is an output of the same code, the result has this output,
- * unchanged. If `seen` has the key of the letter's received event, the result is the outcome
- * `discarded`, because the code already runs over this event for an earlier letter. Otherwise, the
- * function adds the key to `seen`.
+ * Returns the result of a requeued dead letter for which the published code need not run; otherwise
+ * undefined.
+ * - If the letter is an output of the same code: this output, unchanged.
+ * - If `seen` has the key of the letter's received event: `discarded`, because the code already
+ *   runs over this event. Otherwise the key is added to `seen`.
  */
 function resultOfRequeued(
   event: LaneEvent,
@@ -158,9 +156,9 @@ function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): Tr
 const programs = new WeakMap<LiveProgram, Program>();
 
 /**
- * Runs the destination's published code over events. If no sandbox process is available, pauses and
- * tries again, with the code that is published at that time. Meanwhile the events stay in the log.
- * Returns undefined when no code is published or the delivery is stopped.
+ * Runs the destination's published code over events. Waits while no sandbox process is available;
+ * each attempt uses the code that is published then. Returns undefined when no code is published or
+ * the delivery is stopped.
  */
 async function runLive(context: TransformContext, events: readonly LaneEvent[]) {
   for (let failures = 1; context.isRunning(); failures++) {

@@ -67,8 +67,8 @@ export function resolveImports(
 
 /**
  * Returns an error if JavaScript code imports a library that does not exist, or if a JavaScript
- * library imports anything; otherwise undefined. Imports in Python code are not checked, because
- * they may name standard modules, which only the Python interpreter knows.
+ * library imports anything; otherwise undefined. Python code is not checked, because only the
+ * interpreter knows the standard modules.
  */
 function unresolvedOf(
   { revision, imports }: InspectedCode,
@@ -89,9 +89,8 @@ function unresolvedOf(
 }
 
 /**
- * Returns line and column of a module name in an import statement of the code, or in a comment that
- * looks like one. Returns undefined when the name is not found, for example because it is written
- * with escapes.
+ * Returns line and column (1-based) of a module name in an import statement of the code, or in a
+ * comment that looks like one. Returns undefined when the name is not found.
  */
 function positionOf(name: string, code: string): { line: number; column: number } | undefined {
   const match = new RegExp(`\\b(?:from|import)\\s*(?=(["'])${RegExp.escape(name)}\\1)`).exec(code);

@@ -26,9 +26,8 @@ import type { CodeTestReport, TestRunPlan } from "./test-run.ts";
 const PUBLISH_CHECKS_AT_ONCE = 4;
 
 /**
- * Tests the code of `plan` in sandbox processes that end after the tests: parses the code and
- * resolves its imports, then runs it. Stores nothing. Throws `ApiError` when the caller has hung
- * up, or when no sandbox process can be started.
+ * Tests the code of `plan` in sandbox processes that end after the tests. Failures are part of the
+ * report. Throws `ApiError` when the caller has hung up, or when no sandbox process can be started.
  */
 export async function runTests(
   context: TestContext,

@@ -27,9 +27,8 @@ export function suitesOf(events: readonly TestEvent[] = []): TestSuite[] {
 }
 
 /**
- * Returns all suites with which a transformation is tested: `suites`, then the test cases that are
- * stored with it. If there are neither, returns one suite with the default events, because without
- * an event the code would not run.
+ * Returns all suites with which a transformation is tested: `suites`, then its stored test cases.
+ * If there are neither, returns one suite with the default events.
  */
 export function withTestCases(
   { testCases }: Pick<Catalog, "testCases">,
@@ -92,10 +91,9 @@ export async function testTransformation(
 }
 
 /**
- * Tests published code with new versions of the libraries that it imports (`after`). If a test
- * fails, runs the same tests with the published versions (`before`), and ignores the failures that
- * occur with both. For example, the default events may fail with any version if the code was
- * published with other test events.
+ * Tests published code with new versions of the libraries that it imports (`after`). Failures that
+ * also occur with the published versions (`before`) are ignored, because the new versions did not
+ * cause them.
  */
 export async function testImporter(
   context: TestContext,

@@ -34,10 +34,10 @@ function unexpected({ name }: TestSuite, [first]: readonly Difference[]): string
 }
 
 /**
- * Converts failures to error details for the caller who sent the revision `versionId`. For a
- * failure in this revision, the path points into the request (`/code`, `/events/0`); if a stored
- * test case failed, the detail has the id of the test case. For a failure in other code, the
- * message begins with the name of that code.
+ * Converts failures to error details for the caller who sent the revision `versionId`.
+ * - Failure in this revision: the path points into the request (`/code`, `/events/0`). For a stored
+ *   test case, the detail has the id of the test case.
+ * - Failure in other code: the message begins with the name of that code.
  */
 export function detailsOf(failures: readonly TestFailure[], versionId: string): Detail[] {
   return failures.map(({ revision, suite, event, error, differences }) => {

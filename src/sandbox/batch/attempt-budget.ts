@@ -3,9 +3,9 @@ import type { SandboxLimits } from "../limits.ts";
 import type { LoadFailure } from "../protocol/guest-protocol.ts";
 
 /**
- * Fraction of the CPU limit above which an event is blamed when its code runs out of wall-clock
- * time. If the event has used less CPU time, the machine was too busy, and the event runs again
- * with more wall-clock time.
+ * Fraction of the CPU limit from which an event is blamed when its code runs out of wall-clock
+ * time. With less CPU time, the event runs again with more wall-clock time, because the machine was
+ * too busy.
  */
 const BLAMED_SHARE = 0.75;
 /**
@@ -25,16 +25,17 @@ const CLOCK_ROOM = 0.1;
  */
 const GROWTH_MIN = 2;
 /**
- * Minimum CPU time, as a fraction of the CPU limit, of an attempt to run events in a new guest
- * (process that runs user code). It is needed because a fresh interpreter compiles itself during
- * the first events. An attempt of a suspect program (see `isSuspect` of `begin`) gets at most this
- * CPU time. It is also the minimum of `killMs`.
+ * Fraction of the CPU limit that is
+ * - the minimum CPU time of an attempt to run events in a new guest process, because a fresh
+ *   interpreter compiles itself during the first events
+ * - the maximum CPU time of an attempt of a suspect program (see `isSuspect` of `begin`)
+ * - the minimum of `killMs`
  */
 const COLD_SHARE = 0.25;
 /**
  * Maximum CPU time for loading a program, as a multiple of the CPU limit. Beyond it, the server
- * kills the guest process, which also ends the other programs of the guest. The factor is above 1
- * to leave the guest time to stop a long load by itself.
+ * kills the guest process. Above 1, because a guest that stops a long load by itself keeps its
+ * other programs.
  */
 const LOAD_KILL_FACTOR = 2;
 
@@ -67,10 +68,12 @@ export class AttemptBudget {
   }
 
   /**
-   * Sets the CPU time of an attempt to run events. `culprits` is the number of events of the batch
-   * that have used up their time or ended their guest process. `isWarm` is true if the guest
-   * process has run events before. `isSuspect` is true if the program had such an event, in this or
-   * another batch, and no successful event since then or in the last `SUSPENSION_GOOD_MS`.
+   * Sets the CPU time of an attempt to run events.
+   * - `culprits`: number of events of the batch that have used up their time or ended their guest
+   *   process
+   * - `isWarm`: whether the guest process has run events before
+   * - `isSuspect`: whether the program had such an event, in this or another batch, and no
+   *   successful event since then or in the last `SUSPENSION_GOOD_MS`
    */
   begin(culprits: number, isWarm: boolean, isSuspect: boolean): void {
     const { cpuMs } = this.limits;
@@ -86,10 +89,9 @@ export class AttemptBudget {
   }
 
   /**
-   * CPU time in ms after which the server kills a guest process that is still loading code. A
-   * JavaScript guest stops the load by itself after `clockMs` of wall-clock time. If the machine is
-   * less busy than expected, the load may exceed the CPU limit `cpuMs` before that. The server
-   * therefore waits for `LOAD_KILL_FACTOR` times the limit, but not longer than `clockMs`.
+   * CPU time in ms after which the server kills a guest process that is still loading code. It may
+   * exceed the CPU limit, because a JavaScript guest should first stop the load by itself after
+   * `clockMs` of wall-clock time.
    */
   get loadKillMs(): number {
     return Math.min(LOAD_KILL_FACTOR * this.cpuMs, this.clockMs);
@@ -113,11 +115,10 @@ export class AttemptBudget {
   }
 
   /**
-   * Returns whether an event whose code was stopped has used up its time. `usedMs` is the CPU time
-   * of this event alone. `hadWholeAttempt` is true if no other event ran before it in the attempt.
-   * The event has used up its time if `usedMs` proves this (see `isProof`), or if `hadWholeAttempt`
-   * is true and the attempt had the maximum wall-clock time. If `hadWholeAttempt` is true and the
-   * result is false, the machine was too busy, and the next attempts get more wall-clock time.
+   * Returns whether an event has used up its time when its code was stopped. If the result is false
+   * and `hadWholeAttempt` is true, the next attempts get more wall-clock time.
+   * - `usedMs`: CPU time of this event alone
+   * - `hadWholeAttempt`: whether no other event ran before it in the attempt
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isOver = this.isProof(usedMs) || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);

@@ -17,8 +17,7 @@ export interface BatchRunResult extends CheckReport {
   bytes: number;
   /**
    * Causes of the costly failures: one for each event that used up its time or ended a guest
-   * process, and one for each load of the program that ended a guest process. The cause is the
-   * reason why the code was stopped, or how the guest process ended.
+   * process, and one for each load of the program that ended a guest process.
    */
   culprits: readonly GuestEndCause[];
   /** CPU time of the guest processes during the batch, measured at intervals. */

@@ -22,8 +22,8 @@ import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./
 
 /**
  * Number of guests (processes that run user code) that may die in a row before an event is blamed
- * without proof. If one more guest dies while it runs a single event of the batch, this event is
- * blamed, although another program that is loaded in the guest may be the cause.
+ * without proof. The next death is blamed on the event that ran alone, although another program in
+ * the guest may be the cause.
  */
 const LOSSES_MAX = 3;
 /**

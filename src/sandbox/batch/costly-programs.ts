@@ -24,12 +24,10 @@ interface CostRecord {
 }
 
 /**
- * Records which programs (user code with its libraries) were costly recently. A culprit is an event
- * that used up its CPU time or ended its guest process, or a load of the program that ended the
- * process. A program is costly when it had a culprit, or when one of its batches took much CPU
- * time. Costly programs run in the second guest process of their workspace, apart from other
- * programs. The more culprits a program had recently, the fewer events of its next batch may use up
- * the whole CPU limit.
+ * Records which programs (user code with its libraries) were costly recently: one of their batches
+ * took much CPU time or had a culprit. Costly programs run in the second guest process of their
+ * workspace. A culprit is an event that used up its CPU time or ended its guest process, or a load
+ * of the program that ended the process.
  */
 export class CostlyPrograms {
   readonly #records = new Map<string, CostRecord>();

@@ -65,10 +65,11 @@ export function heldBytes(outcome: ProgramOutcome): number {
 
 /**
  * Returns the metadata of events as the parts of one JSON text: `[[SHARED, …], [[NUMBER, OWN, …],
- * …]]`. The first list contains the objects of shared metadata. An object given as a string is
- * listed once. An object given as bytes is listed once for each series of successive events that
- * have the same byte array. The second list has a row for each event: the index of its shared
- * object, and its own values.
+ * …]]`.
+ * - `SHARED`: an object of shared metadata. A string is listed once; a byte array is listed once
+ *   for each series of successive events that have it.
+ * - `NUMBER`: index of the event's shared object
+ * - `OWN`: the event's own values
  */
 export function metadataTexts(events: readonly EventMetadata[]): FrameText[] {
   const objects: Uint8Array[] = [];

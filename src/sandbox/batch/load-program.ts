@@ -17,9 +17,8 @@ export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 
 /**
  * Loads a program (user code with its libraries) into a guest process, unless it is already loaded.
- * Resolves with the number by which the guest knows the program. If the load fails, resolves with
- * the failure; `budget.mustLoadAgain` tells whether to try again. Rejects with `GuestEndedError`
- * when the guest ends.
+ * Resolves with the program's number in the guest, or with the failure of the load. Rejects with
+ * `GuestEndedError` when the guest ends.
  */
 export async function loadProgram(
   guest: Guest,
@@ -59,9 +58,9 @@ export async function loadProgram(
 }
 
 /**
- * Unloads a program that was stopped during a run, because its state may be inconsistent. The next
- * `loadProgram` loads it again. `number` is the number that the program had in the guest process
- * during the run. Does nothing if the program was meanwhile loaded again, under another number.
+ * Unloads a program that was stopped during a run, because its state may be inconsistent. Does
+ * nothing if `number`, the program's number during the run, is out of date because the program was
+ * loaded again.
  */
 export function unloadProgram(guest: Guest, program: Program, number: number): void {
   if (guest.programs.get(program.id) !== number) return;
@@ -89,10 +88,9 @@ export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise
 }
 
 /**
- * Makes room in a guest process for one more program, besides those that are being loaded. Removes
- * the least recently used programs from the server's list of programs that the guest has loaded.
- * Returns the numbers of all programs that the guest must unload, including those that were removed
- * earlier.
+ * Makes room in a guest process for one more program, besides those that are being loaded. Returns
+ * the numbers of all programs that the guest must unload: the least recently used ones and those
+ * that were unloaded earlier.
  */
 function evictPrograms(guest: Guest): number[] {
   const drop = guest.unloadedPrograms.splice(0);

@@ -66,9 +66,9 @@ interface FailureRecord {
   /** Number of failed batches since the last event that succeeded. */
   batches: number;
   /**
-   * Number of events that have used up their CPU time or ended their guest process since an event
-   * of the program last succeeded. When this number causes a suspension, it is set to
-   * `SUSPENSION_CULPRITS - 2`, so that two more such events cause the next suspension.
+   * Number of events that have used up their CPU time or ended their guest process since the
+   * program's last successful event. A suspension because of them sets it to `SUSPENSION_CULPRITS -
+   * 2`, so that two more cause the next one.
    */
   culprits: number;
   /** Length in milliseconds of the program's last suspension; 0 before the first one. */
@@ -79,19 +79,16 @@ interface FailureRecord {
 
 /**
  * Suspends programs that only fail, so that they do not use up the processes of their workspace. A
- * program is suspended after several batches in a row in which all events failed. It is suspended
- * in the middle of a batch after several events in a row that used up their CPU time or ended their
- * guest process, because such events can take minutes on a busy machine. When the suspension ends,
- * one batch is tried. If all its events fail too, the program is suspended for twice as long, up to
- * a limit.
+ * program is suspended
+ * - after several batches in a row in which all events failed, except batches for which the machine
+ *   may have been too busy
+ * - even in the middle of a batch, after several events without a success between them that used up
+ *   their CPU time or ended their guest process
+ * - at once, if it takes control of its guest process in a batch without a successful event.
  *
- * Events that ran out of wall-clock time before they used up their CPU time do not count, because
- * the machine may have been too busy.
- *
- * A successful event, in the same or another batch, prevents a suspension for `SUSPENSION_GOOD_MS`,
- * because a suspension would turn further good events into dead letters. But a program that takes
- * control of its guest process in a batch without a successful event is suspended at once. A new
- * revision is a new program, without earlier failures.
+ * Except for the last case, a successful event prevents a suspension for `SUSPENSION_GOOD_MS`.
+ * After a suspension, one batch is tried. If all its events fail, the next suspension is twice as
+ * long, up to a limit.
  */
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();
@@ -127,9 +124,8 @@ export class ProgramSuspensions {
   }
 
   /**
-   * Begins a batch of a program; the batch ends when the result is disposed of. If the program was
-   * suspended before, it stays in `list` until an event succeeds or the batch ends, because the
-   * batch may suspend it again after about a minute.
+   * Begins a batch of a program; the caller must dispose of the result when the batch ends. Until
+   * then, a program that was suspended before stays in `list`, unless an event succeeds.
    */
   beginTrial(program: Program) {
     const { id: programId, workspaceId } = program;

@@ -2,20 +2,16 @@ import type { GuestSource } from "../process/guest-source.ts";
 import type { BatchRun } from "./batch-run.ts";
 
 /**
- * Runs a batch of events in as many attempts as are needed until every event has an outcome. Each
- * attempt runs in a guest, a process that runs user code.
- *
- * - When a guest times out and names the event that it was running, this event fails if it has used
- *   up the CPU time by itself. If other events ran before it, or if the machine gave the guest too
- *   little CPU, the event runs again alone. Then the other events without an outcome run.
- * - When a guest times out or dies and the event to blame is unknown, the remaining events run one
- *   at a time. An event fails when its guest dies while the event runs alone. If another program
- *   was loaded in the guest too, the event fails only after several deaths in a row.
- * - When `transformBatch` itself throws, its events also run one at a time, for at most the time of
- *   one batch. Events without an outcome at the end of this time fail with the error of
- *   `transformBatch`.
- *
- * Ends earlier, between two attempts, when `mustLeave` returns true.
+ * Runs a batch of events until every event has an outcome, in as many attempts as this takes. Each
+ * attempt runs in a guest, a process that runs user code. Returns earlier, between two attempts,
+ * when `mustLeave` returns true.
+ * - If the event that was running at a timeout is known, it fails if it has used up the CPU time by
+ *   itself. Otherwise it runs again alone.
+ * - If a guest dies or times out and the event to blame is unknown, the remaining events run one at
+ *   a time. An event whose guest then dies fails; if another program was loaded in the guest too,
+ *   only after several deaths in a row.
+ * - If `transformBatch` throws, its events also run one at a time, for at most the time of one
+ *   batch. The events that are left then fail with the error of `transformBatch`.
  */
 export async function runBatch(
   source: GuestSource,

@@ -19,8 +19,7 @@ export function cpuTimeMs(): number {
 
 /**
  * Returns the CPU time in ms of this process, from a reading that is at most `READING_MS_MAX` ms
- * old. It is used at the beginning of a measurement, because an exact reading is a system call that
- * takes a tenth of the time of a batch with one event.
+ * old, because an exact reading takes a tenth of the time of a batch with one event.
  */
 export function recentCpuTimeMs(): number {
   return performance.now() - readAt < READING_MS_MAX ? reading : cpuTimeMs();

@@ -3,15 +3,13 @@ import type { GuestReply, HostRequest } from "../protocol/guest-protocol.ts";
 
 /**
  * Runs user code of one language inside a guest, a confined child process. The runtime is opened
- * before the guest is confined, because a Python runtime reads its snapshot from a file. User code
- * arrives only after the confinement.
+ * before the guest is confined, because a Python runtime reads its snapshot from a file.
  */
 export interface GuestRuntime {
   /**
    * Answers a request of the host (the server) with the reply that `guest-protocol.ts` defines for
-   * the kind of request. If a `run` request must first load its program again, for example after a
-   * timeout, and the load fails, the answer is `loaded` with an error. Throws if the request is of
-   * a kind that the host never sends; the guest process then ends.
+   * it. If the program of a `run` request has to be loaded again and this fails, answers `loaded`
+   * with an error. Throws for an unknown kind of request.
    */
   answer(request: GuestFrame & { header: HostRequest }): Promise<RuntimeAnswer> | RuntimeAnswer;
 }

@@ -17,10 +17,9 @@ const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
 };
 
 /**
- * Executes the command `guest`, which makes this process run user code of one language. Opens the
- * language's runtime, confines the process permanently, and answers the requests of the host (the
- * server) in order. Resolves when the host has closed its end of the socket, or when the
- * confinement is incomplete and the host does not allow this.
+ * Executes the command `guest`: confines this process permanently, and answers the requests of the
+ * host (the server) to run user code of one language. Resolves when the host has closed the socket,
+ * or when the confinement is incomplete and the host does not allow this.
  */
 export async function startGuest(language: string | undefined): Promise<void> {
   const open = runtimes[language ?? ""];

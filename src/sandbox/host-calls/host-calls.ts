@@ -20,14 +20,14 @@ import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./hos
 
 /**
  * Limit of the total UTF-16 units of the unfinished host calls (such as `fetch`) in one attempt to
- * run a batch. Above it, the server withholds results until calls have finished. Meanwhile the
- * guest process sleeps, so it makes no further calls.
+ * run a batch. Above it, the server withholds results, and the guest process sleeps, until calls
+ * have finished.
  */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /**
- * Limit of the total UTF-16 units of the unsent results of host calls (such as `fetch`), in one
- * attempt to run a batch. Once the unsent results reach it, the server starts no further host call
- * of the attempt.
+ * Total UTF-16 units of unsent results of host calls (such as `fetch`) in one attempt to run a
+ * batch, at which the server starts no further host call. Calls in progress may take the total
+ * beyond it.
  */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
@@ -37,22 +37,20 @@ export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
  */
 const RESULTS_BYTES_MAX = 8 << 20;
 /**
- * Maximum number of host calls that the server accepts in one attempt to run a batch; it ends a
- * guest process that sends more. An intact guest sends at most `FETCHES_MAX` while it loads the
- * program, and as many while it runs the events. All calls beyond the first `FETCHES_MAX` of the
- * attempt get an error as their result.
+ * Maximum number of host calls in one attempt to run a batch. A guest process that sends more is
+ * killed. An intact guest sends at most `FETCHES_MAX` while it loads the program, and as many while
+ * it runs events.
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
- * Maximum size in bytes of the JSON array of host calls in one frame. The calls, with the commas
- * between them, have at most `FETCH_REQUEST_CHARS_MAX` UTF-16 units of up to three bytes of UTF-8.
- * Three more units are added for the two brackets and a small reserve.
+ * Maximum size in bytes of the JSON array of host calls in one frame: three bytes of UTF-8 for each
+ * of at most `FETCH_REQUEST_CHARS_MAX` UTF-16 units, for the two brackets, and for one unit of
+ * reserve.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
- * Limits of the JSON array of host calls in one frame. Three levels are allowed: the array, a call,
- * and the object with the call's headers. The maximum number of values assumes that each takes at
- * least six UTF-16 units, as an empty header does: `"":"",`.
+ * Limits of the JSON array of host calls in one frame. The three levels are the array, a call and
+ * its headers. Each value takes at least six UTF-16 units, as the empty header `"":"",` does.
  */
 const CALLS_BOUNDS: GuestJsonBounds = { levelsMax: 3, valuesMax: FETCH_REQUEST_CHARS_MAX / 6 };
 
@@ -65,9 +63,9 @@ type HostCall = { id: number; chars: number } & ({ request: GuestFetchRequest } 
 type HostCallResult = GuestFetchResponse | { location: object } | { error: string };
 
 /**
- * Performs the host calls in one attempt to run events of a batch. In a host call, user code calls
- * a function, such as `fetch`, that the server executes. The guest process sends calls, and then
- * sleeps until the server sends results.
+ * Performs the host calls (functions such as `fetch` that the server executes for user code) in one
+ * attempt to run events of a batch. The guest process sends calls, and then sleeps until it gets
+ * results.
  */
 export class HostCalls {
   #abortController: AbortController | undefined;
@@ -92,12 +90,10 @@ export class HostCalls {
   ) {}
 
   /**
-   * Starts or queues the host calls in `calls`, a JSON array, and waits for at least one result.
-   * Waits longer while a call is in progress and all calls without a result, queued ones included,
-   * have more than `FETCH_REQUESTS_CHARS_MAX` UTF-16 units in total. Resolves with as many results
-   * as fit in one frame. Rejects with `GuestFrameError` when `calls` is no valid list of calls,
-   * when the attempt has made too many calls, or when there is neither a result nor a call in
-   * progress.
+   * Starts or queues the host calls in `calls`, a JSON array. Resolves with as many results as fit
+   * in one frame. Waits until there is one, and while `#isOverloaded`. Rejects with
+   * `GuestFrameError` if `calls` is invalid, there were too many calls, or no result can come
+   * because no call is in progress.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
     for (const call of parseCalls(calls, this.workspaceId)) {
@@ -137,10 +133,9 @@ export class HostCalls {
   }
 
   /**
-   * Whether results are withheld until further calls have ended: a call is in progress, and all
-   * calls without a result, queued ones included, have more than `FETCH_REQUESTS_CHARS_MAX` UTF-16
-   * units in total. Results are not withheld while no call is in progress, because the server may
-   * be unable to start a queued call before it has sent results.
+   * Whether results are withheld: a call is in progress, and the calls without a result have more
+   * than `FETCH_REQUESTS_CHARS_MAX` UTF-16 units. Otherwise results must be sent, because unsent
+   * results can keep queued calls from starting.
    */
   get #isOverloaded(): boolean {
     return this.#pendingChars > FETCH_REQUESTS_CHARS_MAX && this.#activeCount > 0;

@@ -27,9 +27,8 @@ export interface GuestFetchResponse {
  */
 export interface HostFunctions {
   /**
-   * Performs an HTTP request for user code. Rejects with an error whose message contains no
-   * internal address and no stack, so that the user may see it. `signal` aborts the request when
-   * the batch of events ends, or when the batch has used up its time for requests.
+   * Performs an HTTP request for user code, unless `signal` aborts it. Rejects with an error that
+   * the user may see: its message contains no internal address and no stack.
    */
   fetch?:
     | ((request: GuestFetchRequest, signal: AbortSignal) => Promise<GuestFetchResponse>)

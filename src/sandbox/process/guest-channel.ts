@@ -50,8 +50,7 @@ export interface GuestExchange extends ExchangeLimits {
 
 /**
  * Sends requests to a guest (process that runs user code), and receives its replies in the same
- * order. The server may send a request before the guest has answered the previous one, so that
- * neither process waits for the other.
+ * order. Requests do not wait for earlier replies, so that neither process waits for the other.
  */
 export class GuestChannel {
   readonly #reader = new GuestFrameReader();
@@ -180,10 +179,10 @@ export class GuestChannel {
   }
 
   /**
-   * Rejects all exchanges that have no reply yet, because the guest process has ended. The exchange
-   * that the guest was working on is rejected with `fault` or, if there is none, with a
-   * `GuestEndedError` for `cause`. The others, which the guest had not started, are rejected with a
-   * `GuestEndedError` for `retired`.
+   * Rejects all exchanges without a reply, because the guest process has ended:
+   * - the exchange in progress: with `fault` if given, otherwise with a `GuestEndedError` for
+   *   `cause`
+   * - the exchanges that the guest had not started: with a `GuestEndedError` for `retired`
    */
   close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);

@@ -19,9 +19,9 @@ export interface GuestSocketEvents {
 }
 
 /**
- * The server's end of the socket to a guest (process that runs user code). Server and guest use a
- * pair of connected sockets, because the pipes of `Bun.spawn` are slower: for each request and
- * reply, such pipes need three calls of `epoll_ctl`, two empty reads and six promises.
+ * The server's end of the socket to a guest (process that runs user code). A socket pair is used,
+ * because the pipes of `Bun.spawn` need three calls of `epoll_ctl`, two empty reads and six
+ * promises for each request and reply.
  */
 export class GuestSocket {
   #socket: Socket | undefined;

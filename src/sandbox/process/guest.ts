@@ -208,9 +208,9 @@ export class Guest {
   }
 
   /**
-   * Measures the guest process, and kills it if it exceeds a limit of memory, threads or time.
-   * `graceMs` is added to the limits of time. CPU time beyond the fraction `fairShare` of a
-   * processor is added to the guest's CPU debt.
+   * Kills the guest process if it exceeds a limit of memory, threads or time.
+   * - `graceMs`: milliseconds that are added to the limits of time
+   * - `fairShare`: fraction of a processor beyond which CPU time is added to the guest's CPU debt
    */
   enforceLimits(graceMs: number, fairShare: number): void {
     const exchange = this.#channel.current;
@@ -227,9 +227,9 @@ export class Guest {
   }
 
   /**
-   * Extends the time limit of the guest process's current request by `ms` milliseconds, because the
-   * server, and probably the guest too, could not run for this time. Does nothing for a paused
-   * guest, because its time limit does not run.
+   * Extends the time limit of the current request by `ms` milliseconds, in which the server, and
+   * probably the guest too, could not run. Does nothing while the guest is paused, because its time
+   * limit does not run then.
    */
   extendDeadline(ms: number): void {
     if (this.#pausedAt === undefined) this.#channel.extendDeadline(ms);

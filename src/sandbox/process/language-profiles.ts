@@ -24,9 +24,9 @@ const GUEST_IDLE_CPU_MS_MAX = 2_000;
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /**
- * Milliseconds by which the start of a new spare Python guest is delayed when work had to wait for
- * its guest. The start would slow this work down. A test of user code takes about 35 ms, so it has
- * usually ended before the delayed start.
+ * Milliseconds by which the start of a new spare Python guest is delayed after work had to wait for
+ * its guest, because the start would slow this work down. A test of user code takes about 35 ms, so
+ * it usually ends before.
  */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */
@@ -74,9 +74,8 @@ export interface LanguageProfile {
    */
   sparesFromStart: boolean;
   /**
-   * Delay in milliseconds of the start of the next spare guest, counted from the moment when work
-   * gets a guest that it had to wait for. Without the delay, the start would slow down this work on
-   * a machine with few processors. If work gets its guest without a wait, there is no delay.
+   * Delay in milliseconds before the next spare guest starts, if work had to wait for its guest;
+   * otherwise there is none. With few processors, the start would slow down this work.
    */
   refillPauseMs: number;
 }

@@ -25,9 +25,8 @@ const NICENESS_MAX = 19;
 
 /**
  * Starts a guest process in the directory `/`, with only the environment variables of its language.
- * Returns it with `fd`, the file descriptor of the server's end of the socket to the process. The
- * other end is the guest's standard input and output. The caller must close the descriptor. Throws
- * the system's error when the process cannot be created.
+ * Returns it with `fd`, the server's end of the socket to it, which the caller must close. Throws
+ * the system's error if the process cannot be created.
  */
 export function launchGuest(
   command: readonly string[],

@@ -30,9 +30,9 @@ const AWAKE_CPU_SHARE = 0.2;
 const ALL_THREADS = 3;
 
 /**
- * Wall-clock milliseconds that are added to the limit `wallMs` of a request for each millisecond of
- * CPU time that its code has used. So `wallMs` stops code that sleeps, but not code that computes
- * slowly on a busy machine, where it may get only a twentieth of a processor.
+ * Milliseconds that each millisecond of used CPU time adds to a request's wall-clock limit
+ * `wallMs`. The limit therefore stops code that sleeps, but not code that gets at least a twentieth
+ * of a processor.
  */
 const CLOCK_PER_CPU = 20;
 
@@ -115,10 +115,10 @@ export class ResourceMonitor {
   }
 
   /**
-   * Measures the guest process. Returns the cause for which it must be killed if it exceeds a
-   * limit; otherwise undefined. `graceMs` is added to the time limits. `fairShare` is the fraction
-   * of a processor that the guest may use (0 while it is paused); CPU time beyond it is added to
-   * its CPU debt.
+   * Measures the guest process. Returns why it must be killed, or undefined if it exceeds no limit.
+   * - `graceMs`: milliseconds that are added to the limits of time
+   * - `fairShare`: fraction of a processor (0 while paused) beyond which CPU time is added to the
+   *   CPU debt
    */
   measure(
     exchange: GuestExchange | undefined,

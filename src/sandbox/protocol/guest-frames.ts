@@ -9,10 +9,9 @@ import { loadText, scanned, skipValue } from "../../json/json-scanner.ts";
 const GUEST_HEADER_BYTES_MAX = 1 << 20;
 
 /**
- * Size in bytes of the length field at the start of each frame (message) between the host (the
- * server) and a guest process. The field is a little-endian u32, the number of bytes after it: a
- * header (one line of JSON), a newline, and a body. `JSON.stringify` writes no raw newline, so the
- * first newline ends the header.
+ * Size in bytes of the length field at the start of each frame (message) between the server and a
+ * guest process. The field is a little-endian u32, the number of bytes after it: a header (one line
+ * of JSON), a newline, and a body.
  */
 export const LENGTH_BYTES = 4;
 export const NEWLINE = 10;
@@ -49,9 +48,9 @@ export function jsonArrayBytes(texts: JsonTexts): number {
 }
 
 /**
- * Writes frames (messages) to a guest process into one reused buffer, so a frame is valid only
- * until the next one is written. A new buffer of 200 KB for every batch would take a tenth of the
- * CPU time that the server uses.
+ * Writes frames (messages) to a guest process into one reused buffer. A frame is valid only until
+ * the next one is written. A new buffer of 200 KB for every batch would take a tenth of the
+ * server's CPU time.
  */
 export class GuestFrameWriter {
   #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);
@@ -119,9 +118,9 @@ export function decodeFrame(bytes: Buffer): GuestFrame {
 }
 
 /**
- * Decodes a frame from a guest process. Unlike `decodeFrame`, checks the header before parsing it,
- * because parsing takes many times the memory of the text. Throws `GuestFrameError` if the header
- * is too large, is nested too deeply, or has too many values.
+ * Decodes a frame from a guest process. Throws `GuestFrameError` if the header is invalid, too
+ * large or too deeply nested. The header is checked before it is parsed, because parsing takes many
+ * times the memory of the text.
  */
 export function decodeGuestReply(bytes: Buffer): GuestFrame {
   const end = bytes.subarray(0, GUEST_HEADER_BYTES_MAX + 1).indexOf(NEWLINE);
@@ -164,9 +163,8 @@ export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJson
 
 /**
  * Limits of the header of a frame from a guest process, with a reserve. The largest valid header
- * has three levels (an object with a list of objects), and the values of 500 events and 1,000 lines
- * of `log(...)`. An event takes up to six values (its count, and an error object with four fields).
- * A line takes up to five (an object with four fields).
+ * has three levels, up to six values for each of 500 events, and up to five for each of 1,000 lines
+ * of `log(...)`.
  */
 const HEADER_BOUNDS: GuestJsonBounds = { levelsMax: 4, valuesMax: 65_536 };
 
@@ -196,9 +194,8 @@ export class GuestFrameReader {
 
   /**
    * Returns the next frame without the length field, or undefined while it is incomplete. Throws
-   * `GuestFrameError` if the frame is longer than `bytesMax`. An incomplete frame gets a buffer of
-   * its full size, because a list of received chunks could take hundreds of times the memory of
-   * their bytes: a guest may send single bytes.
+   * `GuestFrameError` if the frame is longer than `bytesMax`. Chunks are copied into one buffer,
+   * because a list of tiny chunks could take hundreds of times their memory.
    */
   next(bytesMax: number): Buffer | undefined {
     if (this.#buffered < LENGTH_BYTES) return undefined;

@@ -10,9 +10,8 @@ import type { LogLine, UserError } from "../program.ts";
 // sends a frame without a request, two replies to one request, or a frame of another shape.
 
 /**
- * Random number by which the host (the server) identifies a request. The guest process repeats it
- * in each message for the request, up to and including the reply. User code cannot guess it, so it
- * cannot prepare a reply to a request that the guest process has not received.
+ * Random number of a request to the guest process, which repeats it in each message for this
+ * request. User code cannot guess the number, so it cannot prepare a reply to a later request.
  */
 export interface ExchangeNumber {
   exchange: number;
@@ -66,10 +65,9 @@ export interface RunRequest {
   /** Wall-clock time in milliseconds after which a JavaScript guest process stops the code. */
   budgetMs: number;
   /**
-   * CPU time in milliseconds that the code may use. A Python guest process stops the code after
-   * this time. A JavaScript guest process stops the code after the wall-clock time `budgetMs`
-   * instead. `budgetMs` equals `cpuMs`, or is larger if the code of an earlier attempt got too
-   * little CPU time because the machine was busy.
+   * CPU time in milliseconds that the code may use. Python code is stopped after this time.
+   * JavaScript code is stopped after the wall-clock time `budgetMs`, which is larger if an earlier
+   * attempt got too little CPU time.
    */
   cpuMs: number;
   /** Maximum number of lines of `log(...)` in the reply. */
@@ -100,9 +98,8 @@ export type GuestReply =
    */
   | { kind: "overflowed" }
   /**
-   * Reply that user code can run. `reason` is the missing part of the confinement; absent when the
-   * confinement is complete. With an incomplete confinement, a guest replies `ready` only if the
-   * request `start` has `insecure`; otherwise it replies `unconfined`.
+   * Reply that user code can run. `reason` is the missing part of the confinement, which is
+   * permitted only if the request `start` has `insecure`; absent if the confinement is complete.
    */
   | { kind: "ready"; reason?: string }
   | { kind: "unconfined"; reason: string }
@@ -154,9 +151,11 @@ export const FAILED = -1;
 export const OPEN = -2;
 
 /**
- * Reason why some events have no outcome yet. `timeout`: the time was used up. `full`: the outputs
- * reached the size limit of one reply. `failed`: `transformBatch` failed with `error` for the whole
- * batch, so each event has to run alone.
+ * Reason why some events have no outcome yet:
+ * - `timeout`: the time was used up
+ * - `full`: the outputs reached the size limit of one reply
+ * - `failed`: `transformBatch` failed with `error` for the whole batch, so each event has to run
+ *   alone
  */
 export interface RunStop {
   reason: "timeout" | "full" | "failed";

@@ -73,8 +73,8 @@ export function parseInspectReply(frame: GuestFrame): { imports: string[]; error
 
 /**
  * Parses the reply to a request to run `count` events with at most `logsMax` lines of `log(...)`.
- * Returns a `LoadFailure` if the guest process first had to reload the program and the reload
- * failed. In this case the guest process replies `loaded` instead of `ran`.
+ * Returns a `LoadFailure` if the guest process had to reload the program and could not. Throws
+ * `GuestFrameError` if the reply is invalid.
  */
 export function parseRunReply(
   frame: GuestFrame,

@@ -3,9 +3,9 @@ import { GUEST_BURST_CPU_MS_MAX } from "../guest-limits.ts";
 import type { Guest } from "../process/guest.ts";
 
 /**
- * Length in milliseconds of the time slices in which guest processes take turns on the processors.
- * Time slices apply only while more guests with a CPU debt (CPU time beyond a fair share) compute
- * than there are processors.
+ * Length in milliseconds of the turns that guest processes take on the processors. They take turns
+ * only while more guests with a CPU debt (CPU time beyond a fair share) compute than there are
+ * processors.
  */
 export const GUEST_TIME_SLICE_MS = 100;
 
@@ -23,27 +23,21 @@ const FREE_SHARE = 0.5;
 
 /**
  * Shares the processors among guest processes, so that guests that compute a lot do not block the
- * others. While there is a processor for each guest, none is paused. A guest that computes little
- * is never paused. Among guests with a CPU debt (CPU time used beyond a fair share), the ones of
- * the workspaces with the smallest debt run first.
+ * others. While there are too few processors, pauses guests whose CPU debt (CPU time beyond a fair
+ * share) exceeds a limit. The workspaces with the smallest debt run first, and two guests of one
+ * workspace divide its share.
  *
- * While processors are scarce, a workspace with two guests gets no more CPU time than one with a
- * single guest: its two guests divide its share, and take turns on a processor.
+ * The limit is lower while more guests compute than there are processors. With a constant limit,
+ * many guests that begin to compute at once would take all processors for seconds.
  *
- * A guest is paused only if its debt exceeds a limit. The limit is lower while more guests compute
- * than there are processors. With a constant limit, many guests that begin to compute at once would
- * take all processors for seconds.
- *
- * The scheduler pauses guests instead of lowering their priority: an ordinary user can end a pause,
- * but cannot raise a priority again. Also, the kernel ignores the priorities of processes in
- * different sessions if it schedules each session as a group.
+ * Guests are paused instead of given a lower priority, because an ordinary user cannot raise a
+ * priority again, and the kernel may ignore priorities between sessions.
  */
 export class CpuScheduler<T extends SchedulableGuest> {
   /**
-   * Workspaces, in the order of their turns, that have guests with a CPU debt above the limit that
-   * `schedule` computes. First, one such guest of each workspace gets a processor, in this order,
-   * and then the other such guests. The guests for which no processor is left are paused. Guests
-   * with a smaller debt are never paused.
+   * Workspaces with guests whose CPU debt exceeds the limit, in the order of their turns. First,
+   * one such guest of each workspace gets a processor, then the others. Guests without a processor
+   * are paused.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;

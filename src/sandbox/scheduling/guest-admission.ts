@@ -24,8 +24,8 @@ export interface GuestHolder {
   onAdmit(): void;
   /**
    * Withdraws the holder's permission to have a guest process. The holder starts no more work, and
-   * calls `release` when its guest has exited. If `immediately` is true, the holder kills the guest
-   * at once. Otherwise the guest finishes the work in progress first.
+   * calls `release` when its guest has exited. The guest first finishes the work in progress,
+   * unless `immediately` is true.
    */
   evict(immediately: boolean): void;
 }
@@ -40,14 +40,14 @@ export interface AdmissionLimits {
 
 /**
  * Limits the number of guest processes and their memory. While a limit is reached, further
- * workspaces wait in a queue, and guests are evicted (ended) for them, one at a time. The guest
- * that has been idle longest is evicted first; if none is idle, a second guest of a workspace. If
- * there is neither, the guest that was admitted first is evicted when there are too many guests, or
- * the largest guest when memory is short.
+ * workspaces wait in a queue, and guests are evicted (ended) for them, in this order:
+ * - the guest that has been idle longest
+ * - a second guest of a workspace
+ * - the guest that was admitted first, or, if memory is short, the largest guest
  *
- * At least `GUEST_EVICTION_INTERVAL_MS` pass between two evictions, so that the work of the waiting
- * workspaces accumulates. The start of a guest costs as much as a thousand events: without the
- * interval, guests would be replaced for each event, and no time would be left for events.
+ * At least `GUEST_EVICTION_INTERVAL_MS` pass between two such evictions, because the start of a
+ * guest costs as much as a thousand events: if guests were replaced for each event, no time would
+ * be left for events.
  */
 export class GuestAdmission<T extends GuestHolder> {
   /** Holders with the permission to have a guest process, in the order of their admission. */
@@ -133,9 +133,9 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Evicts one guest process for a waiting holder, unless the last eviction is less than
-   * `GUEST_EVICTION_INTERVAL_MS` ago or the evictions in progress suffice for all waiting holders.
-   * While a holder waits, sets a timer that checks the queue again.
+   * Evicts one guest process if more holders wait than guests are being evicted, and the last
+   * eviction is at least `GUEST_EVICTION_INTERVAL_MS` ago. While a holder waits, sets a timer that
+   * checks the queue again.
    */
   #makeRoom(): void {
     clearTimeout(this.#timer);

@@ -14,8 +14,8 @@ const FORGOTTEN_MS = 10_000;
 
 /**
  * Delays the next guest process of a workspace (tenant) whose code has recently ended several
- * guests (losses). The events of the workspace wait until that guest starts. Without the delay,
- * such code would make the server start guests all the time, which slows down all workspaces.
+ * guests (losses). Without the delay, such code would make the server start guests all the time,
+ * which slows down all workspaces.
  */
 export class GuestLossBackoff {
   #count = 0;

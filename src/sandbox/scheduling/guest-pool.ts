@@ -21,13 +21,12 @@ const NEW_GUEST_BYTES = 16 << 20;
 
 /**
  * Runs work in guests (processes that run user code): one or two for each pair of workspace and
- * language. A guest never runs code of two workspaces or of two languages. The work for one guest
- * is sent in order; different guests work in parallel.
+ * language. A guest never runs code of two workspaces or of two languages, and gets its work in
+ * order.
  *
- * A pair gets a second guest for programs that use much CPU time or end their guest, so that they
- * do not delay the other programs. It gets the second guest only if no other guest has to end for
- * it. Tests of code run in throw-away guests, whose number is limited separately, so that tests
- * delay no live event.
+ * The second guest runs programs that use much CPU time or end their guest. A pair gets it only if
+ * no other guest has to end for it. Tests of code run in throw-away guests, which are limited
+ * separately so that tests delay no live event.
  */
 export class GuestPool {
   readonly #guests = new Map<string, { first: WorkspaceGuest; second?: WorkspaceGuest }>();
@@ -55,9 +54,9 @@ export class GuestPool {
   }
 
   /**
-   * Does `work` in the first (main) guest process of a workspace and language. Costly programs use
-   * a second guest process, through `useSecond`. `bytes` is the approximate size of the data that
-   * the work sends to the guest. Rejects with `SandboxUnavailable` when no guest can be started.
+   * Does `work` in the first (main) guest process of a workspace and language. `bytes` is the
+   * approximate size of the data that the work sends to the guest. Rejects with
+   * `SandboxUnavailable` when no guest can be started.
    */
   use<T>(owner: GuestOwner, bytes: number, work: GuestUse<T>): Promise<T> {
     return perform(this.#guestsOf(owner).first, bytes, work);
@@ -75,8 +74,8 @@ export class GuestPool {
 
   /**
    * Does `work` in a guest process that only the request with this test budget uses. The guest ends
-   * after the work, or earlier when the budget is used up. Rejects with `SandboxUnavailable` when
-   * no guest can be started.
+   * with the work, or earlier with the budget. Rejects with `SandboxUnavailable` when no guest can
+   * be started.
    */
   async useThrowAway<T>(owner: GuestOwner, budget: TestBudget, work: GuestUse<T>): Promise<T> {
     using guests = await this.#throwAwayGuests(owner, budget);
@@ -84,9 +83,9 @@ export class GuestPool {
   }
 
   /**
-   * Does `work` that runs no user code, such as parsing, in a guest process that only the request
-   * with this test budget uses. Keeps the guest for the next work of the request, because a Python
-   * guest takes 0.3 s to start. The parameters and errors are the same as those of `useThrowAway`.
+   * Does `work` that runs no user code, such as parsing, and keeps the guest process for the next
+   * work of the request, because a Python guest takes 0.3 s to start. Otherwise like
+   * `useThrowAway`.
    */
   async parseInThrowAway<T>(owner: GuestOwner, budget: TestBudget, work: GuestUse<T>): Promise<T> {
     const guests = await this.#throwAwayGuests(owner, budget);

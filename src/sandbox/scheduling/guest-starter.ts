@@ -17,15 +17,14 @@ import { describeStartFailure } from "./start-failure.ts";
  */
 const STDERR_READ_MS_MAX = 2_000;
 /**
- * Delay of the watch timer in milliseconds above which the whole server is assumed to have been
- * stopped: its container was paused, the machine was suspended, or the server got no processor.
- * Such a delay does not count towards the time limits of guests (processes that run user code).
+ * Delay of the watch timer in milliseconds above which the whole server is assumed to have stood
+ * still, such as on a suspended machine. The delay then does not count towards the time limits of
+ * guest processes.
  */
 const STANDSTILL_MS_MIN = 500;
 /**
  * Milliseconds above which a caller's wait for a guest process means that no spare guest was ready.
- * After such a wait, the next spare guest starts only after `refillPauseMs`, so that its start does
- * not slow down the caller's work.
+ * The next spare guest then starts only after `refillPauseMs`.
  */
 const WAIT_MS_MIN = 5;
 
@@ -58,10 +57,9 @@ export class GuestStarter {
     python: new GuestStartHealth(),
   };
   /**
-   * Permits to start a guest process, for each language as many as the machine has processors. If a
-   * hundred guests started at once, all guests would get only a hundredth of the machine each. A
-   * permit that becomes free goes to the waiting workspace whose code has recently ended the fewest
-   * guests.
+   * Permits to start a guest process, as many per language as the machine has processors, because a
+   * hundred starts at once would slow down all guests. The waiting workspace whose code has
+   * recently ended the fewest guests is next.
    */
   readonly #startPermits: Readonly<Record<GuestLanguage, PrioritySemaphore>> = {
     javascript: new PrioritySemaphore(availableParallelism()),
@@ -105,10 +103,9 @@ export class GuestStarter {
   }
 
   /**
-   * Resolves with a guest process that has run no user code. `losses` is the number of guests that
-   * have recently ended because of the user code that the caller runs, for example at a limit. If
-   * `losses` is 0 and there is a spare guest, the caller gets this guest; otherwise the caller
-   * waits until a guest has started. Rejects with `SandboxUnavailable` when guests do not start.
+   * Resolves with a guest process that has run no user code: a spare one if `losses` is 0 and there
+   * is one, otherwise a new one. `losses` counts guests that the caller's code has recently ended.
+   * Rejects with `SandboxUnavailable` when guests do not start.
    */
   async acquire(language: GuestLanguage, losses: number): Promise<Guest> {
     const health = this.#startHealth[language];

@@ -10,17 +10,15 @@ import type { TestBudget } from "../test-budget.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 
 /**
- * CPU time in ms of each guest process that is not charged to the test budget of the request: the
- * time that a guest needs even for code that does nothing. If it were charged, a request with many
- * small tests would use up its budget without any work of user code.
+ * CPU time in ms of each guest process that is not charged to the test budget, because a guest
+ * needs it even for code that does nothing. Otherwise many small tests would use up the budget.
  */
 const FREE_CPU_MS = 20;
 
 /**
- * Provides the guest process for one test of user code, and a new one whenever the last one has
- * ended during the test. The CPU time of all these guests is charged to the budget of the request
- * that contains the test. Until this object is disposed of, it holds one of the permits that limit
- * how many tests run at the same time.
+ * Provides the guest process for one test of user code, and a new one when the last has ended.
+ * Charges their CPU time to the request's test budget. Disposal kills the guest, and gives back the
+ * permit to run a test.
  */
 export class ThrowAwayGuests implements GuestSource, Disposable {
   readonly isLeaving = false;
@@ -28,9 +26,8 @@ export class ThrowAwayGuests implements GuestSource, Disposable {
   #guest: Guest | undefined;
   #losses = 0;
   /**
-   * CPU time in ms of the current guest process that will not be charged to the test budget,
-   * because it is free or was charged before. When the guest has started, all CPU time that it has
-   * used so far, plus `FREE_CPU_MS`, is free.
+   * CPU time in ms of the current guest process that was charged to the test budget before, or is
+   * free. The CPU time of the start plus `FREE_CPU_MS` is free.
    */
   #chargedMs = 0;
 

@@ -19,8 +19,8 @@ const SOFT_TIMEOUTS_MAX = 3;
 const LARGE_BATCHES_MAX = 2;
 /**
  * Maximum number of batches in progress in one guest process if they have at most `SMALL_BYTES_MAX`
- * bytes together. The guest finds its next batch in the socket, so it does not sleep. Waking it for
- * each batch would take as long as two events, and far longer on a busy machine.
+ * bytes together. Several are permitted, because a guest that sleeps between batches takes at least
+ * as long as two events to wake.
  */
 const SMALL_BATCHES_MAX = 8;
 /**
@@ -42,10 +42,9 @@ export interface GuestWork {
 }
 
 /**
- * Queue of the work of one workspace (tenant) in one language, with the guest process that does the
- * work. There is at most one such process at a time. A workspace can have a second such object for
- * the same language. While no further process is permitted, a second object without a process
- * passes its work to the first object.
+ * Queue of the work of one workspace (tenant) in one language, with at most one guest process for
+ * it. A second queue of the same workspace and language passes its work to the first queue if it
+ * may not start a process.
  */
 export class WorkspaceGuest implements GuestHolder, GuestSource {
   #guest: Guest | undefined;

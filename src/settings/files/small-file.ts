@@ -2,9 +2,9 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { orStartError, StartError } from "../../errors.ts";
 
 /**
- * Reads a small text file. `name` is the setting, environment variable or credential to which the
- * file belongs, for error messages. Throws `StartError` if the file cannot be read, is longer than
- * `bytesMax`, or is not a regular file.
+ * Returns the text of a small file. `name` is the setting, environment variable or credential for
+ * error messages. Throws `StartError` if the file cannot be read, is not a regular file, or exceeds
+ * `bytesMax` bytes.
  */
 export function readSmallFile(name: string, path: string, bytesMax: number): string {
   const failure = `Cannot read the file ${path} of ${name}`;

@@ -36,9 +36,8 @@ export function openEnvironment(path: string, names: Iterable<string>, { isView 
   for (const name of names) table(name);
   /**
    * Runs `apply` in a transaction, and rolls the transaction back when `apply` throws or returns
-   * `ABORT`. Unlike this function, lmdb's method `transaction` keeps what `apply` wrote before it
-   * threw. With `isView` (a local copy of a shared log), a commit does not wait for the disk, and
-   * runs in this thread. Handing such a commit to another thread would take longer.
+   * `ABORT`; lmdb's own method `transaction` would keep what `apply` wrote. With `isView`, a commit
+   * runs in this thread, because it does not wait for the disk.
    */
   const transact = async (apply: () => unknown): Promise<unknown> =>
     isView ? root.transactionSync(apply) : root.childTransaction(apply);
@@ -66,10 +65,9 @@ export function isAlive({ root }: Environment): boolean {
 export const PROBE = "\u0000probe";
 
 /**
- * Returns a promise of the error with which LMDB or the disk made a transaction fail. Returns
- * undefined, without a promise, if the transaction succeeded, or failed only because its `apply`
- * threw. The promise never rejects. It may still be pending, because LMDB reports the error of a
- * failed commit after `outcome` is settled.
+ * Returns a promise of the error with which LMDB or the disk made a transaction fail; the promise
+ * never rejects. Returns undefined if the transaction succeeded, or failed only because its `apply`
+ * threw.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

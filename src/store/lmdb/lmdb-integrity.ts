@@ -105,9 +105,9 @@ class PageWalk {
   }
 
   /**
-   * Checks the pages of one large value. In an intact value, only the first page has a header. If a
-   * later page has a header whose transaction number is higher than the meta page's, LMDB reused
-   * this page while the file was copied. The value is then damaged.
+   * Checks the pages of one large value, of which only the first has a header. Throws
+   * `IntegrityFault` if a later page has the header of a newer transaction, because LMDB then
+   * reused this page while the file was copied.
    */
   #overflow(node: Buffer): void {
     const { pageBytes, transaction } = this.#meta;

@@ -36,19 +36,18 @@ interface Waiting extends PromiseWithResolvers<unknown> {
 }
 
 /**
- * Opens a store in an LMDB file. Creates the file and its directory if they are missing. Several
- * processes can have it open. Throws `StartError` when the file is torn (has pages from different
- * points in time), or is locked exclusively.
+ * Opens a store in an LMDB file, and creates the file and its directory if they are missing.
+ * Several processes can have it open. Throws `StartError` if the file is torn (has pages from
+ * different points in time) or stays locked exclusively.
  */
 export function openStore(options: StoreOptions): LocalStore {
   return new LmdbStore(options);
 }
 
 /**
- * A store in an LMDB file. Calls of `change` that arrive during a commit are committed together in
- * the next one. A failed commit can make the LMDB environment unusable, so that promises of later
- * transactions would never resolve. Commits are therefore never concurrent, and an unusable
- * environment is closed and opened again.
+ * A store in an LMDB file. Commits are never concurrent, because a failed commit can make the LMDB
+ * environment unusable, and promises of later transactions would then never resolve. The store
+ * opens an unusable environment again.
  */
 class LmdbStore implements LocalStore {
   readonly #release: () => void;

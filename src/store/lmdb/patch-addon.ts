@@ -1,10 +1,11 @@
 /**
- * Patches lmdb's native addon in `node_modules`: `bun src/store/lmdb/patch-addon.ts`, which
- * `.ci/setup` runs. When a write fails, lmdb 3.5.6 formats a message into a buffer of 100 bytes.
- * The message ends with uninitialized lengths, and can become too long for the buffer. It then
- * damages the heap, and the process aborts after several writes to a full disk. The patch removes
- * the lengths. It also empties another message, which lmdb prints to standard error without a line
- * end, so that it would damage the next log line.
+ * Patches two messages in lmdb's native addon in `node_modules`: `bun
+ * src/store/lmdb/patch-addon.ts`, which `.ci/setup` runs.
+ *
+ * When a write fails, lmdb 3.5.6 formats a message that can be too long for its buffer of 100
+ * bytes. The message then damages the heap, and the process aborts after several writes to a full
+ * disk. The patch shortens the message. It also empties a message that lmdb prints without a line
+ * end, so that the next log line would be damaged.
  */
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -20,8 +21,8 @@ const PATCHES = [
 
 /**
  * Shortens each format string of `PATCHES` in `addon` to its `kept` part. Returns whether a byte
- * was changed. Throws if `addon` has neither the original nor the patched string, because it then
- * belongs to another version of lmdb.
+ * was changed. Throws if `addon` has neither the original nor the patched string, as in another
+ * version of lmdb.
  */
 export function patchAddon(addon: Buffer): boolean {
   let isChanged = false;

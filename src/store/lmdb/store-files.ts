@@ -31,10 +31,9 @@ const WAIT_MS_MAX = 10_000;
 const RETRY_MS = 20;
 
 /**
- * Locks a store for shared use, and returns the function that releases the lock. If the store's
- * file is not marked as intact (`markIntact`), checks it first. Throws `StartError` when the file
- * is torn (has pages from different points in time), or when another process keeps the store locked
- * exclusively for longer than `WAIT_MS_MAX`.
+ * Locks a store for shared use, and returns the function that releases the lock. Throws
+ * `StartError` if the store's file is torn (has pages from different points in time), or if another
+ * process keeps an exclusive lock longer than `WAIT_MS_MAX`.
  */
 export function acquireShared(path: string): () => void {
   // LMDB maps its lock file and stores to it.
@@ -58,9 +57,9 @@ export function acquireExclusive(path: string): (() => void) | undefined {
 }
 
 /**
- * Marks the file of a store as intact: records the file's identity and size. A marked file is not
- * checked when the store is opened again. A copy of the file has another identity, so the copy is
- * checked.
+ * Marks a store's file as intact by recording its identity and size, so that the file is not
+ * checked when the store is opened again. A copy of the file is checked, because it has another
+ * identity.
  */
 export function markIntact(path: string): void {
   const { identity, bytes } = fileFacts(path);
@@ -69,9 +68,9 @@ export function markIntact(path: string): void {
 }
 
 /**
- * Checks a store's file unless it is marked as intact. Throws `StartError` when the file is torn
- * (has pages from different points in time). Skips a store that other processes have open: they
- * have checked the file, and their writes would disturb the check.
+ * Checks a store's file unless it is marked as intact. Skips a store that other processes have
+ * open, because their writes would disturb the check. Throws `StartError` if the file is torn (has
+ * pages from different points in time).
  */
 export function expectIntact(path: string): void {
   if (!existsSync(dataFileOf(path)) || isKnown(path)) return;
@@ -89,9 +88,8 @@ export function expectIntact(path: string): void {
 }
 
 /**
- * Whether the file is marked as intact and is not smaller than when it was marked. LMDB never
- * shortens a file, so a smaller one was truncated. Reading the missing part of it, which is mapped
- * into memory, would end the process.
+ * Whether the file is marked as intact and is not smaller than when it was marked. A smaller file
+ * was truncated, and reading its missing part, which is mapped into memory, would end the process.
  */
 function isKnown(path: string): boolean {
   const { identity, bytes } = fileFacts(path);

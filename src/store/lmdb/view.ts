@@ -10,10 +10,9 @@ const BOOT = "/proc/sys/kernel/random/boot_id";
 const bootFileOf = (path: string) => `${dataFileOf(path)}-boot`;
 
 /**
- * Opens the store for a view, this node's local copy of an ordered log. Deletes the file if it is
- * from before the last boot of the machine, or if it cannot be opened; the view then reads the
- * whole log again. A file from before a boot may be torn (have pages from different points in
- * time), because commits do not wait for the disk.
+ * Opens the store of a view, this node's local copy of an ordered log. Deletes a file that cannot
+ * be opened, or that is from before the machine's last boot, because commits do not wait for the
+ * disk. The view then reads the whole log again.
  */
 export function openView(options: StoreOptions): LocalStore {
   const { path, name, logger } = options;

@@ -3,9 +3,9 @@ import { packr, type RowWrite } from "../row-write.ts";
 import type { LogEntry } from "./ordered-log.ts";
 
 /**
- * Set of row writes that a node proposes by appending it to the shared log. `base` is the version
- * of the store for which the writes were computed. If another change set has taken effect after
- * this version, no node applies the writes. Otherwise every node applies all of them.
+ * Set of row writes that a node proposes by appending it to the shared log. All nodes apply the
+ * writes if no other change set has taken effect since version `base` of the store; otherwise no
+ * node does.
  */
 export interface ChangeSet {
   /** Id of the store object that proposed the change set. Each open store has its own id. */

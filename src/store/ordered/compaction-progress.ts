@@ -9,9 +9,9 @@ export interface RowsAndBytes {
 }
 
 /**
- * Progress of a compaction of the log. A compaction appends all rows of the store to the log again,
- * in the order of table and key. `rows` and `bytes` count what it has appended so far. The progress
- * is itself stored as a row of the store, so these field names must not change.
+ * Progress of a compaction, which appends all rows of the store to the log again. `rows` and
+ * `bytes` count what is appended so far. The field names must not change, because they are stored
+ * in a row.
  */
 export interface CompactionProgress extends RowsAndBytes {
   id: string;
@@ -28,9 +28,8 @@ export type RowKey = Omit<RowWrite, "value">;
 export const COMPACTION_TABLE = "rewriting";
 export const COMPACTION_KEY = "walk";
 /**
- * Name of the table in which a view (a node's copy of the store) stores its log position. The table
- * `PARTS_TABLE` stores the parts of change sets that were not read completely yet. Both tables are
- * local to the node: changes of them are not in the log.
+ * Name of the table in which a node stores its log position; `PARTS_TABLE` has the parts of change
+ * sets that were not read completely yet. Both tables are local: their changes are not in the log.
  */
 export const POSITION_TABLE = "order";
 export const PARTS_TABLE = "pieces";
@@ -40,9 +39,9 @@ const LEFT_OUT = new Set([COMPACTION_TABLE, POSITION_TABLE, PARTS_TABLE]);
 const ROW_BYTES = 64;
 
 /**
- * Reads the rows after the row `at`, in the order of table and key, up to `max.rows` rows or about
- * `max.bytes` bytes. In the result, `next` is the key of the last row that was read; pass it as
- * `at` to the next call. `next` is absent if no rows remain.
+ * Reads the rows after row `at`, in the order of table and key, up to `max.rows` rows or about
+ * `max.bytes` bytes. If the read ended at this bound, `next` is the last row's key, for the next
+ * call; otherwise no rows remain.
  */
 export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAndBytes) {
   const writes: RowWrite[] = [];

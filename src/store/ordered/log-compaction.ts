@@ -14,10 +14,9 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * Fixed parts of two limits of the log; a compaction starts when the log exceeds either limit.
-   * The limit on entries is `min.rows` plus `factor` times the number of rows that the last
-   * compaction appended. The limit on bytes is `min.bytes` plus `factor` times the size of these
-   * rows.
+   * Fixed parts of two limits of the log. A compaction starts when the log exceeds either:
+   * - `min.rows` entries, plus `factor` times the number of rows that the last compaction appended
+   * - `min.bytes` bytes, plus `factor` times the size of these rows
    */
   min: RowsAndBytes;
   factor: number;
@@ -48,11 +47,9 @@ const BOUNDS: CompactionBounds = {
 };
 
 /**
- * Length of the pause after a step of a compaction, as a multiple of the step's duration. With 4,
- * steps take a fifth of the time. The rows of a step keep all nodes and brokers busy, so pixel
- * requests and changes of the store wait until the pause. The pause is at most `PAUSE_MS_MAX`
- * milliseconds. This is far below `stalledMs`, after which another node would continue the
- * compaction.
+ * Pause after a step of a compaction, as a multiple of the step's duration, and at most
+ * `PAUSE_MS_MAX` milliseconds. Pixel requests and changes of the store wait for the pause, because
+ * a step keeps all nodes and brokers busy.
  */
 const PAUSE_STEPS = 4;
 const PAUSE_MS_MAX = 1_000;
@@ -80,8 +77,8 @@ export interface LogCompactionOptions {
 
 /**
  * Keeps an ordered log short. When the log is much longer than the rows of the store, one node
- * appends all rows again as ordinary change sets (a compaction), and then deletes the older
- * entries. Other transactions can run meanwhile.
+ * appends all rows again (a compaction), and then deletes the older entries. Other transactions can
+ * run meanwhile.
  */
 export class LogCompaction {
   readonly #bounds: CompactionBounds;
@@ -90,17 +87,16 @@ export class LogCompaction {
   #own: string | undefined;
   /**
    * The latest known step of a compaction by any node (the compaction's id and the number of rows
-   * appended), and the time at which this node first saw it. A compaction is stalled `stalledMs`
-   * after its latest step. The field is undefined until this node first checks for a stalled
-   * compaction.
+   * appended), and the time (`performance.now()`) when this node first saw it. The field is
+   * undefined before the first check for a stalled compaction.
    */
   #seen: { step: string; since: number } | undefined;
   /** Log position below which this node has deleted the entries; 0 before it has deleted any. */
   #trimmed = 0;
   /**
-   * Log position below which a compaction has replaced all entries, and the time when this node
-   * learnt this. The replaced entries are deleted `keptMs` after this time. The field is undefined
-   * if no entries are waiting to be deleted.
+   * Log position below which the entries are to be deleted, because a compaction has replaced them.
+   * They are deleted `keptMs` after the time `since` (`performance.now()`). The field is undefined
+   * if no deletion is pending.
    */
   #first: { position: number; since: number } | undefined;
   /** Time (`performance.now()`) before which no compaction or deletion starts, after one failed. */
@@ -112,11 +108,9 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a task in the background if one is due: a compaction, or the deletion of the log entries
-   * that a compaction has replaced. The store calls this after each change set of this node that
-   * took effect, and after each read of the log's end. After a read, a compaction starts only if at
-   * least `min.rows` entries without effect follow the last change set that took effect. Most
-   * entries without effect are barriers (empty entries), which each read of the log's end appends.
+   * Starts a background task if one is due: a compaction, or the deletion of log entries that it
+   * has replaced. After a read of the log's end, a compaction starts only if at least `min.rows`
+   * entries follow the last change set that took effect.
    */
   runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;
@@ -198,8 +192,8 @@ export class LogCompaction {
 
   /**
    * Returns the id of the compaction that this node has to run: a new one if none is in progress,
-   * or the one in progress if it is this node's own or is stalled. Otherwise returns undefined.
-   * Must be called within a transaction.
+   * or the one in progress if it is this node's own or stalled; otherwise undefined. Must be called
+   * within a transaction.
    */
   #begin(): string | undefined {
     const { local, view } = this.options;

@@ -14,16 +14,15 @@ export class LogShortenedError extends Error {
 }
 
 /**
- * Reads the end position of an ordered log. The leader's report of the end is not sufficient: a
- * leader that was replaced keeps reporting its old end. But only the present leader can acknowledge
- * an entry. Each read therefore appends an empty entry (barrier), and uses the position of this
- * entry. Concurrent calls of `read` share one barrier.
+ * Reads the end position of an ordered log by appending an empty entry (barrier) and taking its
+ * position. The leader's own report is not sufficient, because a leader that was replaced keeps
+ * reporting its old end.
  */
 export class OrderedLogEnd {
   /**
-   * Promise for all calls of `read` that came while a barrier (empty entry) was in flight. It
-   * resolves with the position of the next barrier, because entries that these calls must see may
-   * come after the barrier in flight. The field is undefined if there are no such calls.
+   * Promise for the calls of `read` that wait for the next barrier (empty entry). A barrier in
+   * flight is not enough for them, because entries that they must see may follow it. The field is
+   * undefined if there are no such calls.
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
@@ -41,10 +40,10 @@ export class OrderedLogEnd {
   #overdue = 0;
 
   /**
-   * `progress.next` is the log position of the first entry that this node's view has not applied.
-   * `acknowledgedMsMax` is the time limit in milliseconds for the log's leader to acknowledge an
-   * entry that this node appends. Beyond the limit, the entry is overdue, and calls of `read`
-   * reject until the append has ended.
+   * Creates the reader of a log's end.
+   * - `progress.next`: log position of the first entry that this node's view has not applied
+   * - `acknowledgedMsMax`: milliseconds after which an appended entry without acknowledgement is
+   *   overdue; calls of `read` reject until its append has ended
    */
   constructor(
     private readonly log: Pick<OrderedLog, "append" | "knownEnd">,
@@ -61,11 +60,9 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Appends a barrier (empty entry), and resolves with its position. Every entry that was durable
-   * before the call has a lower position. If the entries directly before it are barriers of this
-   * node too, resolves with the position of the first of them, because barriers change nothing.
-   * Rejects while an entry in flight is overdue (not acknowledged in time). Rejects with
-   * `LogShortenedError` when the log has lost entries.
+   * Appends an empty entry (barrier). Resolves with a position higher than that of every entry with
+   * content that was durable before the call. Rejects while an entry is overdue (not acknowledged
+   * in time), and with `LogShortenedError` when the log has lost entries.
    */
   read(): Promise<number> {
     if (this.isOverdue) return Promise.reject(this.#overdueError());
@@ -94,8 +91,8 @@ export class OrderedLogEnd {
 
   /**
    * Rejects with `LogShortenedError` if the log's leader reports a log end below the position up to
-   * which the view has read. Does not append an entry to find the end: it could get the position of
-   * a lost entry, and so hide the loss.
+   * which the view has read. Appends no entry, because it could get the position of a lost entry
+   * and hide the loss.
    */
   async expectKnown(): Promise<void> {
     const { next } = this.progress;

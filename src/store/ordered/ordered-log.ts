@@ -11,16 +11,16 @@ export interface OrderedLog {
   append(entry: Uint8Array): Promise<number>;
   /**
    * Resolves with the position after the last durable entry that the log's leader knows. The true
-   * end can be higher: a replaced leader that has not heard of its successor still answers. Only an
-   * append proves where the log ends.
+   * end can be higher, because a leader that was replaced may still answer. Only an append proves
+   * where the log ends.
    */
   knownEnd(): Promise<number>;
   /** Deletes the entries before a position from the shared log, for all nodes. */
   trim(position: number): Promise<void>;
   /**
-   * Passes the entries from `position` on to `take`, in batches and in order, until the returned
-   * follower is closed. If the entry at `position` was deleted, begins with the oldest entry of the
-   * log. If `take` rejects, calls it again with the same batch.
+   * Passes the entries at and after `position` to `take`, in batches and in order, until the
+   * returned follower is closed. Begins with the oldest entry if the one at `position` was deleted.
+   * Repeats a batch that `take` rejects.
    */
   follow(position: number, take: (entries: readonly LogEntry[]) => Promise<void>): Follower;
   /** Returns a sentence that says why entries cannot be read; undefined while they can be read. */

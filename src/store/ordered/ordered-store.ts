@@ -37,11 +37,9 @@ const AHEAD_MS_MAX = 2_000;
 const RETRY_MS = 250;
 
 /**
- * Store of tables that several nodes change through a shared ordered log, without locks. A call of
- * `change` runs on this node's local copy of the tables (view). Its writes are appended to the log
- * as a change set, together with the version of the view. Each node applies the change set only if
- * its own view has that version at this place in the log. All nodes therefore decide alike. If the
- * set had no effect, the node that appended it runs the change again.
+ * Store of tables that several nodes change through a shared ordered log, without locks. A node's
+ * change takes effect only if no other change has taken effect since the node computed it.
+ * Otherwise the node runs the change again.
  */
 export class OrderedStore implements Store {
   readonly #options: OrderedStoreOptions & typeof DEFAULTS;
@@ -115,8 +113,8 @@ export class OrderedStore implements Store {
 
   /**
    * Waits without a time limit until the view has applied all entries that were in the log at the
-   * time of the call. Rejects with an `unavailable` error when the store is closed. Rejects with
-   * `StartError` when the log has lost entries or has an entry of a newer pixelmill release.
+   * call. Rejects with an `unavailable` error when the store is closed, and with `StartError` when
+   * the log has lost entries or has entries of a newer release.
    */
   async recover(): Promise<void> {
     const until = performance.now() + AHEAD_MS_MAX;

@@ -15,9 +15,9 @@ import {
 import type { LogEntry } from "./ordered-log.ts";
 
 /**
- * State of a view after it has applied the log entries before the position `next`. It is stored in
- * the same transaction as the rows that these entries write. The names of its fields are stored
- * too, so they must not change.
+ * State of a view after it has applied the log entries before `next`, stored in the same
+ * transaction as the rows that these entries write. The field names must not change, because they
+ * are stored too.
  */
 export interface ViewPosition {
   /** Log position of the first entry that the view has not applied yet. */
@@ -32,9 +32,9 @@ export interface ViewPosition {
   /** Size in bytes of the log entries from position `first` (included) to `next` (not included). */
   bytes: number;
   /**
-   * Start of the running compaction. `position` is the log position of the compaction's first
-   * entry. `bytes` is the size in bytes of the log entries before `position`, beginning with the
-   * entry at `ViewPosition.first`. Absent while no compaction runs.
+   * Start of the running compaction: the log position of its first entry, and the size in bytes of
+   * the entries from `ViewPosition.first` to this entry (not included). Absent while no compaction
+   * runs.
    */
   walk?: { position: number; bytes: number };
   /**
@@ -120,9 +120,8 @@ export class OrderedView {
   }
 
   /**
-   * Applies log entries in one transaction. If the commit fails, the caller may pass the same
-   * entries again, even if they were stored nevertheless. A stored change set has no effect the
-   * second time, because the version of the view is then higher than the one that the set requires.
+   * Applies log entries in one transaction. After a failed commit, the caller may pass the same
+   * entries again, because a change set that was stored nevertheless has no effect the second time.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
     const { local, logger, name } = this.options;
@@ -162,10 +161,9 @@ export class OrderedView {
   }
 
   /**
-   * Returns the state with which the view starts again from the oldest entry in the log, after
-   * entries that it had not read were deleted. `position` is that of the oldest entry, and `found`
-   * is the entry's content. This entry must start a compaction, which writes all rows again and so
-   * replaces the rows of the view. Throws if it does not.
+   * Returns the state with which the view starts again at the log's oldest entry, after entries
+   * that it had not read were deleted. Throws unless this entry (`found`) starts a compaction,
+   * which writes all rows again.
    */
   #beginAt(position: number, found: ChangeSet | ChangeSetPart | undefined): ViewPosition {
     const compaction = found && "writes" in found ? compactionOf(found) : undefined;
@@ -180,8 +178,8 @@ export class OrderedView {
 
   /**
    * Stores one part of a change set that was split into several log entries. Returns the complete
-   * change set when `part` is its last part. Otherwise returns undefined. Also returns undefined if
-   * a part is missing, or if the set was not computed on the current `version` of the view.
+   * change set at its last part. Returns undefined for every other part, and if a part is missing
+   * or the set was not computed on `version`.
    */
   #completed(part: ChangeSetPart, { version }: ViewPosition): ChangeSet | undefined {
     if (part.base !== version) return undefined;

@@ -74,10 +74,9 @@ export function resolveChanges(
 }
 
 /**
- * Runs calls of `change` on this node's view (local copy of the store) in a transaction that is
- * rolled back. Returns the outcomes and writes of the calls, and in `base` the version of the view
- * on which they ran. If the view is incomplete (log entries were deleted before it had read them),
- * `base` is undefined, and the outcomes and writes must not be used.
+ * Runs calls of `change` on this node's view (local copy of the store), and rolls them back.
+ * Returns their outcomes, their writes, and the view's version as `base`. If `base` is undefined,
+ * the view lacks rows, and the results must not be used.
  */
 export async function dryRunChanges(
   local: LocalStore,

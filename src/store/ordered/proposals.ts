@@ -1,9 +1,8 @@
 import { assert } from "../../assert.ts";
 
 /**
- * Promise of the outcome of a change set, with the functions that settle it. It resolves with true
- * if the change set took effect, and with false if it did not. It rejects if the outcome cannot be
- * learnt.
+ * Promise of a change set's outcome, with the functions that settle it. It resolves with whether
+ * the set took effect, and rejects if this cannot be learnt.
  */
 interface Proposal extends PromiseWithResolvers<boolean> {
   /**
@@ -35,9 +34,9 @@ export class Proposals {
   }
 
   /**
-   * Adds change set `number`, which must equal `next`; the caller appends the set to the shared
-   * log. Resolves with whether the set took effect. Rejects if this cannot be learnt. If `isKnown`
-   * is true, the store's listeners are not called for the set.
+   * Adds change set `number`, which must equal `next`; the caller appends the set to the log.
+   * Resolves with whether the set took effect, and rejects if this cannot be learnt. With
+   * `isKnown`, the store's listeners are not called for the set.
    */
   add(number: number, isKnown: boolean): Promise<boolean> {
     assert(number === this.#next, "Numbers of a node's change sets ascend by one");

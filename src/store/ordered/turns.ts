@@ -5,17 +5,16 @@ import type { SetOutcome } from "./ordered-view.ts";
 const NO_BASE = -2;
 
 /**
- * Returns the log entry (pass) with which the node `author` gives up its turn. The entry is encoded
- * as a change set, so that older releases can read it too. This change set has no writes and never
- * takes effect.
+ * Returns the log entry (pass) with which the node `author` gives up its turn. It is encoded as a
+ * change set without writes that never takes effect, so that older releases can read it.
  */
 export const passOf = (author: string): Uint8Array =>
   encodeChangeSet({ author, number: -1, base: NO_BASE, writes: [] })[0]!;
 
 /**
- * Smallest time limit in milliseconds for another node to use its turn while this node waits. The
- * limit depends on the duration of this node's last attempt (see `ATTEMPTS_PER_TURN`), and is at
- * most `TURN_MS_MAX`. Without a limit, this node would wait forever for a node that has stopped.
+ * Lower bound, in milliseconds, of the time for which this node waits until another node has used
+ * its turn; `TURN_MS_MAX` is the upper bound. Without a limit, this node would wait forever for a
+ * node that has stopped.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;
@@ -26,19 +25,16 @@ const TURN_MS_MAX = 5_000;
 const ATTEMPTS_PER_TURN = 2;
 
 /**
- * Order in which nodes change a store when several of them want to. A node whose change set had no
- * effect gets a turn, after the nodes that already wait for theirs. The other nodes append no
- * change sets until each waiting node has used its turn, has given it up, or has let its time pass.
- * Without turns, a slow node could lose against faster ones again and again.
+ * Order in which nodes change a store, so that a slow node does not lose against faster ones again
+ * and again. A node whose change set had no effect gets a turn, and the other nodes wait until it
+ * has used the turn, has given it up, or has let its time pass.
  *
- * All nodes read the same outcomes from the log, so they agree on the order without a leader. If a
- * node appends a change set out of turn, this only makes the attempt of another node fail.
+ * A change set that is appended out of turn is still valid.
  */
 export class Turns {
   /**
    * Authors (nodes) that wait for a turn to append a change set; the first has the turn. An author
-   * is added when a change set of the author had no effect. The order is that of these change sets
-   * in the log.
+   * is added when its change set had no effect, in the order of these sets in the log.
    */
   readonly #refused = new Set<string>();
   /**

@@ -15,10 +15,9 @@ const DROPPED_STATUS = 298;
 const FAILED_STATUS = 400;
 
 /**
- * Returns the answer to a request. It has an item for each output event, for each event that
- * failed, and, if `namesDropped` is true, for each event that the code dropped. Each item repeats
- * the metadata of its input event byte for byte, because rudder-server uses the metadata to find
- * the job of the event.
+ * Returns the answer to a request: one item for each output event, each failed event and, with
+ * `namesDropped`, each dropped event. An item repeats its event's metadata byte for byte, because
+ * rudder-server finds the job by it.
  */
 export function answerOf(
   body: Buffer,

@@ -21,8 +21,8 @@ export interface CustomTransformOptions extends ItemRunOptions {
 
 /**
  * Creates the handler of `POST /customTransform`, which runs each item of a request through the
- * code that the item names. If the code cannot run for a reason that is in neither the request nor
- * the code, the answer makes rudder-server send the request again.
+ * code that the item names. If this server cannot run the code at present, the answer makes
+ * rudder-server send the request again.
  */
 export function createCustomTransform(options: CustomTransformOptions): Handler {
   const requests = new ConcurrencyLimiter({

@@ -4,9 +4,9 @@ import { textOf } from "../requests.ts";
 import type { ItemGroup } from "./request-items.ts";
 
 /**
- * Returns which program the items of a group ask for: the version of the transformation, the
- * versions of libraries, and the credentials. `versionId` is empty when the items contain no
- * version. Members with an invalid value count as absent. Pure function.
+ * Returns which program the items of a group ask for: the versions of the transformation and of
+ * libraries, and the credentials. Missing or invalid members are left out; without a version of the
+ * transformation, `versionId` is empty.
  */
 export function programRequest(body: Buffer, group: ItemGroup): ProgramRequest {
   const destination = jsonAt(body, group.destination);

@@ -30,9 +30,8 @@ export interface ItemGroup {
 }
 
 /**
- * One item of a request. `message` is the span (start and end in the body) of the item's event, and
- * `metadata` the span of the event's metadata. A span is undefined if the item has no such member,
- * or if its value is not an object.
+ * One item of a request, with the spans (start and end in the body) of the event (`message`) and of
+ * its metadata. A span is undefined if the member is missing or is not an object.
  */
 export interface RequestItem {
   message: Span | undefined;
@@ -59,9 +58,8 @@ const tooMany: BodyProblem = {
 };
 
 /**
- * Finds the items in the body of a request to `/customTransform`, without building objects: an item
- * has only the positions of its parts in `body`. Returns a `BodyProblem` when the body is not a
- * JSON array of objects in valid UTF-8, or has too many items.
+ * Finds the items in the body of a request to `/customTransform`, as positions in `body`. Returns a
+ * `BodyProblem` if the body is not a JSON array of objects in valid UTF-8, or has too many items.
  */
 export function itemsIn(body: Buffer): RequestItem[] | BodyProblem {
   if (!isUtf8(body)) return notItems;

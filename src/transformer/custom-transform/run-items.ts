@@ -19,10 +19,9 @@ export interface ItemRunOptions {
 }
 
 /**
- * Runs the items of each group through the program that the group names. Resolves with one result
- * per item. Rejects with `SandboxUnavailable` when no user code can run at present, and with
- * `ApiError` when this node cannot find out which code exists. Once `isAwaited` has returned false,
- * items that have not run get an error instead, and the caller must not use the results.
+ * Runs each item through the program of its group. Resolves with one result per item, which must
+ * not be used once `isAwaited` has returned false. Rejects with `SandboxUnavailable` or `ApiError`
+ * if code cannot be run or found at present.
  */
 export async function runItems(
   { programs, sandbox, costlyMsMax = TRANSFORMER_COSTLY_MS_MAX }: ItemRunOptions,

@@ -5,9 +5,8 @@ import type { GuestLanguage } from "../../sandbox/program.ts";
 const STATIC = 1;
 
 /**
- * Returns the modules that code imports, each with the names that the code imports from it.
- * `modules` are the modules that the language's own parser has found. The list of names is empty
- * for Python, and for an import of a whole module.
+ * Returns the names that code imports from each of `modules`, which the language's own parser has
+ * found in the code. The list of names is empty for Python, and for an import of a whole module.
  */
 export function importedNames(
   language: GuestLanguage,

@@ -204,9 +204,9 @@ function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>)
 }
 
 /**
- * Returns an error for each id in the rule's `subjectIds` that names no item of the workspace, and
- * one error for any ids in a rule about the server. Accepts the ids in `before`, those of the
- * stored rule: their items may have been removed since.
+ * Returns an error for each id in `subjectIds` that names no item of the workspace, or one for any
+ * ids in a rule about the server. Accepts the ids in `before`, because their items may have been
+ * removed since.
  */
 function subjectFaults(
   catalog: Catalog,

@@ -79,9 +79,8 @@ interface CodeRoutesOptions {
 }
 
 /**
- * Returns the parts that transformations and libraries share in their routes. These are the options
- * of most routes (such as list, retrieve, remove and those of revisions), and the functions that
- * find an item (`current`) and answer with it (`enclose`).
+ * Returns what the routes of transformations and libraries share: the options of most routes, such
+ * as `list`, and the functions that find an item (`current`) and answer with it (`enclose`).
  */
 export function codeRoutes<const Options extends CodeRoutesOptions>(options: Options) {
   const { kind, noun, answer } = options;
@@ -213,10 +212,9 @@ function versionRoutes<const Options extends CodeRoutesOptions>(options: Options
 }
 
 /**
- * Yields a workspace's published transformations or libraries, or its drafts if `published` is
- * false. If `hasExternalId` is true, yields only the items with an external id; if false, only
- * those without one. In place of an item that is left out, yields undefined, so that `streamList`
- * can pause there.
+ * Yields a workspace's published transformations or libraries, or its drafts. `hasExternalId`
+ * selects items with (true) or without (false) an external id. In place of the others, yields
+ * undefined, so that `streamList` can pause.
  */
 export function listCode(
   code: CodeStore,

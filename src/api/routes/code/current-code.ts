@@ -9,9 +9,9 @@ import { type CodeDeps, libraryAnswer, transformationAnswer } from "./revision-a
 const answers = { library: libraryAnswer, transformation: transformationAnswer };
 
 /**
- * Adds an entity tag to an answer about a transformation or library. The tag begins with the
- * versionId of the newest revision, followed by a hash of what can change without a new revision:
- * the published revision, the note, the external id and the linked destinations.
+ * Adds an entity tag to an answer about a transformation or library: the newest revision's
+ * versionId, and a hash of what can change without a new revision (published revision, note,
+ * external id and linked destinations).
  */
 export function taggedCode<T>({ catalog }: CodeDeps, resource: Resource, answer: T): Tagged<T> {
   const { workspaceId, kind, id, newest, published, externalId, note } = resource;
@@ -39,8 +39,7 @@ export function currentCode(kind: CodeKind) {
 
 /**
  * Returns the current states of the transformations and libraries whose revisions a publish request
- * lists. Returns an empty list if one of them is deleted. A request with If-Match then fails; a
- * request without it creates the deleted one again.
+ * lists. Returns an empty list if one of them is deleted, so that a request with If-Match fails.
  */
 export function namedCode(
   deps: CodeDeps,

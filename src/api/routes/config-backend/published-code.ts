@@ -88,9 +88,9 @@ export const publishedCodeRoutes = [
 ] as const;
 
 /**
- * Returns the revision whose versionId is in the query. Throws the error `missing` if there is
- * none, or if the caller must not read it. A request without a token reads the code of all
- * workspaces; the setting `rudderstack.code.open` allows such requests.
+ * Returns the revision whose versionId is in the query. Throws `missing` if there is none, or if
+ * the caller must not read it. A request without a token (setting `rudderstack.code.open`) may read
+ * the code of all workspaces.
  */
 function publishedCode(
   { deps, workspaceId, query }: RequestContext<string, { versionId?: string }, unknown>,

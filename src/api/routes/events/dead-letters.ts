@@ -190,10 +190,9 @@ export const deadLetterRoutes = [
 ] as const;
 
 /**
- * Replays dead letters that a request selects (`kind` is `dead-letters`), or deletes them
- * (`purge`). Resolves with their number (`count`). For a request with `all`, only starts a job that
- * does so, and `count` is 0. Rejects before any change if the filter finds more dead letters than
- * `expected`.
+ * Replays the dead letters that a request selects, or deletes them (`purge`). `count` is their
+ * number, but 0 for a request with `all`, which only starts a job. Rejects before any change if the
+ * filter finds more than `expected`.
  */
 async function carryOut(
   { deps, workspaceId, principal, body }: RequestContext<string, unknown, LetterSelection>,

@@ -46,9 +46,8 @@ export const destinationFailureRoutes = [
 ] as const;
 
 /**
- * Returns a list with the latest delivery failure of the destination's present dead letters, or an
- * empty list if it has none. Failures are stored only with dead letters, so after a restart the
- * server knows no others.
+ * Returns a list with the latest delivery failure of the destination's present dead letters; an
+ * empty list if it has none. Other failures are not stored, so they are unknown after a restart.
  */
 function storedFailure(
   deadLetters: DeadLetters,

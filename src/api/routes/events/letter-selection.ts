@@ -85,9 +85,9 @@ export const LetterSelection = Type.Object(
 export type LetterSelection = Static<typeof LetterSelection>;
 
 /**
- * Optional fields in the response to a request that replays or deletes dead letters. If `more` is
- * true, the filter finds further dead letters, and the client must repeat the request. It must add
- * the time `before` of the response, which excludes dead letters that have failed again since.
+ * Optional fields of the response to a replay or deletion of dead letters. If `more` is true, the
+ * client must repeat the request with the response's `before`, which excludes dead letters that
+ * have failed again since.
  */
 export const restFields = {
   more: optionalFlag("With a filter: whether it finds more"),
@@ -99,9 +99,9 @@ export const restFields = {
 };
 
 /**
- * Returns filter, rate and time limit (`before`) of a request with `all`, which selects all dead
- * letters that match its filter. Returns undefined for a request without `all`. Throws if a request
- * with `all` has ids or lacks a filter.
+ * Returns filter, rate and time limit (`before`) of a request for all dead letters that match its
+ * filter; undefined for a request without `all`. Throws if a request with `all` has ids or no
+ * filter.
  */
 export function allOf({ ids, filter, all, rate, before }: LetterSelection) {
   if (all !== true) return undefined;
@@ -116,9 +116,9 @@ export function allOf({ ids, filter, all, rate, before }: LetterSelection) {
 }
 
 /**
- * Returns the ids of the dead letters that a request selects by ids or by a filter. With a filter,
- * returns at most `count` ids, and `more` says whether further dead letters match. Throws if the
- * request has both ids and a filter, or neither.
+ * Resolves with the ids of the dead letters that a request selects. With a filter, these are at
+ * most `count`, and `more` says whether further ones match. Rejects unless the request has either
+ * ids or a filter.
  */
 export async function selected(
   deadLetters: DeadLetters,

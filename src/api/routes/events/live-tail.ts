@@ -58,11 +58,9 @@ export const tailRoutes = [
 type TailContext = RequestContext<string, TailFilter, unknown>;
 
 /**
- * Creates the stream of a live tail (a workspace's new events). Skips messages while the client
- * reads too slowly, or while the workspace's live tails together exceed the maximum number of bytes
- * per second. Before the next message, the stream says how many messages were skipped. The stream
- * ends and releases `permit` when the client stops reading, its token becomes invalid, or the
- * listener stops.
+ * Creates the stream of a live tail (a workspace's new events). Skips and counts messages that
+ * exceed the client's speed or the workspace's byte rate. Ends and releases `permit` when the
+ * client stops reading, the token becomes invalid, or the listener stops.
  */
 function tailStream(context: TailContext, permit: Permit): ReadableStream {
   const { deps, workspaceId, query, closing } = context;

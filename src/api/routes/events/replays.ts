@@ -251,9 +251,8 @@ function filterAnswer(filter: object): Record<string, string> {
 }
 
 /**
- * States in which a destination accepts no events, each with a sentence about the state. The
- * sentence is used if the destination reports no reason. It is empty for a state with which the
- * destination always reports a reason.
+ * States in which a destination accepts no events, each with a sentence that is used if the
+ * destination reports no reason. The sentence is empty for a state that always comes with a reason.
  */
 const STOPPED: Partial<Record<(typeof destinationStates)[number], string>> = {
   down: "",

@@ -206,9 +206,8 @@ export interface EventWithOutcomes {
 type OutcomeQuery = { [Key in "destinationId" | "outcome"]?: SearchQuery[Key] | undefined };
 
 /**
- * Adds to each found event its outcomes at the destinations. If the query names a destination,
- * keeps only the outcomes at this destination. If the query names an outcome, then keeps only the
- * events that have this outcome among their kept outcomes.
+ * Adds to each found event its outcomes, only those at the query's destination if the query names
+ * one. If the query names an outcome, keeps only events that have it among these outcomes.
  */
 export async function withOutcomes(
   { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId"> & { query: OutcomeQuery },

@@ -37,8 +37,7 @@ export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): Destina
 
 /**
  * Returns the rules for the configs of a destination type: how they are validated, and which keys
- * are secret. For a type to which only rudder-server delivers, the rules come from RudderStack's
- * definition of the type. Undefined for an unknown type.
+ * are secret. Returns undefined if neither pixelmill nor RudderStack's definitions have the type.
  */
 export function formsOf({ kinds, definitions }: KindDeps, type: string): ConfigForms | undefined {
   const kind = kinds.get(type);
@@ -65,9 +64,9 @@ interface NewType {
 }
 
 /**
- * Returns the type of a new destination, the program that delivers to it, and the rules for its
- * config. A request that names no program gets pixelmill, or rudder-server for a type that only
- * RudderStack has. Throws if the program does not support the type.
+ * Returns the type of a new destination, the program that delivers to it (by default pixelmill, if
+ * it supports the type), and the rules for its config. Throws if the program does not support the
+ * type.
  */
 export function newType(
   deps: KindDeps,
@@ -88,10 +87,9 @@ export function newType(
 }
 
 /**
- * Returns the config to store: the sent config without nulls, plus the stored secrets that the sent
- * config leaves out. Throws if the config to store is invalid, except that the config of a disabled
- * destination may lack required keys. Also throws if a stored secret would be sent to another host
- * than before, where a caller who does not know the secret could read it.
+ * Returns the sent config without nulls, plus the stored secrets that it leaves out. Throws if this
+ * config is invalid, or would send a stored secret to another host than before. A disabled
+ * destination may lack required keys.
  */
 export function resolveConfig(
   kind: ConfigForms,
@@ -132,8 +130,7 @@ function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
 
 /**
  * Returns a config for responses, without keys that the schema does not allow and without secrets.
- * A secret in an item of a list is replaced by an empty string; secret parts of URLs are masked. If
- * `headers` is `clear`, secret parts of URLs and secret webhook headers are shown unchanged.
+ * If `headers` is `clear`, secret parts of URLs and secret webhook headers are shown.
  */
 export function configAnswer(
   kind: ConfigForms,
@@ -188,9 +185,9 @@ function formOf(kind: ConfigForms, config: DestinationConfig): ConfigForm {
 }
 
 /**
- * Returns the sent config, with the stored string in place of each masked string, which the client
- * copied from a response. Does not restore a string that responses would mask differently because
- * of another key in the sent config: such a response could show the secret part.
+ * Returns the sent config, with the stored string in place of each masked string that the client
+ * copied from a response. A string stays masked if responses with the sent config could show its
+ * secret part.
  */
 function unmasked(
   { maskedKeys = [] }: ConfigForm,

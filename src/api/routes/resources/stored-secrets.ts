@@ -16,9 +16,9 @@ interface RetainedSecret {
 }
 
 /**
- * Returns the sent config without nulls, plus the stored secrets that it lacks. `kept` lists these
- * secrets. Does not add a secret that has no effect in the new config, such as a password if the
- * new config selects another kind of authentication.
+ * Returns the sent config without nulls, plus the stored secrets that it lacks; `kept` lists these.
+ * Leaves out a secret without effect in the new config, such as a password for another kind of
+ * authentication.
  */
 export function retainSecrets(
   form: ConfigForm,
@@ -66,9 +66,8 @@ export function audienceErrors(
 }
 
 /**
- * Splits the path of each secret key of a kind of destination into `key` and `inner`. `headers.to`
- * is the key `to` in each item of the list `headers`. `oauth.clientSecret` is a key in the object
- * `oauth`. A key of the config itself has no `inner`.
+ * Splits the path of each secret at the period. `key` is a key of the config, and `inner` a key in
+ * the object or in each list item under `key`. A path without a period has no `inner`.
  */
 export function secretsOf({ secretKeys }: ConfigForm) {
   return secretKeys.map((secret) => {
@@ -142,9 +141,9 @@ function retainInObject(
 }
 
 /**
- * Returns `items`, a list in the sent config. An item that lacks its secret gets that of a stored
- * item whose other fields are equal. Each stored item gives its secret to at most one item. A list
- * with more than `max` items is returned unchanged, because it is refused later.
+ * Returns the sent list `items`. Each item without its secret gets the secret of a stored item with
+ * otherwise equal fields; each stored secret is used at most once. A list longer than `max` is
+ * returned unchanged.
  */
 function retainInList(
   items: unknown,

@@ -60,12 +60,9 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 }
 
 /**
- * Returns the problems of a cluster, one sentence each. The following three are listed only if the
- * cluster's members are known and this node's questions reach the other nodes:
- * - "Node … does not answer": neither an answer nor any other message of the node arrived recently
- * - "The report of node … is missing here": the node sends messages, but gave no answer
- * - "Partition … runs at no node": the node that last ran the partition has left, no report lists
- *   the partition as running, and each node to which the partition is assigned gave a report
+ * Returns the problems of a cluster, one sentence each. Nodes that do not answer and partitions
+ * that run at no node are listed only if the cluster's members are known and this node can ask
+ * them.
  */
 export function problemsOf(facts: ClusterFacts): string[] {
   const { name, members, partitions, health, heard, unasked } = facts;

@@ -143,9 +143,9 @@ export function totalsOf(deps: StatusDeps, series: Series, unwritten: readonly N
 }
 
 /**
- * Returns the time (ISO 8601) at which each source received its last event, by source id. Sources
- * without an event in the last 30 days are absent. `missingNodes` lists the nodes that did not
- * answer; they may have received later events.
+ * Returns, by source id, the time (ISO 8601) of each source's last event. Sources without an event
+ * in the last 30 days are absent. The nodes in `missingNodes` did not answer, and may have received
+ * later events.
  */
 export async function lastReceivedTimes(
   deps: StatusDeps,
@@ -163,9 +163,8 @@ export async function lastReceivedTimes(
 }
 
 /**
- * Returns for each item in `of` the sums of the item's figures and the item's present lag, like
- * `totalsOf`. `missingNodes` lists the nodes that did not answer; the sums lack the events that
- * these nodes have counted but not yet stored.
+ * Returns for each item in `of` the sums of its figures and its present lag. The nodes in
+ * `missingNodes` did not answer; figures that they have not yet stored are missing in the sums.
  */
 export async function totalsOfAll(
   deps: StatusDeps,

@@ -85,10 +85,10 @@ export function localStatus(
 }
 
 /**
- * Returns the state of the user code of destinations, by destination id. `slowCodeSince` is the
- * time since which the code has been slow, absent if the code is not slow. `blocked` is the reason
- * why no user code can run, as passed by the caller. Only destinations with user code are in the
- * map. The map is empty if `blocked` is undefined and no code of the workspace is slow.
+ * Returns the state of the user code of destinations, by destination id. Destinations without user
+ * code are absent.
+ * - `blocked`: why no user code can run
+ * - `slowCodeSince`: absent if the code is not slow
  */
 function codeStates(
   { catalog, slowCode }: StatusDeps,

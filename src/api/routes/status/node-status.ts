@@ -88,10 +88,9 @@ export async function latestCodeLogs(
 }
 
 /**
- * Returns outcomes (what became of events at destinations) from all nodes. Each node selects the
- * latest events that have an outcome matching the filter, up to `eventsMax` events. The node
- * returns all outcomes of these events, also outcomes other than `filter.outcome`. If
- * `filter.destinationId` is set, the node returns only outcomes at this destination.
+ * Returns from each node all outcomes (what became of an event at a destination) of its latest
+ * `eventsMax` events that have an outcome matching the filter. With `filter.destinationId`, returns
+ * only outcomes at this destination.
  */
 export function latestOutcomes(
   deps: StatusDeps,
@@ -157,9 +156,8 @@ export function answerLocally(deps: StatusDeps, question: unknown): unknown {
 }
 
 /**
- * Sends a question to all nodes, this one included. All nodes are asked because a destination's
- * state is known only to the node that delivers its events, and the state of code only to a node
- * that runs it.
+ * Sends a question to all nodes, this one included, because each node knows only the state of the
+ * deliveries and code that it runs itself. `missingNodes` lists the nodes that did not answer.
  */
 async function askAllNodes<T>(
   deps: StatusDeps,
@@ -198,9 +196,8 @@ function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceSta
 
 /**
  * Merges the troubles (failed checks) and warnings of all nodes. Messages with the same cause
- * become one message, with all their consequences. The merged message is a trouble if one of the
- * messages is a trouble, otherwise a warning. If only some nodes report the cause, the message
- * begins with their ids.
+ * become one, which is a trouble if any of them is. A message begins with node ids if only some
+ * nodes report its cause.
  */
 export function mergeMessages(told: ReadonlyMap<string, Messages>): Messages {
   const all = [...told].flatMap(([id, { troubles, warnings }]) => [

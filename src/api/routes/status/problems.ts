@@ -48,11 +48,9 @@ interface ProblemSources {
 }
 
 /**
- * Returns all problems of a workspace, worst first: sorted by kind, then by age (oldest first),
- * then by number of dead letters. Each cause is listed once. An alert about a destination is left
- * out if the destination itself is listed as down, failing or lagging. Destinations that have the
- * state `suspended`, because their transformation is suspended, are not listed: the problem about
- * the transformation has the number of their dead letters.
+ * Returns all problems of a workspace, worst first. Leaves out alerts about a destination that is
+ * listed as down, failing or lagging, and destinations that are suspended with their
+ * transformation, because each cause is listed once.
  */
 export function problemsOf(
   state: ProblemSources,
@@ -125,9 +123,9 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
 }
 
 /**
- * Returns `problem`, which is about the dead letters of `groups`, with more details: the message
- * ends with the failure reason of the latest dead letter, and `since` is the time of the first one.
- * `since` is absent if a group does not know its first time.
+ * Returns `problem`, which is about the dead letters of `groups`, with the failure reason of the
+ * latest one in the message. `since` is the time of the first one, absent if a group does not know
+ * it.
  */
 export function withReason(problem: OverviewProblem, groups: readonly LetterGroup[]) {
   const latest = groups.toSorted((one, other) => other.lastAt - one.lastAt)[0];

@@ -229,9 +229,9 @@ export const statusListRoutes = [
 ] as const;
 
 /**
- * Returns the states of all sources or destinations of a workspace, from the state that its
- * requests share. Returns undefined if they share none, or if the shared state lacks items because
- * the workspace has more than `STATUS_ITEMS_MAX` of one kind.
+ * Returns the states of all sources or destinations from a workspace's shared state. Returns
+ * undefined if the workspace has no shared state, or more than `STATUS_ITEMS_MAX` items of one
+ * kind.
  */
 async function wholeState<Kind extends "sources" | "destinations">(
   deps: StatusDeps,

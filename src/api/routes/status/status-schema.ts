@@ -26,10 +26,10 @@ export const SourceStatus = component("SourceStatus", {
 });
 
 /**
- * States of a destination, most urgent first. When several states apply, the overview shows the
- * first of them. `blocked`: the server itself delivers nothing to the destination now. `lagging`:
- * the oldest pending event is older than `OVERVIEW_LAG_SECONDS_MIN`. `ok`: events are delivered.
- * `external`: rudder-server delivers to the destination, and pixelmill knows nothing more about it.
+ * States of a destination, most urgent first. If several apply, the first of them is shown.
+ * - `blocked`: the server itself delivers nothing to the destination now
+ * - `lagging`: the oldest pending event is older than `OVERVIEW_LAG_SECONDS_MIN`
+ * - `external`: rudder-server delivers, so pixelmill knows nothing more
  */
 export const destinationStates = [
   "down",

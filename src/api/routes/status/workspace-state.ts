@@ -14,11 +14,9 @@ import { workspaceStatus } from "./node-status.ts";
 import { destinationStates, type LinkedTransformation } from "./status-schema.ts";
 
 /**
- * Returns state and event rates of a workspace's sources, transformations, destinations and
- * connections, at most `STATUS_ITEMS_MAX` of each. Connections are sorted, the most urgent first.
- * In a workspace with at least `STATUS_SHARED_ITEMS_MIN` destinations, all requests share one
- * state, which may be some seconds old. After a change of a source, destination, connection or
- * published code, the next request computes a new state.
+ * Returns states and event rates of a workspace's sources, transformations, destinations and
+ * connections (most urgent first), at most `STATUS_ITEMS_MAX` of each. With
+ * `STATUS_SHARED_ITEMS_MIN` or more destinations, requests share a state that may be seconds old.
  */
 export async function workspaceState(
   deps: StatusDeps,
@@ -188,9 +186,8 @@ function linkedTransformation(
 }
 
 /**
- * Returns, by source id, the rate at which events are received: the highest rate at which a
- * destination of the source reads its events. Every destination reads all of them, but one with a
- * lag may read at another rate.
+ * Returns, by source id, the rate at which events are received: the highest rate at which one of
+ * the source's destinations reads, because a destination with a lag may read at another rate.
  */
 function receivedRates(connections: readonly { sourceId: string; rates: Rates }[]) {
   const receivedBy = new Map<string, number>();

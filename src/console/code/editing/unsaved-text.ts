@@ -62,17 +62,18 @@ function keyOf(name: string): string {
 }
 
 /**
- * Returns the name under which the functions of this file store an unsaved text of the
- * transformation or library `id`. `code` is the edited code, `base` the id of the revision that
- * this code is based on, and `events` the test events. `trial` is the code of a transformation that
- * calls the library, and that exists only in test runs.
+ * Returns the name under which an unsaved text of the transformation or library `id` is stored:
+ * - `code`: the edited code
+ * - `base`: the id of the revision that this code is based on
+ * - `events`: the test events
+ * - `trial`: the code of a transformation that calls the library in test runs
  */
 export const textName = (text: "code" | "base" | "events" | "trial", id: string) => `${text} ${id}`;
 
 /**
- * Component state for a text that the user edits. Returns the text and a function that replaces it.
- * While the text differs from `saved` (the text on the server), the browser keeps it, even when the
- * page is reloaded.
+ * Component state for a text that the user edits: the text, and a function that replaces it. While
+ * the text differs from `saved` (the text on the server), the browser keeps it across reloads of
+ * the page.
  */
 export function useUnsavedText(name: string, saved: string): [string, (text: string) => void] {
   const [text, setText] = useState(() => readText(name) ?? saved);
@@ -92,8 +93,7 @@ export function useUnsavedText(name: string, saved: string): [string, (text: str
 
 /**
  * Component state for the id of the revision that an edited text is based on. The id is `versionId`
- * while the text has no edits. From the first edit it is kept, even after a reload of the page,
- * until the edits are saved, discarded or merged.
+ * while the text has no edits. During edits it stays the same, even across reloads of the page.
  */
 export function useTextBase(name: string, versionId: string, isEdited: boolean) {
   const [base, setBase] = useState(() => readText(name) ?? versionId);

@@ -54,8 +54,8 @@ export function useMerge(context: CodeContext, text: MergedText) {
     },
     /**
      * Calls `save`, and resolves with true if it succeeds. If the code must first be merged with
-     * another user's newer revision, opens the merge dialog and resolves with false. This happens
-     * without a call of `save`, or after the server has refused the save.
+     * another user's newer revision, opens the merge dialog and resolves with false. Rejects if
+     * `save` fails for another reason.
      */
     async saveOrMerge(save: () => Promise<unknown>): Promise<boolean> {
       if (isOutdated) {

@@ -114,10 +114,9 @@ export function TextAreaField(
 }
 
 /**
- * Field for a date and a time of day on a 24-hour clock. It has separate inputs for date and time,
- * because the browser's control for date and time has a 12-hour clock in some languages. The value
- * is a local time such as `2026-02-16T21:30`, or empty without a date. The default time of day is
- * `00:00`.
+ * Field for a date and a 24-hour time. It has two inputs, because the browser's control has a
+ * 12-hour clock in some languages. The value is a local time such as `2026-02-16T21:30`, or empty
+ * without a date.
  */
 export function DateTimeField(
   props: FieldProps & { value: string; onInput: (value: string) => void; required?: boolean },
@@ -178,9 +177,8 @@ export const optionsByValue = (texts: Readonly<Record<string, string>>): SelectO
   Object.entries(texts).map(([value, text]) => ({ value, text }));
 
 /**
- * Returns the options of a select, among them one for the current value. If no option has this
- * value, for example because it is the id of a deleted item, an option with the label `text` is put
- * first. Adds none for an empty value.
+ * Returns the options of a select, with an option for the current value. If no option has this
+ * value, an option with the label `text` is put first. Adds none for an empty value.
  */
 export function includeCurrent(options: readonly SelectOption[], value: string, text = value) {
   if (value === "" || options.some((option) => option.value === value)) return options;

@@ -28,10 +28,9 @@ export const concerns = ({ path, isList }: FieldPath, pointer: string): boolean 
   pointer === path || (isList && pointer.startsWith(`${path}/`));
 
 /**
- * Returns the form's first error message about the value at `path`. With `isList`, the value is a
- * list, and messages about the list's items count too. Returns undefined if there is no such
- * message, or if the component is not in a form. The caller must show the message, because the form
- * does not repeat it below its fields.
+ * Returns the form's first error message about the value at `path`, and with `isList` also about
+ * its items, or undefined. The caller must show the message, because the form does not repeat it
+ * below its fields.
  */
 export function useErrorAt(path: string | undefined, isList = false): string | undefined {
   const form = useContext(FormErrors);

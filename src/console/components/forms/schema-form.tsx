@@ -259,9 +259,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Part of a form for the fields that few people need. It is folded until the user opens it. It
- * opens by itself when one of its fields gets an error, from the server or from the browser's own
- * validation.
+ * Folded part of a form for the fields that few people need. It opens by itself when one of its
+ * fields gets an error from the server or from the browser's validation.
  */
 function Advanced(props: {
   /** Whether the group of optional fields is open at first. True if one of them has a value. */

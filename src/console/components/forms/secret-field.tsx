@@ -4,9 +4,9 @@ import { withCode } from "../inline-code.tsx";
 import { type FieldProps, TextField } from "./fields.tsx";
 
 /**
- * Field for a secret. It says only whether a secret is stored, because the API never returns the
- * secret. A blank field keeps the stored secret. A button removes a stored optional secret: the
- * value is then null.
+ * Field for a secret. It shows only whether a secret is stored, because the API never returns the
+ * secret. Blank keeps the stored secret; a button sets the value of an optional secret to null,
+ * which removes it.
  */
 export function SecretField(
   props: FieldProps & {

@@ -64,9 +64,8 @@ export function holderOf(values: Values, pointer: string) {
 }
 
 /**
- * Returns, for each item of an edited list, the stored item whose secrets it keeps, or undefined.
- * This is the first item of `stored` with equal fields apart from secrets. No stored item is
- * returned for two items of the list.
+ * Returns, for each item of an edited list, the stored item with equal fields apart from secrets,
+ * or undefined. No stored item is returned twice.
  */
 export function storedItemsOf(
   items: readonly Values[],

@@ -10,9 +10,8 @@ export function useFields<Values>(initial: Values) {
 }
 
 /**
- * Returns functions that connect form fields to `values`. Such a function takes the `name` of a
- * value, and returns the properties of its field: the value, the callback for changes and, except
- * for a checkbox, `path`. This is the JSON pointer to the value in the request's body, by default
+ * Returns functions that connect form fields to `values`. Each takes a value's `name` and returns
+ * the field's properties. `path` is the JSON pointer to the value in the request's body, by default
  * `/` and the name.
  */
 export function fieldsOf<Values>(values: Values, set: (change: Partial<Values>) => void) {

@@ -70,8 +70,7 @@ export function UnsavedChanges({ form }: { form: { isEdited: boolean; discard: (
 
 /**
  * Component state for a form that edits a stored item. Typed values stay until they are saved or
- * discarded, even if the item is loaded again. A save replaces only the fields that differ from the
- * item as it was when the edit began, so that other users' changes to other fields are kept.
+ * discarded. A save replaces only the fields that the user changed, to keep other users' changes.
  */
 export function useItemForm(
   item: Omit<Parameters<typeof useSave>[0], "send"> & {
@@ -183,9 +182,9 @@ export function useSave(
 }
 
 /**
- * Returns the values to save after a conflict. If this user has not changed a field, or has chosen
- * the other user's value for it, the field has the stored value (`theirs`). Otherwise it has this
- * user's value (`yours`).
+ * Returns the values to save after a conflict: this user's values (`yours`), but the stored values
+ * (`theirs`) for fields that this user has not changed, or for which the other user's value was
+ * chosen.
  */
 function chosenValues(
   base: Values,

@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { showError } from "../toasts.ts";
 
 /**
- * Component state for a form that `send` submits. While `send` runs, further submits are ignored.
- * `run` runs another action of the form, such as a test. `error` is the error of the last submit or
- * action. If the user closes the form before a submit or action fails, a toast shows the error.
+ * Component state for a form that `send` submits. Submits while `send` runs are ignored. `run` runs
+ * another action of the form. `error` is the latest error of either. After the form is closed,
+ * errors are shown as toasts.
  */
 export function useSubmit(send: () => Promise<unknown>) {
   const [error, setError] = useState<unknown>();

@@ -49,17 +49,16 @@ const MARGIN_MS_MAX = 30_000;
  */
 const REFUSED_MS_MIN = 30_000;
 /**
- * Minimum pause in milliseconds between two replacements of a destination's refused tokens, if the
- * receiver had accepted the second token earlier. The receiver has then revoked this token, and is
- * likely to accept a new one. Until the pause ends, the second token is kept.
+ * Minimum milliseconds from the last replacement of a token to the replacement of a refused token
+ * that the receiver had accepted before. Short, because a receiver that revoked a token probably
+ * accepts a new one.
  */
 const REVOKED_MS_MIN = 1_000;
 /** Maximum tokens remembered as accepted by the receiver, per open destination: the latest ones. */
 const ACCEPTED_TOKENS_MAX = 8;
 /**
  * Milliseconds for which no token is requested after a failure that is not expected to end by
- * itself (`isFinal`). Calls of `acquire` in this time fail with the same error. The next call after
- * this time requests a token.
+ * itself (`isFinal`). Calls of `acquire` in this time reject with the same error.
  */
 const FINAL_MS = 10_000;
 /**
@@ -80,8 +79,7 @@ interface AccessTokensOptions {
 
 /**
  * Obtains the access tokens of one open destination with OAuth 2 client credentials (RFC 6749
- * §4.4). Requests the first token when a caller needs it. Only one request runs at a time, and all
- * callers share its result. A token is used until shortly before it expires.
+ * §4.4), on demand and with one request at a time. A token is used until shortly before it expires.
  */
 export class AccessTokens {
   readonly #closed = new AbortController();
@@ -115,10 +113,9 @@ export class AccessTokens {
   }
 
   /**
-   * Discards a token that the receiver refused, so that the next `acquire` requests a new one, and
-   * returns true. Keeps the token and returns false if too little time has passed since the last
-   * replacement: less than `REVOKED_MS_MIN` if the receiver had accepted this token before,
-   * otherwise less than `REFUSED_MS_MIN`.
+   * Discards a refused token, so that `acquire` requests a new one. Returns false and keeps the
+   * token within `REFUSED_MS_MIN` of the last replacement (`REVOKED_MS_MIN` if the receiver had
+   * accepted the token before).
    */
   invalidate(text: string): boolean {
     if (this.#token()?.text !== text) return true;

@@ -9,9 +9,9 @@ export interface AccessToken {
 }
 
 /**
- * Cache of access tokens, by a hash of the workspace and of the whole config of a destination. A
- * destination is closed after a minute without events. Its token stays in the cache, and is reused
- * when the destination is opened again.
+ * Cache of access tokens, by a hash of a destination's workspace and whole config. A token stays
+ * here while the destination is closed. Above `OAUTH_TOKENS_KEPT_MAX` tokens, the oldest is
+ * removed.
  */
 export class KeptTokens {
   readonly #tokens = new Map<string, AccessToken>();

@@ -42,10 +42,9 @@ const allSteps = [
 ];
 
 /**
- * Confines this process permanently, so that it can only compute and use its open pipes, and then
- * tries every forbidden action to verify that it fails. Runs all steps, even if the system does not
- * allow one (`ConfinementError`). Returns a text that lists the missing parts of the confinement,
- * or undefined when it is complete. Rejects with any other error of a step.
+ * Confines this process permanently, so that it can only compute and use its open pipes, and
+ * verifies this. Returns a text that lists the parts of the confinement that the system does not
+ * allow; undefined when it is complete. Rejects with any other error.
  */
 export async function confine(steps = allSteps): Promise<string | undefined> {
   const table = process.platform === "linux" ? syscallTable(process.arch) : undefined;
@@ -121,10 +120,8 @@ export function filterSystemCalls(kernel: Kernel, table: SyscallTable): void {
 const STDERR = 2;
 
 /**
- * Closes all open files, directories and sockets except the three standard streams, because
- * Landlock and seccomp do not prevent the use of what is already open. The runtime's own anonymous
- * descriptors (epoll, eventfd) stay open: through them, the process can reach nothing outside
- * itself.
+ * Closes all open files, directories and sockets except the standard streams, because Landlock and
+ * seccomp do not prevent their use. The runtime's anonymous descriptors (epoll, eventfd) stay open.
  */
 function closeInherited(kernel: Kernel, table: SyscallTable): void {
   for (const name of readdirSync("/proc/self/fd")) {

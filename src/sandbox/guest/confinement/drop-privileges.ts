@@ -30,10 +30,9 @@ const USERS_START = 0x7000_0000;
 const OVERFLOW_USER = 65_534;
 
 /**
- * Gives up root's privileges. If the guest process has the capabilities for it, changes the user of
- * all its threads, if possible to a private one, and leaves the server's groups. Always gives up
- * all capabilities. Throws `ConfinementError` if a capability remains, or if the change of the user
- * or groups fails.
+ * Gives up all capabilities and, if the process has the capabilities for it, the server's user and
+ * groups. Throws `ConfinementError` if a capability remains, or if the change of the user or groups
+ * fails.
  */
 export function dropPrivileges(kernel: Kernel, table: SyscallTable): void {
   const header = new Uint32Array([CAPABILITY_VERSION_3, 0]);

@@ -2,9 +2,8 @@ import { FFIType, ptr, read } from "bun:ffi";
 import { openLibc } from "../../../libc.ts";
 
 /**
- * Access to the kernel: any system call (`syscall`), and functions of the C library. Arguments that
- * are left out are 0. A pointer is passed as a view of memory, which the caller must keep alive.
- * The result of a failed system call contains its errno.
+ * Access to system calls and to functions of the C library. Arguments that are left out are 0. A
+ * pointer is passed as a view of memory, which the caller must keep alive.
  */
 export interface Kernel {
   syscall(number: number, ...args: SyscallArgument[]): SyscallResult;

@@ -24,8 +24,8 @@ const collections = "JSON Math Reflect";
 
 /**
  * Names of the properties that are removed from the global object. Most of them compile code, start
- * threads, open connections, print, or wait for input. The others are not used in a guest, and
- * freezing the objects that they lead to would take longer than all other steps of the sealing.
+ * threads, open connections, print, or wait for input. The others are unused, and freezing them
+ * would take longer than the rest of the sealing.
  */
 const powerNames = `
   Intl Temporal Atomics SharedArrayBuffer
@@ -48,8 +48,7 @@ const prototypeOf = Object.getPrototypeOf as (value: object) => object;
 
 /**
  * Permanently removes or freezes the built-in objects of the guest process that user code could
- * misuse. The process calls this before it receives user code. The modules of the process must
- * store the built-ins that they need before this call.
+ * misuse. Modules of the process must store the built-ins that they need before this call.
  */
 export function sealRealm(): void {
   printUncaughtSafely();

@@ -28,10 +28,9 @@ type Instruction = [code: number, jumpTrue: number, jumpFalse: number, operand: 
 const NEXT = -1;
 
 /**
- * Encodes the list of allowed system calls as a seccomp filter (`struct sock_filter[]`). A call
- * that is not in the list fails with EPERM. The filter does not kill the guest process, because
- * even harmless code leads to such calls (JavaScriptCore opens `/proc/self/statm` when its heap
- * grows).
+ * Encodes the allowed system calls as a seccomp filter (`struct sock_filter[]`). Other calls fail
+ * and do not kill the process, because even harmless code makes them (JavaScriptCore opens
+ * `/proc/self/statm` when its heap grows).
  */
 export function seccompFilter(table: SyscallTable, pid: number): Uint8Array {
   const program: Instruction[] = [
@@ -64,10 +63,9 @@ function ruled(rule: SyscallRule): Instruction[] {
 }
 
 /**
- * Returns instructions that check one condition. A rule is a list of alternatives, and each
- * alternative is a list of conditions. If the condition holds, execution continues after these
- * instructions. Otherwise execution jumps to the rule's next alternative (`NEXT`). An argument
- * consists of two words; on both processor architectures, the low word is the first one.
+ * Returns instructions that check one condition on an argument, whose low word comes first on both
+ * processor architectures. If the condition does not hold, execution jumps to the rule's next
+ * alternative (`NEXT`).
  */
 function checked(condition: ArgumentCondition): Instruction[] {
   const low = DATA_ARGUMENTS + ARGUMENT_BYTES * condition.argument;

@@ -10,9 +10,9 @@ export interface SyscallRule {
 }
 
 /**
- * Condition on the argument at the index `argument`. With `oneOf`, the low 32 bits of the argument
- * must equal one of the numbers; if `bits` is present, it is applied to them first, as a mask. With
- * `from`, the argument is an address that must be at least `from`.
+ * Condition on the argument with the index `argument` of a system call.
+ * - `oneOf`: the low 32 bits, masked with `bits` if present, must equal one of the numbers
+ * - `from`: the argument is an address and must be at least `from`
  */
 export type ArgumentCondition =
   | { argument: number; bits?: number; oneOf: readonly number[] }

@@ -5,10 +5,9 @@ type Row = readonly [x64: number, arm64: number | undefined];
 
 /**
  * Numbers of the allowed system calls, by name and architecture, from the kernel's
- * `arch/x86/entry/syscalls/syscall_64.tbl` and `include/uapi/asm-generic/unistd.h` (arm64). A
- * number is undefined if the architecture has no such call. If `syscall-rules.ts` has a rule for a
- * call, the call is allowed only with the arguments that the rule permits. The other calls are
- * allowed with all arguments.
+ * `arch/x86/entry/syscalls/syscall_64.tbl` and `include/uapi/asm-generic/unistd.h` (arm64);
+ * undefined if the architecture has no such call. Rules in `syscall-rules.ts` restrict the
+ * arguments of some calls.
  */
 const allowed: Readonly<Record<string, Row>> = {
   brk: [12, 214],

@@ -10,10 +10,9 @@ import type { TimeBudget } from "./time-budget.ts";
 const IDLE_ITERATIONS_MAX = 20;
 
 /**
- * Runs the promises of a program until `done` returns true and no host call is pending. Stops
- * earlier if the promises that are left will never settle. A host call is a call of a function that
- * the server executes, such as `fetch`: it is sent to the host, and the process sleeps until the
- * result arrives. Throws `ScriptTimeout` when the time of `budget` is used up.
+ * Runs the promises of a program until `done` returns true and no host call (call of a function
+ * that the server executes, such as `fetch`) is pending, or until the promises that are left cannot
+ * settle. Throws `ScriptTimeout` when `budget` is used up.
  */
 export async function settlePromises(
   realm: Realm,

@@ -207,9 +207,9 @@ async function evaluate(
 }
 
 /**
- * Returns the column (1-based) of the first syntax error of `code`. `line` is the line of this
- * error, as JavaScriptCore reports it without a column. The column is found by Bun's transpiler, a
- * different parser. Returns 1 when the transpiler finds no error, or finds one in another line.
+ * Returns the column (1-based) of the first syntax error of `code`, for which JavaScriptCore
+ * reports only the line. Returns 1 if Bun's transpiler, which finds the column, finds no error in
+ * `line`.
  */
 export function columnOfSyntaxError(code: string, line: number): number {
   try {

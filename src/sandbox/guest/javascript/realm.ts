@@ -11,9 +11,10 @@ export interface Realm {
   /** Compiles a module. Throws a syntax error of the code with its line and column. */
   module(code: string, file: string): vm.SourceTextModule;
   /**
-   * Runs one step of the runner, and then all promises that are ready. Throws `ScriptTimeout` if
-   * this takes longer than `budgetMs`, `OutOfMemoryError` if memory runs out, and `BrokenBuiltIns`
-   * if user code has replaced built-ins that the runner needs.
+   * Runs one step of the runner, then all promises that are ready. Throws
+   * - `ScriptTimeout` after `budgetMs`
+   * - `OutOfMemoryError` if memory runs out
+   * - `BrokenBuiltIns` if user code has replaced built-ins that the runner needs
    */
   step(name: RunnerStep, budgetMs: number): void;
 }

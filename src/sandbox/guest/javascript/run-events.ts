@@ -92,9 +92,8 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<RunSt
 }
 
 /**
- * Returns the index of the event that used up the time: the event whose function was running or, if
- * none was running, the only event whose promise has not settled. Returns undefined when there is
- * no such event.
+ * Returns the index of the event that used up the time: the event whose function was running, or
+ * else the only event whose promise has not settled. Returns undefined when there is no such event.
  */
 function culpritOf(runner: RealmRunner): number | undefined {
   if (runner.current() >= 0) return runner.current();

@@ -52,8 +52,7 @@ const ENTRY_POINT = /^transform(?:Event|Batch)$/;
 
 /**
  * Describes an error that an event has caused: the first lines of its message, and the stack frames
- * in the user's files, from the function that has thrown the error to the entry point. Pass an
- * empty `stack` when the thrown value has none.
+ * in the user's files up to the entry point. Pass an empty `stack` when the thrown value has none.
  */
 export function eventError(message: string, stack: string, files: ProgramFiles): UserError {
   const lines = [headOf(message, stack)];
@@ -129,9 +128,9 @@ export function cut(message: string): string {
 const SHORT_CHARS = 100;
 
 /**
- * Limits the total size of the errors of one reply. Once the errors so far, including the current
- * one, exceed `GUEST_ERRORS_CHARS_MAX` UTF-16 units of JSON, the message of the current error and
- * of each later one is cut to `SHORT_CHARS`, and its `library` is left out.
+ * Limits the total size of the errors of one reply. The error whose JSON makes the total exceed
+ * `GUEST_ERRORS_CHARS_MAX` UTF-16 units, and each later error, has a message cut to `SHORT_CHARS`
+ * and no `library`.
  */
 export function shortened(errors: readonly UserError[]): UserError[] {
   let chars = 0;

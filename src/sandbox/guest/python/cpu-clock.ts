@@ -8,20 +8,18 @@ const SIGINT = 2;
 const REST_MS = 10;
 
 /**
- * Sends SIGINT to Python when its CPU time is used up. CPython on WebAssembly reads element 0 of a
- * signal buffer in every 50th iteration of its evaluation loop (`Python/emscripten_signal.c`). It
- * expects the buffer to be shared memory that another thread writes. No other thread is needed,
- * because the buffer is an instance of this class, whose element 0 is a getter that reads the
- * clock.
+ * Interrupt buffer that sends SIGINT to Python when its CPU time is used up. CPython
+ * (`Python/emscripten_signal.c`) expects shared memory that another thread writes. A getter
+ * replaces that thread, because CPython reads element 0 in every 50th iteration of its evaluation
+ * loop.
  */
 export class CpuClock {
   #lookAt = Number.POSITIVE_INFINITY;
   #endMs = 0;
 
   /**
-   * Element 0 of the interrupt buffer, which CPython reads regularly: the number of the signal to
-   * handle, or 0. If the CPU time is used up, a read returns SIGINT. Reads in the next `REST_MS`
-   * then return 0.
+   * Number of the signal for CPython, which reads this element of the interrupt buffer regularly:
+   * SIGINT when the CPU time is used up, otherwise 0. After SIGINT, reads return 0 for `REST_MS`.
    */
   get 0(): number {
     const now = performance.now();

@@ -8,9 +8,8 @@ export type Interpreter = ReturnType<typeof openInterpreter>;
 
 /**
  * Opens an interpreter that calls the runner through CPython's C interface. Requests and replies
- * are passed as bytes in Python's heap. Therefore no JavaScript object enters this heap, no string
- * is converted character by character, and little garbage arises in JavaScript, whose collector
- * would otherwise let 200 MB accumulate.
+ * are bytes in Python's heap, because JavaScript objects would leave garbage, of which the
+ * collector lets 200 MB accumulate.
  */
 export function openInterpreter({ python, setSignalSource, exhausted }: RestoredPython) {
   const clock = new CpuClock();
@@ -22,10 +21,9 @@ export function openInterpreter({ python, setSignalSource, exhausted }: Restored
   let answered = 0;
   return {
     /**
-     * Passes a request to the runner, the Python code that answers requests (`runner/dispatch.py`),
-     * and returns its reply. Request and reply are encoded messages without the length field. The
-     * reply is valid until the next call. The runner stops user code that uses more than `budgetMs`
-     * of CPU time. Throws when Python itself has failed; the guest process is then unusable.
+     * Passes an encoded request, without its length field, to the runner (`runner/dispatch.py`) and
+     * returns the encoded reply, which is valid until the next call. User code is stopped after
+     * `budgetMs` of CPU time. Throws when Python has failed; the guest process is then unusable.
      */
     ask(question: Uint8Array, budgetMs = BUDGET_MS_DEFAULT): Uint8Array {
       if (answered !== 0) python._Py_DecRef(answered);

@@ -30,9 +30,9 @@ export type RestoredPython = Awaited<ReturnType<typeof restore>>;
 
 const WASM_PAGE_BYTES = 65_536;
 /**
- * Length in bytes of the header that precedes the heap in a snapshot. The header describes the
- * JavaScript objects that the heap refers to. In the snapshots of this build there are none, so the
- * length is constant.
+ * Length in bytes of the header that precedes the heap in a snapshot. The length is constant,
+ * because the header describes JavaScript objects to which the heap refers, and this build has
+ * none.
  */
 const SNAPSHOT_HEADER_BYTES = 128;
 
@@ -61,8 +61,8 @@ const options: Options = {
 
 /**
  * Loads a new interpreter whose memory can be stored as a snapshot. The secret of Python's `hash`
- * is the same in every snapshot. A random secret would protect nothing, because the snapshot is
- * part of the executable, in which everybody could read the secret.
+ * is constant, because everybody could read a random one in the executable, which contains the
+ * snapshot.
  */
 export function loadForSnapshot(): Promise<Pyodide> {
   const env = { HOME: "/home/pyodide", PYTHONHASHSEED: HASH_SEED };
@@ -130,9 +130,9 @@ interface Heap {
 }
 
 /**
- * Limits the size of Python's heap, and calls `onLimit` when the heap reaches the limit. Python
- * then raises MemoryError, but may leave objects broken (in Pyodide 314.0.7, `s += s` left a str
- * without a type). Therefore the interpreter must not be used after `onLimit` was called.
+ * Limits the size of Python's heap, and calls `onLimit` when the heap reaches the limit. After that
+ * the interpreter must not be used, because a MemoryError may leave objects broken (in Pyodide
+ * 314.0.7, `s += s` left a str without a type).
  */
 function limitMemory(memory: WebAssembly.Memory, onLimit: () => void): void {
   const grow = memory.grow.bind(memory);

@@ -13,8 +13,8 @@ const GUEST_PYTHON_GARBAGE_BYTES = 32 << 20;
 
 /**
  * Opens the Python runtime of a guest process: CPython on WebAssembly (Pyodide), restored from a
- * memory snapshot before the process is confined. Programs share the interpreter, but each has its
- * own standard modules (`runner/realms.py`). When the interpreter fails, the process ends.
+ * memory snapshot. Call this before the confinement. Programs share the interpreter, but each has
+ * its own standard modules (`runner/realms.py`).
  */
 export async function openPython(): Promise<GuestRuntime> {
   const interpreter = await restore(readFileSync(await snapshotPath()));

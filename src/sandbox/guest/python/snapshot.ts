@@ -1,10 +1,10 @@
 /**
  * Makes the memory snapshot from which Python guest processes start: CPython with its standard
  * modules imported and the runner (the Python code that answers requests) loaded. The snapshot
- * takes 3 s to make and 0.2 s to restore. Only the version of Bun that made it can restore it. The
- * command `bun src/sandbox/guest/python/snapshot.ts` makes it, unless the existing snapshot was
- * made from the same code and versions. In a source checkout, each Python guest process does the
- * same when it starts.
+ * takes 3 s to make and 0.2 s to restore. Only the version of Bun that made it can restore it.
+ *
+ * The command `bun src/sandbox/guest/python/snapshot.ts` makes the snapshot, unless it is up to
+ * date. In a source checkout, each Python guest process does the same when it starts.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -16,10 +16,12 @@ import run from "./run-events.realm.js" with { type: "text" };
 import calls from "./user-functions.realm.js" with { type: "text" };
 
 /**
- * Step of the runner (the code that calls user functions inside a program's context). `run` runs
- * the events. `arrive` settles the promises of host calls (calls of functions that the server
- * executes, such as `fetch`). `describe` describes a thrown value. `drain` does nothing itself; it
- * only lets the ready promises continue, as they do after every step.
+ * Step of the runner, the code that calls user functions inside a program's context.
+ * - `run`: runs the events
+ * - `arrive`: settles the promises of host calls (functions that the server executes, such as
+ *   `fetch`)
+ * - `describe`: describes a thrown value
+ * - `drain`: lets the ready promises continue, which every other step does at its end
  */
 export type RunnerStep = "run" | "drain" | "arrive" | "describe";
 
@@ -31,16 +33,17 @@ export interface RealmRunner {
   /** Sets the secrets that `getCredential` returns, from a JSON object of strings by name. */
   setCredentials(json: string): void;
   /**
-   * Stores the entry point (the user's function for events) of a module: `transformEvent` or, if
-   * the module does not export it, `transformBatch`. Returns the names of the entry points that the
-   * module exports, separated by a comma. The caller must refuse the code unless there is exactly
-   * one.
+   * Stores the user's function for events of a module: `transformEvent` or, without it,
+   * `transformBatch`. Returns which of these names the module exports, separated by a comma. The
+   * caller must refuse the code unless there is exactly one.
    */
   install(namespace: object): string;
   /**
-   * Sets the events of the next run. `events` is a JSON array of `count` events. `metadata` is
-   * their metadata, as JSON made by `metadataTexts`. `logs` and `logChars` limit the lines that the
-   * run may write with `log(...)`: their number, and their total size in UTF-16 units of JSON.
+   * Sets the events of the next run.
+   * - `events`: JSON array of `count` events
+   * - `metadata`: their metadata, as JSON made by `metadataTexts`
+   * - `logs`: maximum number of lines that the run may write with `log(...)`
+   * - `logChars`: maximum total size of these lines, in UTF-16 units of JSON
    */
   take(events: string, metadata: string, count: number, logs: number, logChars: number): void;
   arm(step: RunnerStep): void;
@@ -131,10 +134,9 @@ function expression(text: string): string {
 }
 
 /**
- * Returns source code: the members of an object literal. The value of the literal is the metadata
- * of an event. A literal is ten times as fast as code that sets the keys one by one. In the
- * members, `values` is the event's row in the JSON of `metadataTexts`. `shared` is the shared
- * object whose index is the first element of this row.
+ * Returns the source code of the members of an object literal for an event's metadata, which is ten
+ * times as fast as setting the keys one by one. The code reads `values` (the event's row in the
+ * JSON of `metadataTexts`) and `shared` (its shared object).
  */
 function metadataMembers(): string {
   const members = [...metadataKeys, ...relayedMetadataKeys].map((key) => {
