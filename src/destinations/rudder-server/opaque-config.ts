@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Detail } from "../../errors.ts";
+import { isObject } from "../../is-object.ts";
 import { uncheckedKey } from "../config-schema.ts";
 import type { ConfigForm, SecretAudience } from "../destination.ts";
 import type { DestinationDefinition } from "./definition.ts";
@@ -33,7 +34,7 @@ export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinitio
       { additionalProperties: true },
     ),
     secretKeys: paths.map((path) => ({ path, audiences })),
-    validate: (config) => faultsOf(config, holders),
+    validate: (config) => faultsOf(config, holders, paths),
   };
 }
 
@@ -55,15 +56,24 @@ function schemaOf(paths: readonly string[], key: string) {
   return uncheckedKey("Some keys of its items are secret, and answered as empty texts");
 }
 
-function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
+function faultsOf(
+  config: Config,
+  holders: ReadonlySet<string>,
+  paths: readonly string[],
+): Detail[] {
   if (Buffer.byteLength(JSON.stringify(config)) > OPAQUE_CONFIG_BYTES_MAX) {
     return [{ path: "", message: `Expected at most ${OPAQUE_CONFIG_BYTES_MAX} bytes, got more` }];
   }
   return [...holders].flatMap((key) => {
     const value = config[key];
-    const isLong = Array.isArray(value) && value.length > OPAQUE_SECRETS_MAX;
-    const message = `Expected at most ${OPAQUE_SECRETS_MAX} items, got more`;
-    return isLong ? [{ path: `/${key}`, message }] : [];
+    if (!Array.isArray(value)) return [];
+    if (value.length > OPAQUE_SECRETS_MAX) {
+      return [
+        { path: `/${key}`, message: `Expected at most ${OPAQUE_SECRETS_MAX} items, got more` },
+      ];
+    }
+    if (paths.includes(key) || value.every(isObject)) return [];
+    return [{ path: `/${key}`, message: "Expected objects as items, got another value" }];
   });
 }
 

@@ -198,6 +198,14 @@ describe("the form of a destination that rudder-server delivers", () => {
     );
   });
 
+  test("refuses items that are no objects where keys of items are secret, and nowhere else", () => {
+    const fault = [{ path: "/headers", message: "Expected objects as items, got another value" }];
+    for (const items of [["abc"], [[{ to: "s" }]], [{ to: "s" }, null]]) {
+      expect(form.validate!({ headers: items, oauth: items, urls: items })).toEqual(fault);
+    }
+    expect(form.validate!({ headers: [{ to: "s" }, {}], oauth: ["a"] })).toEqual([]);
+  });
+
   test("lets a secret stay only while no setting that may name its receiver changes", () => {
     const [secret] = form.secretKeys;
     const config = { password: "p", headers: [{ to: "h" }], address: "a", port: 1 };
@@ -226,7 +234,7 @@ describe("the form of a destination that rudder-server delivers", () => {
     expect(form.validate(sized(OPAQUE_CONFIG_BYTES_MAX + 1))).toEqual([
       { path: "", message: `Expected at most ${OPAQUE_CONFIG_BYTES_MAX} bytes, got more` },
     ]);
-    const listed = (key: string, length: number) => ({ [key]: Array(length).fill(0) });
+    const listed = (key: string, length: number) => ({ [key]: Array(length).fill({}) });
     expect(form.validate(listed("headers", OPAQUE_SECRETS_MAX))).toEqual([]);
     expect(form.validate(listed("headers", OPAQUE_SECRETS_MAX + 1))).toEqual([
       { path: "/headers", message: `Expected at most ${OPAQUE_SECRETS_MAX} items, got more` },

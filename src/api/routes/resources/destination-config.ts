@@ -152,7 +152,7 @@ export function configAnswer(
     else if (Array.isArray(shown[key])) {
       if (secret.isSecret !== undefined && headers === "clear") continue;
       shown[key] = shown[key].map((item: DestinationConfig) =>
-        isSecret(item) ? { ...item, [inner]: "" } : item,
+        isObject(item) && isSecret(item) ? { ...item, [inner]: "" } : item,
       );
     } else if (isObject(shown[key])) {
       const { [inner]: _, ...rest } = shown[key];
