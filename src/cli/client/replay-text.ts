@@ -37,7 +37,7 @@ export function replayLine(replay: ShownReplay, columns: number): string {
  * Prints the state of a replay and returns the command's exit code.
  * - Without `--wait`: 0.
  * - With `--wait`: first waits until the replay ends or the user stops the command. Then 0 if the
- *   replay is done and no event failed, else 1.
+ *   replay is done and no event failed or is on its way, else 1.
  */
 export async function finishReplay(call: CommandCall, started: ShownReplay): Promise<number> {
   const { client, output, args } = call;
@@ -65,7 +65,8 @@ export async function finishReplay(call: CommandCall, started: ShownReplay): Pro
     const line = `  ${pluralize(count, "event")}: ${plain(reason)}`;
     if (args.json !== true) output.print(fit(line, output.columns));
   }
-  return replay.state === "done" && replay.counts.failed === 0 ? 0 : 1;
+  const { state, counts } = replay;
+  return state === "done" && counts.failed === 0 && counts.pending === 0 ? 0 : 1;
 }
 
 /**
