@@ -22,7 +22,7 @@ export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
 }
 
 /**
- * Returns a function that returns the functions of the C library listed in `symbols`. The returned
+ * Returns a function that gives access to the C library's functions listed in `symbols`. The
  * function loads the library at its first call, and throws `StartError` if that fails.
  */
 export function libcFunctions<const T extends Record<string, FFIFunction>>(symbols: T) {

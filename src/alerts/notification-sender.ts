@@ -159,8 +159,8 @@ export class NotificationSender {
 
   /**
    * Returns up to `BATCH_MAX` notifications to send (`due`), and those to drop. Counts each
-   * notification in `due` against the workspace's hourly budget. Fewer attempts come first, because
-   * retries to a failing receiver could use up the budget.
+   * notification in `due` against the workspace's hourly budget. Notifications with fewer attempts
+   * come first, because retries to a failing receiver could use up the budget.
    */
   #due(workspaceId: string): { due: Due[]; dropped: Settled[] } {
     const { alerts } = this.parts;

@@ -49,7 +49,7 @@ export interface FollowedMessage {
   /**
    * Kind of the message. `received`, `delivered`, `dropped` and `dead-letter` say what happened to
    * an event. `missed` means that the server skipped messages: the client read too slowly, or the
-   * workspace's byte rate was reached.
+   * workspace's live tails reached their limit of bytes per second.
    */
   name: string;
   data: Record<string, unknown>;

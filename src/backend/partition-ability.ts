@@ -31,10 +31,10 @@ export interface AbilitySources {
 
 /**
  * Returns the partitions that this node can run (`canRun`), and the reasons why it cannot run
- * others (`troubles`). In neither are:
- * - partitions that no node can write
- * - if this node can start no guest (process for user code), partitions without an event that waits
- *   for a guest
+ * others (`troubles`). A partition without trouble is in neither if
+ * - no node can write the partition, or
+ * - this node can start no guest (process for user code), which is a trouble only while an event of
+ *   the partition waits for one.
  */
 export function partitionAbility(sources: AbilitySources): PartitionAbility {
   const troubles = new Map<number, string>();

@@ -130,9 +130,9 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions) {
 }
 
 /**
- * Returns the end of a partition: the offset after its last block. If the end from `ask` would mean
- * that blocks were lost, calls `prove` and asks again, because a former leader may report an old
- * end.
+ * Returns the end of a partition: the offset after its last block. If the end from a broker (`ask`)
+ * would mean that blocks were lost, also asks the leader (`prove`), because a former leader may
+ * report an old end. A false loss would raise the partition's offset base permanently.
  */
 export async function reliableTopicEnd(
   stored: OffsetBase | undefined,

@@ -238,7 +238,8 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
   concurrency: number;
   /**
    * Keys of an event with which user code changes the request that delivers the event. Pixelmill
-   * removes these keys from events of clients, because clients are not authenticated.
+   * removes these keys from clients' events before user code sees them, because clients are not
+   * authenticated.
    */
   overrideMembers?: readonly string[];
   /**
@@ -248,8 +249,8 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
   batchKey?(event: OutgoingEvent): string;
   /**
    * Returns the maximum size and age of one delivery. Events are collected until a maximum or
-   * `batchSize` is reached. Without this function, events do not wait. A kind with this function
-   * must have a concurrency of 1.
+   * `batchSize` is reached, or the server needs their memory. Without this function, events do not
+   * wait. A kind with this function must have a concurrency of 1.
    */
   batchLimits?(config: Config): BatchLimits;
   open(config: Config, workspaceId: string): OpenDestination;

@@ -8,9 +8,9 @@ export function audienceOfUrl(text: unknown): SecretAudience {
 }
 
 /**
- * Returns a string that describes which certificates a config accepts: authorities (by default the
- * system's) and server's name (by default `host`). The string is part of a receiver's identity,
- * because other authorities could admit another server.
+ * Returns a string that describes which certificates a config accepts: the authorities (by default
+ * the system's) and the server's name (by default `host`). The string is part of a receiver's
+ * identity, because other authorities could admit another server.
  */
 export function acceptedCertificate(
   { tlsCa = "", tlsServerName }: { tlsCa?: string; tlsServerName?: string },

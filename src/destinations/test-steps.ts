@@ -58,8 +58,9 @@ export class TestSteps {
 }
 
 /**
- * Sends the HTTP request of a connection test, and adds the steps before `decided` to `steps`; the
- * caller adds `decided`. If the request fails, adds the failed step, and resolves with undefined.
+ * Sends the HTTP request of a connection test, and adds the passed steps before `decided` to
+ * `steps`. The caller must add `decided` for a response. If the request fails, adds the failed
+ * step, and resolves with undefined.
  */
 export async function requestInSteps(
   egress: Egress,

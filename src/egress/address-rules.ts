@@ -64,8 +64,8 @@ export function createAddressRules(
       return own ? "an address of this machine" : undefined;
     },
     /**
-     * Whether an address is in an allowed range, or in no forbidden range. Unlike in `refusal`, the
-     * addresses that this machine has at present do not count.
+     * Whether an address is in an allowed range, or in no forbidden range. Unlike in `refusal`,
+     * this machine's own addresses do not count, so that the result for an address never changes.
      */
     allows(text: string) {
       const address = parse(text);

@@ -176,9 +176,9 @@ export function createEgress(options: EgressOptions) {
       return await send(request, target, deadline);
     },
     /**
-     * Opens a connection for a protocol other than HTTP, which counts toward the limit of its
-     * workspace (tenant) until closed. Rejects with `EgressRefused`, `TlsRefused`, or a network or
-     * timeout error. Later errors appear only as `close` events.
+     * Opens a connection for a protocol other than HTTP. The connection counts toward the limit of
+     * its workspace (tenant) until closed. Rejects with `EgressRefused`, `TlsRefused`, or a network
+     * or timeout error. Later errors appear only as `close` events.
      */
     async connect(request: EgressConnectRequest) {
       const { workspaceId, timeoutMs, signal } = request;

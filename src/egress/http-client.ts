@@ -80,10 +80,10 @@ export const REQUEST_HEAD_ROOM_BYTES = 1_024;
 /**
  * Creates an HTTP/1.1 client with at most `idleMax` idle connections, and never more than
  * `EGRESS_IDLE_CONNECTIONS_MAX`. A connection is reused only for the same workspace, address, port,
- * TLS host name and certificate authorities.
+ * TLS host name and certificate authorities, so that no bytes of one workspace reach another.
  *
- * Written by hand, because `fetch` cannot connect to a given address and allows only 256 concurrent
- * requests, and node:http takes three times the CPU time.
+ * Written by hand, because `fetch` obeys `HTTP_PROXY`, cannot connect to a given address and allows
+ * only 256 concurrent requests, and node:http takes three times the CPU time.
  */
 export function createHttpClient(idleMax: number) {
   const idle = new IdleConnections(idleMax);
@@ -163,8 +163,8 @@ function bytesOf(attempt: HttpAttempt): Uint8Array[] {
 
 /**
  * Returns the milliseconds for which a connection may stay idle by the timeout in `Keep-Alive`;
- * undefined if there is none. One second (at most half) is subtracted, because the receiver's FIN
- * takes time to arrive.
+ * undefined if there is none. One second (half of a timeout below 2 s) is subtracted, because the
+ * receiver's FIN takes time to arrive.
  */
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];

@@ -1,7 +1,7 @@
 /**
- * Returns a function that checks whether a JSON text contains `text`, ignoring case: as JSON, such
- * as `"plan": "pro"`, or inside a string, such as `say "hi"`. Its argument must be in lower case,
- * without spaces between tokens.
+ * Returns a function that checks whether a JSON text contains `text`: as JSON, such as `"plan":
+ * "pro"`, or inside a string, such as `say "hi"`. The JSON text must be in lower case, without
+ * spaces between tokens; the case of `text` is ignored.
  */
 export function textSearch(text: string): (lowerCaseJson: string) => boolean {
   const inString = JSON.stringify(text).slice(1, -1).toLowerCase();

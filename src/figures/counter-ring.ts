@@ -62,8 +62,8 @@ export class CounterRing {
 
   /**
    * Makes the slot of the time `now` the newest, and clears it and the skipped slots before it. If
-   * the clock was set back, changes nothing within the ring's time span, and clears all slots
-   * beyond it.
+   * the clock was set back within the ring's time span, changes nothing. If it was set back
+   * further, clears all slots.
    */
   #advance(now: number): void {
     const number = Math.floor(now / this.ms);

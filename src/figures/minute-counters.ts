@@ -14,8 +14,8 @@ export function minuteRing(counters = COUNTERS): CounterRing {
 }
 
 /**
- * Counters of the latest minutes by id, such as events received by source. The number of ids is
- * limited: a new id is not counted if all others have counts in these minutes.
+ * Counters of the latest minutes by id, such as events received by source. At the maximum number of
+ * ids, a new id is counted only if an id without counts in these minutes can be removed.
  */
 export class MinuteCounters {
   readonly #rings = new Map<string, { ring: CounterRing; at: number }>();

@@ -191,8 +191,8 @@ export function expectFittingDirectory(config: Config): void {
 }
 
 /**
- * Throws `StartError` if the data directory belongs to a cluster node, in which commands for a
- * standalone server must not run: the node would refuse to start with the catalog that they create.
+ * Throws `StartError` if the data directory belongs to a cluster node. A command for a standalone
+ * server would create a catalog in it, and the node would then refuse to start.
  */
 export function expectStandaloneData(config: Config): void {
   if (existsSync(catalogDirectory(config))) return;

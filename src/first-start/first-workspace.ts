@@ -19,8 +19,8 @@ interface FirstWorkspaceOptions {
 
 /**
  * Returns the first workspace, and creates it if there is none. Its admin token is the setting
- * `admin.token`; without it, a token is generated and printed once. If a start is interrupted
- * before printing, the next one prints a new token.
+ * `admin.token`; a changed setting replaces the token. Without the setting, a token is generated
+ * and printed once. If a start is interrupted before printing, the next one prints a new token.
  */
 export async function firstWorkspace(
   catalog: Catalog,

@@ -23,8 +23,8 @@ export class BufferedBytes {
 
   /**
    * Adds `bytes` to the counts of buffered bytes; negative when a connection buffers fewer than
-   * before. `network` is undefined for a trusted proxy, because its requests come from many
-   * clients.
+   * before. `network` is undefined for a trusted proxy: bytes of its many clients count only in
+   * total.
    */
   add(network: string | undefined, bytes: number): void {
     this.#all += bytes;

@@ -164,8 +164,8 @@ class EvictionOrder<T extends EvictableConnection> {
 
   /**
    * Returns the connection to evict first, from the longer of the lists `#silent` and `#active`.
-   * Returns undefined if all in the longer list wait for a response, because connections in the
-   * shorter list may be newly opened.
+   * Returns undefined if all connections of that list wait for a response. The other list is spared
+   * then, because its connections may be newly opened.
    */
   next(): T | undefined {
     const list = this.#silent.size > this.#active.size ? this.#silent : this.#active;

@@ -125,7 +125,8 @@ export class HttpConnection implements HttpExchange {
   /**
    * Closes the connection if it has waited for its client for more than `seconds`, and returns
    * whether it did. A request body that arrives at `HTTP_BODY_BYTES_PER_SECOND_MIN` or faster may
-   * take longer, even if refused.
+   * take longer. So may a refused one, because many clients send the whole body before they read
+   * the response.
    */
   expire(seconds: number): boolean {
     if (this.#state === "handling") return false;

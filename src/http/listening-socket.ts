@@ -16,7 +16,7 @@ const FD_MIN = 3;
 
 /**
  * Opens a TCP socket that listens but accepts no connections. Connections wait in the kernel's
- * queue until this or another process accepts them. Port 0 chooses a free port. Throws `StartError`
+ * queue until this or another process accepts them. Port 0 means any free port. Throws `StartError`
  * if the socket cannot listen.
  */
 export function openListeningSocket(address: { host: string; port: number }): ListeningSocket {

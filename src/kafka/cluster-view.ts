@@ -115,9 +115,7 @@ export class ClusterView {
     return [...this.#foreign].map(([address, clusterId]) => ({ address, clusterId }));
   }
 
-  /**
-   * Whether requests may be sent to a broker. False if it left the cluster or is in another one.
-   */
+  /** Whether requests may be sent to a broker: it belongs to this Kafka cluster. */
   isUsable(address: string): boolean {
     return !this.hasLeft(address) && !this.#foreign.has(address);
   }

@@ -46,9 +46,9 @@ export function createAges(wall: () => number, elapsed: () => number) {
   }
 
   /**
-   * Returns the earliest present time that is possible if the wall clock was set, in milliseconds
-   * since the epoch. Ignores possible times before `SET_CLOCK_MS_MIN` if there are others, because
-   * a machine whose clock started in 1970 would never delete old data.
+   * Returns the earliest possible present time in milliseconds since the epoch; several are
+   * possible if the wall clock was set. Ignores those before `SET_CLOCK_MS_MIN` if there are
+   * others, because a machine whose clock started in 1970 would never delete old data.
    */
   function earliestNow(): number {
     const all = times();

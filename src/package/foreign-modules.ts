@@ -37,8 +37,8 @@ export function foreignModules(architecture: Architecture) {
 
 /**
  * Returns the directory of a package in `place`, and fetches the package first if the directory is
- * missing. Throws if the package's hash is not the one in `lock`. An interrupted fetch leaves no
- * directory with this name.
+ * missing. Throws if the fetched package's hash is not the one in `lock`. An interrupted fetch
+ * leaves no directory with this name.
  */
 export function fetchModule(name: string, lock: Lock, place: string): string {
   const locked = lock.packages[`node_modules/${name}`];

@@ -55,7 +55,7 @@ const elapsed = () => performance.now();
 /**
  * Creates a clock that shows the system's wall-clock time minus `errorMs()`, the milliseconds by
  * which the system's clock is ahead (negative if behind). For `age`, a jump of the corrected time
- * counts as setting the clock.
+ * by `STEP_MS_MIN` or more counts as setting the clock.
  */
 export function correctedClock(errorMs: () => number): Clock {
   const now = () => Date.now() - errorMs();

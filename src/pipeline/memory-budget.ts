@@ -97,7 +97,7 @@ export class MemoryBudget {
   /**
    * Notifies `notifier` as soon as the lane `waiting` may process events again. Makes other lanes
    * that hold much memory deliver what they have gathered: all if the total limit is reached,
-   * otherwise those of the same workspace.
+   * otherwise those of the same workspace. Called only by `LaneBudget`.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);

@@ -19,9 +19,8 @@ export function planSelection(
   workspaceId: string,
   selection: CodeSelection,
   /**
-   * Returns the events for the test of a revision for which the request contains none. If it
-   * returns undefined, the revision is tested with its stored test cases, or else with the default
-   * events.
+   * Returns the test events of a revision if the request contains none for it. If it returns
+   * undefined, the revision is tested with its stored test cases, or else with the default events.
    */
   eventsOf: (revision: Revision) => TestEvent[] | undefined = () => undefined,
 ): Omit<TestRunPlan, "withImporters"> {

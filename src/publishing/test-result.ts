@@ -7,7 +7,8 @@ import type { CodeTestReport } from "./testing/test-run.ts";
 
 /**
  * Converts a test report to the response of `/transformations/libraries/test`. RudderStack's GitHub
- * Action reads the first two fields.
+ * Action takes failures only from `failedTestResults`, and compares `transformedEvents` with a
+ * file.
  * - `failedTestResults`: code that does not load, fails for a test event, or makes other outputs
  *   than a test expects
  * - `transformedEvents`: outputs of the events in the request; without such events, outputs of the

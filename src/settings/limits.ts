@@ -103,16 +103,16 @@ export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
  * Maximum total size of the incomplete requests on all connections of one ingest process. A request
- * that exceeds it is answered with 503, one with more than `HTTP_HEAD_BYTES_MAX` already at three
- * quarters of it. While an earlier response is being sent on the connection, the connection is
- * closed instead.
+ * that makes the total exceed it is answered with 503; once more than `HTTP_HEAD_BYTES_MAX` of a
+ * request has arrived, this happens at three quarters of the maximum. While an earlier response is
+ * being sent on the connection, the connection is closed instead.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
 /**
  * Maximum total size of the incomplete requests of one client network (IPv4 address, or first 64
- * bits of an IPv6 address) on one ingest process, except for trusted proxies. A request that
- * exceeds it is answered with 503. While an earlier response is being sent on the connection, the
- * connection is closed instead.
+ * bits of an IPv6 address) on one ingest process, except for trusted proxies. A request that makes
+ * the total exceed it is answered with 503. While an earlier response is being sent on the
+ * connection, the connection is closed instead.
  */
 export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
 /**
@@ -121,8 +121,8 @@ export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
  */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 /**
- * Maximum number of entries of `X-Forwarded-For` that are read, from the last backwards, until one
- * is not a trusted proxy. The last entry read counts as the client.
+ * Maximum number of entries of `X-Forwarded-For` that are read, from right to left, until one is
+ * not a trusted proxy. The leftmost entry read counts as the client.
  */
 export const FORWARDED_HOPS_MAX = 32;
 /**
@@ -753,9 +753,9 @@ export const POISON_ATTEMPTS_MIN = 8;
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**
- * Share of a destination's limits on events in memory above which failed events are retried without
- * delay if other events wait to be sent, so that failed events leave the memory sooner. Events that
- * wait behind a failed event of the same user count as failed.
+ * Share of a destination's limits on events in memory. While failed events take more and other
+ * events wait to be sent, failed events are retried without delay, so that they leave the memory
+ * sooner. Events that wait behind a failed event of the same user count as failed.
  */
 export const RETRIES_SHARE_MAX = 0.25;
 

@@ -23,7 +23,7 @@ export interface ReloadResult {
 }
 
 /**
- * The settings in force in a running server. A reload puts the new values in force that need no
+ * The settings in force in a running server. A reload puts in force the new values that need no
  * restart. If any setting cannot be used, the reload changes nothing.
  */
 export class LiveSettings {

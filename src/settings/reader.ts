@@ -210,8 +210,8 @@ function parseToml(text: string): object {
 }
 
 /**
- * Returns the number, from 1, of the line with the syntax error in an invalid TOML text, because
- * Bun does not report it.
+ * Returns the number, from 1, of the first line of the entry with the syntax error in an invalid
+ * TOML text, because Bun does not report it.
  */
 function lineOfFault(text: string): number {
   const lines = text.split("\n");

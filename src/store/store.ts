@@ -22,9 +22,9 @@ export interface Store {
    */
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
-   * Registers a listener, and returns a function that removes it. Each commit of any node calls the
-   * listener with the names of the changed tables, except a commit of this store object in which
-   * all calls of `change` had `allowStale`. A standalone store never calls listeners.
+   * Registers a listener, and returns a function that removes it. The listener is called with the
+   * names of the changed tables after each commit of any node, except a commit of this store object
+   * in which all calls of `change` had `allowStale`. A standalone store never calls listeners.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**

@@ -22,8 +22,8 @@ interface BodyOptions {
   onRead?(bytes: number): void;
   /**
    * Called once if the body is longer than `BODY_BYTES_PER_REQUEST`. The rest of the body is read
-   * after the promise resolves, within another `secondsMax` seconds. `signal` aborts `secondsMax`
-   * seconds after the server began to read.
+   * after the promise resolves, within another `secondsMax` seconds. `signal` aborts if the promise
+   * is still pending `secondsMax` seconds after the server began to read.
    */
   admitLong?(signal: AbortSignal): Promise<void>;
 }

@@ -21,9 +21,9 @@ interface Judges {
 }
 
 /**
- * Whether the transaction of the request's change checks the token again, so that the handler may
- * run on an older state. Also false if this node's state refuses the token, because newer changes
- * may admit it.
+ * Whether the handler may run on this node's present state, because the transaction of its change
+ * checks the token again. False if this state refuses the token, because newer changes may admit
+ * it.
  */
 export function isJudgedInChange(
   { needs, readsInChange = false }: Route,

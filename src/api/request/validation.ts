@@ -55,7 +55,7 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 
 /**
  * Yields the errors of a validation. For an array or object that fits no type of a union, yields
- * its errors against the union's first array or object type, because TypeBox's own error does not
+ * its errors against the union's first type of the same kind, because TypeBox's own error does not
  * say what is wrong.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {

@@ -25,8 +25,8 @@ export class PreconditionFailed extends ApiError {
     message: string,
     /**
      * Further fields of the error response.
-     * - `current`: the resource's current state. If a filter finds too many dead letters, `{ count
-     *   }`: at least this many match.
+     * - `current`: the resource's current state; if a filter finds too many dead letters, an object
+     *   with `count`: at least this many match.
      * - `base`: the earlier state whose tag the request sent in If-Match.
      */
     readonly states: { current?: unknown; base?: unknown },

@@ -3,9 +3,9 @@ import type { CatalogPage } from "../../catalog/model.ts";
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 
 /**
- * Returns the `paging` object of a list: the number of all items, and the address of the next page,
- * if there is one. `path` must not begin with `/v2` if clients append it to a base URL that ends
- * with `/v2`.
+ * Returns the `paging` object of a list: the number of all items and, if there is a next page, its
+ * address with the request's other query parameters (`filter`). `path` must not begin with `/v2` if
+ * clients append it to a base URL that ends with `/v2`.
  */
 export function pagingOf(
   path: string,

@@ -82,9 +82,9 @@ export function openConnections(
         return made;
       },
       /**
-       * Changes a connection, or restores one that was removed with its source or destination, for
-       * which `input` must name a replacement. If the source or destination changes, undelivered
-       * events of the old route are discarded.
+       * Changes a connection, or restores one that was removed with its source or destination. To
+       * restore, `input` must name a replacement for each deleted source or destination. If the
+       * source or destination changes, undelivered events of the old route are discarded.
        */
       update(workspaceId: string, id: string, input: Partial<ConnectionInput>, logEnds: Positions) {
         const stored = connections.find(id);

@@ -93,8 +93,8 @@ function sourceLines({ sources, totals }: Overview, output: CommandOutput): stri
 
 /**
  * Formats `rows`, whose first row is the heading, as a table after an empty line. Returns no lines
- * without further rows. If `total` is above the number of items shown, a last line gives the
- * difference. `what` is the noun for an item.
+ * if the heading is the only row. If `total` is above the number of items shown, a last line gives
+ * the difference. `what` is the noun for an item.
  */
 function listLines(rows: string[][], total: number, what: string, output: CommandOutput): string[] {
   if (rows.length === 1) return [];

@@ -90,8 +90,8 @@ export class TailView {
   }
 
   /**
-   * Returns a text with the number of messages shown. Adds, unless 0, the numbers of messages that
-   * the filters left out and of events that the server did not send.
+   * Returns a text with the number of messages shown. Adds the numbers of messages that the filters
+   * left out and of events that the server did not send, each unless it is 0.
    */
   summary(): string {
     const parts = [

@@ -24,7 +24,7 @@ export interface ComparedCode {
 /**
  * Compares the local transformations and libraries with those of the server, paired by the id in
  * `state`, or else by kind and name. Records equal pairs in `state`. Throws `StartError` if several
- * server items have the name.
+ * server items have the kind and name of a local one.
  */
 export function compareCode(
   locals: readonly LocalCode[],

@@ -29,7 +29,8 @@ export interface ServerAccess {
 
 /**
  * Determines the server and the token: each from a flag, else from the environment, else from a
- * profile. Throws `StartError` if there is no token or a value is invalid.
+ * profile. The server defaults to `SERVER_DEFAULT`. Throws `StartError` if there is no token or a
+ * value is invalid.
  * - A profile that a flag names replaces the environment.
  * - A profile's token is sent only to the profile's own server.
  */

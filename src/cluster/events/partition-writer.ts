@@ -50,8 +50,8 @@ export interface PartitionWriterOptions<T> {
 
 /**
  * Appends records in blocks to a partition, to which other nodes append too. If the brokers do not
- * acknowledge a block, its records are rejected. New records are also rejected, until a test block
- * (an empty block) is acknowledged.
+ * acknowledge a block, its records are rejected, but may have been written. New records are also
+ * rejected, until a test block (an empty block) is acknowledged.
  */
 export class PartitionWriter<T> implements LogWriter<T> {
   readonly #batcher: Batcher<T>;

@@ -4,8 +4,8 @@ import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import { sealed } from "./partition-writer.ts";
 
 /**
- * Returns the end of a partition: the brokers' offset, without the offset base, after all blocks
- * acknowledged before the call. Rejects when the leader does not acknowledge a test block within
+ * Returns the end of a partition: the offset after all blocks acknowledged before the call, without
+ * the offset base. Rejects when the leader does not acknowledge a test block within
  * `ACKNOWLEDGED_MS_MAX`.
  */
 export type ProveEnd = (partition: number) => Promise<number>;

@@ -35,7 +35,7 @@ export interface GroupFacts {
  * Judges this node's membership in the group. Trouble makes the node not ready; a warning does not.
  * - No broker answers: trouble after `REQUEST_MS_MAX`, and no warnings. The other cases then do not
  *   apply.
- * - The coordinator refuses a node that has not been a member since its start: trouble.
+ * - The coordinator refuses a node that has never been a member since its start: trouble.
  * - The coordinator has been silent for `silentMsMax`: a warning.
  * - The group has removed the node: a warning.
  */

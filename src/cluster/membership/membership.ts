@@ -73,7 +73,8 @@ const LEAVE_MS_MAX = 2_000;
  *
  * The old owner of a partition stops it before another node starts it, unless the stop takes longer
  * than half a session timeout or the old owner sends no heartbeats. While no broker answers, each
- * node keeps its partitions.
+ * node keeps its partitions. A node that the group removed stops all its partitions before it joins
+ * again.
  */
 export class Membership {
   readonly #consumer: Consumer;
@@ -260,8 +261,8 @@ export class Membership {
   }
 
   /**
-   * Decides regularly which partitions this node refuses. When the other nodes must learn of
-   * refusals, makes this node join the group again, because each join makes the leader assign all
+   * Decides regularly which partitions this node refuses. When the other nodes must learn of a
+   * change, makes this node join the group again, because each join makes the leader assign all
    * partitions again.
    */
   async #watchAbility(): Promise<void> {

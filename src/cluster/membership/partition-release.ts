@@ -109,8 +109,8 @@ export class PartitionRelease {
    * is due in three cases:
    * - A held partition is refused, and was not refused in the last report.
    * - A held partition is refused, and the last report is at least a session timeout old.
-   * - The last report is that old, and a partition refused or in trouble then could run throughout
-   *   the past session timeout and is not refused now.
+   * - The last report is that old, and a partition that was refused or in trouble at that time is
+   *   not refused now, and could run throughout the past session timeout.
    */
   isReportDue(held: readonly number[]): boolean {
     const refused = this.refusedNumbers();

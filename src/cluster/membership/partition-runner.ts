@@ -108,7 +108,7 @@ export class PartitionRunner {
 
   /**
    * Starts and stops partitions, so that this node runs exactly those in `partitions`. Resolves
-   * when all others have stopped. Stops those in `refused` without waiting for their work in
+   * when all others have stopped. Others in `refused` are stopped without waiting for their work in
    * flight, which this node may be unable to finish.
    */
   async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {

@@ -160,9 +160,9 @@ interface Lacks {
 }
 
 /**
- * Groups the partitions that lack a leader or have a replica out of sync by the brokers that must
- * start or catch up. `away` has the ids of these brokers. `clauses` say what the partitions lack,
- * missing leaders first.
+ * Finds the partitions that lack a leader or have a replica out of sync, grouped by the brokers
+ * that must start or catch up. `away` has the ids of these brokers. `clauses` say what the
+ * partitions lack, missing leaders first.
  */
 function lacksByBrokers(topics: readonly NeededTopic[], view: JudgedView) {
   const all = new Map<string, Lacks>();

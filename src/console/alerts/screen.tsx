@@ -86,9 +86,9 @@ const columns: Column<Alert>[] = [
 ];
 
 /**
- * Returns a link to what an alert is about: the dead letters of a destination, the page of an item,
- * or else the system screen. Returns undefined if the session lacks the permission for the system
- * screen.
+ * Returns a link to what an alert is about: the dead letters of a destination, or the page of a
+ * destination, source or transformation. Other alerts link to the system screen; undefined if the
+ * session lacks the permission for it.
  */
 function subjectHref({ kind, subject: { type, id } }: Alert): string | undefined {
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });

@@ -20,8 +20,8 @@ import { tailTexts } from "../texts/tail.ts";
 
 /**
  * Field names and texts for the connections of a source, and for those of a destination. `ownKey`
- * is the connection's field with this item's id, and `otherKey` the field with the id of the other
- * end.
+ * is the connection's field with the id of this source or destination, and `otherKey` the field
+ * with the id of the other end.
  */
 const sides = {
   source: {

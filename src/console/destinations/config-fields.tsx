@@ -18,8 +18,8 @@ interface ConfigFieldsProps extends Pick<FormProps, "values" | "onChange" | "sto
 }
 
 /**
- * Form fields for a destination's settings. A type that rudder-server delivers has a field for each
- * secret, and one field with all other settings as JSON, because pixelmill knows only which
+ * Form fields for a destination's settings. If rudder-server delivers to this type, each secret has
+ * a field, and one field has all other settings as JSON, because pixelmill knows only which
  * settings are secrets.
  */
 export function ConfigFields(props: ConfigFieldsProps) {

@@ -114,9 +114,9 @@ function shownText(text: string, mask: Mask, charsMax: number): string {
 }
 
 /**
- * Returns a text with secrets masked. With `isCut`, the text is the beginning of a longer text. Its
- * last `BEHIND_CHARS` characters are then removed, unless they end with a mask, because they may be
- * the beginning of a secret.
+ * Returns a text with secrets masked. With `isCut`, the text is the beginning of a longer text, and
+ * may end within a secret. The last `BEHIND_CHARS` characters are then removed, unless the masked
+ * text ends with a mask.
  */
 function maskedText(text: string, mask: Mask, isCut: boolean): string {
   const masked = harmless(mask.mask(text));

@@ -12,8 +12,8 @@ const RUN_CHARS = 8;
 const WORD_CHARS_MAX = 3;
 /**
  * Maximum number of runs (substrings of `RUN_CHARS` characters) that a `SecretMask` stores for each
- * encoding, to limit memory and time. Each secret has an equal share; only some runs of a longer
- * secret are stored.
+ * encoding, to limit memory and time. Each secret has an equal share. If a secret has more runs
+ * than its share, only some of them are stored.
  */
 const STORED_RUNS_MAX = 65_536;
 /**
@@ -28,14 +28,14 @@ const OLDEST_FACTOR = powerOf(HASH_FACTOR, RUN_CHARS);
 
 /**
  * Masks secrets in a receiver's text, ignoring case. Finds whole secrets and parts of at least
- * `RUN_CHARS` characters, plain or encoded. Secrets too long to be stored completely (see
- * `STORED_RUNS_MAX`) need longer parts, and text next to these may be masked too.
+ * `RUN_CHARS` characters, plain or encoded. If only some runs of a secret are stored (see
+ * `STORED_RUNS_MAX`), only longer parts of it are found, and text next to them may be masked too.
  */
 export class SecretMask {
   /**
    * Maps the hash of each stored run (`RUN_CHARS` consecutive characters of a secret) to the number
-   * of runs skipped before the next stored run. `find` masks this number of characters on both
-   * sides too.
+   * of runs skipped before the next stored run. `find` also masks this number of characters before
+   * and after the run.
    */
   readonly #runs = new Map<number, number>();
   /** Matches all secrets shorter than `RUN_CHARS`. Undefined if there are none. */

@@ -14,7 +14,8 @@ const newline = 10;
 const sectorBytes = 512;
 /**
  * Number of bytes at the end of a file that are checked for zeros left by a power loss. Only the
- * last append can have such zeros, and it normally has fewer bytes.
+ * last append can have such zeros, and it normally has fewer bytes. Zeros before these bytes stay
+ * in the file.
  */
 const checkedBytes = 2 * DELIVERY_BYTES_MAX;
 /** Number of bytes that `lastLine` reads at a time, from the end of the file backwards. */

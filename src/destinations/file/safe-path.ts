@@ -5,8 +5,8 @@ import { codeOf } from "../../errors.ts";
 
 /**
  * Calls `use` with a path at which to open the file `path` below `root`, and with the file's
- * directory, which is open until `use` settles. Creates missing directories. On Linux, follows no
- * symbolic link to a directory below `root`, even one created meanwhile (like openat2(2) with
+ * directory, which is open until `use` settles. Creates missing directories. On Linux, reaches no
+ * directory below `root` through a symbolic link, even one created meanwhile (like openat2(2) with
  * RESOLVE_NO_SYMLINKS).
  */
 export async function withSafePath<T>(

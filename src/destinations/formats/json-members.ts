@@ -33,8 +33,8 @@ export function readMembers(text: string, at: number, read: ReadMember): number 
 const { includes } = Buffer.prototype;
 
 /**
- * Returns a fast check whether a JSON text may contain, at any depth, a member whose name is in
- * `names`. The result false is certain, except for names written with escapes.
+ * Returns a fast function that checks whether a JSON text may contain, at any depth, a member whose
+ * name is in `names`. The result false is certain, except for names written with escapes.
  */
 export function mayContainMembers(names: readonly string[]): (json: Uint8Array) => boolean {
   // One search finds all names with the same ending. Fewer searches matter, because each event is

@@ -76,9 +76,9 @@ export class BrokerConnection {
   }
 
   /**
-   * Sends a request: calls `ask` with the client library's function in the newest common version,
-   * and with this connection. Rejects with `ResponseError` if the answer contains an error code,
-   * otherwise with `KafkaFailure`.
+   * Sends a request by calling `ask` with this connection and with the client library's function
+   * for the newest version that the broker supports too. Rejects with `ResponseError` if the answer
+   * contains an error code, and with `KafkaFailure` for other errors.
    */
   async exchange<Name extends keyof Requests, T>(
     name: Name,

@@ -40,8 +40,8 @@ export class Partition {
   #bytesMax = BATCH_BYTES_MAX;
   /**
    * Maximum number of records in the next batch, at first infinite. If the broker refuses a batch
-   * for another reason than its size and names no record at fault, becomes half its number of
-   * records. Doubles after each written batch.
+   * for another reason than its size and names no record at fault, the maximum becomes half the
+   * records of that batch. It doubles after each written batch.
    */
   #countMax = Number.POSITIVE_INFINITY;
 

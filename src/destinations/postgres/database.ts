@@ -18,8 +18,9 @@ import { NotPostgres, query, type Statement, simpleQuery, sslRequest } from "./p
 import * as sql from "./sql.ts";
 
 /**
- * Maximum milliseconds that a statement waits for the lock of a table. The delivery is then retried
- * later. The limit is short because an ALTER TABLE that waits for the lock blocks all readers.
+ * Maximum milliseconds that a statement waits for the lock of a table. Beyond this time it fails,
+ * and the delivery is retried later. The limit is short because an ALTER TABLE that waits for the
+ * lock blocks all readers.
  */
 const LOCK_MS_MAX = 5_000;
 

@@ -25,10 +25,10 @@ const sqlTypes: Record<ColumnType, string> = {
 };
 
 /**
- * Query for a table's columns. Parameters: the schema, the table, and the mark `TABLE_MARK`.
- * Returns one row per column, or, for a relation such as an index, one row with null as the name:
+ * Query for a table's columns. Parameters: the schema, the table, and the mark `TABLE_MARK`. Each
+ * row has five values of a column:
  *
- * - the column's name
+ * - its name, or null in the only row for a relation without columns to write, such as an index
  * - its type
  * - whether it cannot be written to (generated, identity or system column)
  * - whether the table's comment begins with the mark

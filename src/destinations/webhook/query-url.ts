@@ -7,7 +7,7 @@ import { RequestBuildError } from "./request-build-error.ts";
  * Adds an event to the query string of a webhook's URL, as RudderStack does: one parameter for each
  * value in the properties (or an identify event's traits), named after its path (`items[0].price`).
  * Null is `<nil>`, an empty object `{}`, an empty array `[]`. Throws `RequestBuildError` if the URL
- * is too long.
+ * is too long, or the values are nested too deeply.
  */
 export function queryUrl(webhookUrl: string, event: Uint8Array): string {
   const url = new URL(webhookUrl);

@@ -19,9 +19,9 @@ export interface WebhookRequest extends EgressRequest {
 }
 
 /**
- * Returns a function that builds one webhook request for events with the same batch key, or throws
- * `RequestBuildError`. If the request has `hasHeadRoom`, its body is in a buffer from `buffers`,
- * which may be given back after use.
+ * Returns a function that builds one webhook request for events with the same batch key. The
+ * function throws `RequestBuildError` if it cannot build one. If the request has `hasHeadRoom`, its
+ * body is in a buffer from `buffers`, which may be given back after use.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string, buffers?: BodyBuffers) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);

@@ -168,7 +168,8 @@ function split(text: string, root: string) {
 
 /**
  * Yields the offset of each `{{` in a template, and whether it is inside a string. Each begins a
- * placeholder, because JSON has no `{{` outside strings, and templates write `\u007b{` inside them.
+ * placeholder: JSON has no `{{` outside strings, and inside them, `\u007b{` stands for a literal
+ * `{{`.
  */
 function* openings(text: string): Generator<{ at: number; isInString: boolean }> {
   let isInString = false;

@@ -161,8 +161,8 @@ const secretsOf = ({ headers, urlWithoutEvent: url }: WebhookRequest) =>
 
 /**
  * Tests a webhook by sending a test event, and returns the results of the steps. With OAuth
- * settings, `sign-in` runs first: if it fails, nothing else runs; if it passes, it is listed just
- * before `write`.
+ * settings, `sign-in` runs first. If it fails, nothing else runs. If it passes, it is listed just
+ * before `write`, or left out if `write` was not reached.
  */
 async function testWebhook(
   egress: Egress,

@@ -25,8 +25,8 @@ export interface PixelRecord {
   query: string;
   /**
    * Ends of the other event logs when the pixel arrived; undefined when there are none. They order
-   * events of different logs: a pixel whose response the client had before sending this one lies
-   * before them.
+   * events of different logs: a pixel of another log whose response the client had before sending
+   * this one lies before that log's end.
    */
   after?: readonly LogEnd[] | undefined;
 }
@@ -85,8 +85,8 @@ export function decodePixelRecord(bytes: Uint8Array): PixelRecord {
 }
 
 /**
- * A record in its encoded form. Its address, query and messageId are decoded at each access,
- * because making these strings would take a tenth of the time that delivering the event takes.
+ * A record in its encoded form. Its address, query and messageId are decoded only at each access,
+ * because making strings of them would take a tenth of the time that delivering the event takes.
  */
 export class EncodedPixelRecord implements PixelRecord {
   constructor(

@@ -75,8 +75,8 @@ const TOO_MANY = -3;
 
 /**
  * Scans the body of an SDK request: one event, or a batch with `isBatch`. Returns a problem if the
- * body is not JSON or exceeds a limit, but not for an invalid event (see `eventAt`). Invalid UTF-8
- * becomes U+FFFD.
+ * body is not JSON, lacks the array `batch`, or exceeds a limit, but not for an invalid event (see
+ * `eventAt`). Invalid UTF-8 becomes U+FFFD.
  */
 export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem {
   const utf8 = isUtf8(body) ? body : Buffer.from(body.toString("utf8"));

@@ -2,9 +2,9 @@ import { hexValue, PERCENT, PLUS, SPACE } from "../../json/bytes.ts";
 import { escapes } from "./json-text.ts";
 
 /**
- * Decodes a percent-encoded name or value; a malformed escape stays unchanged. Writes at most as
- * many bytes as it reads to the same array. Returns the offset after them, negated if they may need
- * conversion by `writeText` (check with `isText`).
+ * Decodes a percent-encoded name or value: `+` becomes a space, a malformed escape stays unchanged.
+ * Writes at most as many bytes as it reads to the same array, from `into`. Returns the offset after
+ * them, negated if they may need conversion by `writeText` (check with `isText`).
  */
 export function percentDecode(bytes: Uint8Array, from: number, end: number, into: number): number {
   let out = into;

@@ -87,7 +87,7 @@ export function keep(text: string): Span {
 /**
  * Copies the text between two offsets of the scratch buffer to offset `out`, and returns the offset
  * after the copy. Always writes at least 16 bytes, because a loop over the exact length costs a
- * mispredicted branch.
+ * mispredicted branch. Later writes overwrite the excess bytes.
  */
 export function copySpan(start: number, end: number, out: number): number {
   words.setInt32(out, words.getInt32(start, true), true);

@@ -23,7 +23,8 @@ export function descriptorOfListener(listen: () => void): number {
 /**
  * Makes a listener of `Bun.serve` (descriptor `fd`) accept connections from an existing socket,
  * which `Bun.serve` itself cannot do. Closes the listener's own socket; `socketFd` stays open.
- * Throws if a system call fails.
+ * Registers `fd` with Bun's epoll instance again, because replacing the socket removes it. Throws
+ * if a system call fails.
  */
 export function replaceSocket(fd: number, socketFd: number): void {
   const watch = watchOf(fd);

@@ -17,7 +17,7 @@ export interface IngestLog {
   /**
    * Appends the records of one request. `users` has the hash of each event's user. Resolves when
    * all records are durable. Rejects in two cases:
-   * - The partition of a record accepts none: no record is stored.
+   * - One of the partitions accepts no records: none of the records is stored.
    * - A write fails: the log may have some of the records. If all fit into one block of one
    *   partition, the log has all or none.
    */

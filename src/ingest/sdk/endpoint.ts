@@ -158,8 +158,8 @@ const NONE: Buffer[] = [];
 
 /**
  * Returns a function that takes an event, and returns the members that it inherits from its batch:
- * `context` and `integrations`, unless the event has its own. Each member is pieces of JSON text
- * that begin with a comma.
+ * `context` and `integrations`, unless the event has its own. They are returned as pieces of JSON
+ * text, with a comma before each member.
  */
 function inheritedMembers({ bytes, context, integrations }: SdkBody) {
   if (context === undefined && integrations === undefined) return () => NONE;

@@ -13,9 +13,9 @@ export type SourceConfigOptions = Pick<PixelEndpointOptions, "source"> &
   Pick<IngestSettings, "publicUrl">;
 
 /**
- * Creates the functions that answer SDKs when they ask for their configuration. SDKs of a disabled
- * source get status 404, because mobile SDKs would delete their stored events after an answer with
- * `enabled: false`.
+ * Creates the functions that answer SDKs when they ask for their configuration. Answers list no
+ * destinations, because the server itself delivers to them. SDKs of a disabled source get status
+ * 404, because mobile SDKs would delete their stored events after an answer with `enabled: false`.
  */
 export function createSourceConfig({ source, publicUrl }: SourceConfigOptions) {
   return {

@@ -1,8 +1,8 @@
 /**
  * Debian packages from which the container image takes its libraries and its shell. base.json lists
- * their versions and hashes. apt fetches them from the package sources of the build machine, also
- * for another processor. When a mirror has dropped a version, run `bun
- * src/package/image/base-packages.ts`, which writes the current versions to base.json.
+ * their versions and hashes. apt fetches the packages from the package sources of the build
+ * machine, also for another processor. `bun src/package/image/base-packages.ts` writes the current
+ * versions to base.json; run it when a mirror has dropped a version.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

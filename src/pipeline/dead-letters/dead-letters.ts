@@ -79,9 +79,10 @@ export class DeadLetters {
   }
 
   /**
-   * Returns groups of a workspace's dead letters that failed in the same way at one destination.
-   * The groups are sorted by number of letters, then by latest letter, both descending. Reads at
-   * most `GROUPS_READ_MAX` groups from each ledger.
+   * Returns the groups of dead letters of a workspace, or only of the destination `destinationId`.
+   * The letters of a group failed in the same way at one destination. Groups are sorted by number
+   * of letters, then by latest letter, both descending. At most `GROUPS_READ_MAX` are read from
+   * each ledger.
    */
   groups(workspaceId: string, destinationId?: string): LetterGroup[] {
     const groups = this.ledgers().flatMap(({ letters }) =>

@@ -16,7 +16,7 @@ const masks = new WeakMap<Credentials, SecretMask>();
 /**
  * Removes secrets from the results of deliveries to one destination, because a receiver's answer
  * may repeat the request. Hides the secrets of the destination's config and of each request, and
- * the credentials of the events' user code.
+ * the credentials that the events' user code ran with.
  */
 export class AttemptMasking {
   readonly #secrets: () => string[];

@@ -16,7 +16,8 @@ const BATCH_OUTPUT_BYTES = 256 << 10;
 /**
  * Decides the number of events in a batch for user code. A batch costs half a millisecond besides
  * its events, so batches are large for fast code with small outputs. Code that names `fetch` or
- * `geolocation` gets small ones, because limits such as that of CPU time apply to a whole batch.
+ * `geolocation` gets small ones, because limits such as that of `fetch` requests apply to a whole
+ * batch.
  */
 export class BatchSize {
   /** Estimated bytes of one event's outputs, from recent batches; 0 before the first batch. */

@@ -31,8 +31,8 @@ interface DispatchResult {
 
 /**
  * Creates the function that passes the outputs of a batch on to delivery, in the order of the
- * events. The function stops at the first event to send that has no result, or whose outputs do not
- * fit in memory.
+ * events. The function stops at the first event with the decision `send` that has no result, or
+ * whose outputs do not fit in memory. Its parameters include:
  * - `decisions`: the route decision about each event.
  * - `results`: results of user code, in order, for the events with the decision `send` only.
  */

@@ -21,9 +21,9 @@ type Letter = GroupedFacts &
 type GroupRow = Omit<LetterGroup, "id" | "destinationId"> & { responses?: readonly KeptResponse[] };
 
 /**
- * Maximum number of dead letter groups of one destination, besides the group `OTHER`, which then
- * gets the letters with a new reason. Without a limit, user code could create one group for each
- * event.
+ * Maximum number of dead letter groups of one destination, besides the group `OTHER`. Beyond it,
+ * letters with a new reason go into `OTHER`, because user code could otherwise create one group for
+ * each event.
  */
 const GROUPS_OF_DESTINATION_MAX = 200;
 /** Maximum number of characters of the reason that a group shows. Longer reasons are cut. */

@@ -63,7 +63,7 @@ export interface LaneEvent {
   deadLetters: NewLetter[] | undefined;
   /**
    * Neighbours of this event in the `EventList` of its lane: `before` was read just before this
-   * event, `after` just after it. A neighbour is undefined at the end of the list, and once this
+   * event, `after` just after it. A neighbour is undefined at either end of the list, and once this
    * event's outcome is on disk.
    */
   before: LaneEvent | undefined;

@@ -12,9 +12,9 @@ export interface CursorRecord {
 }
 
 /**
- * A batched delivery (one delivery of many events) that may be in progress. Stored until the
- * delivery ends, so that a restart repeats the delivery with the same `name` and with all of its
- * events that have no final outcome.
+ * A batched delivery (one delivery of many events) that may be in progress. Stored before the
+ * delivery begins and until it ends, so that a restart repeats it with the same `name` and with all
+ * of its events that have no final outcome.
  */
 export interface DeliveryIntent {
   name: string;
@@ -69,8 +69,9 @@ export interface LaneRecord extends FailureRecord {
   logs: Record<string, CursorRecord>;
   /**
    * Connection id → start of the connection's latest live period (a time in which it delivers), as
-   * a position in each log. A new start is stored only when the lane has read the period's records
-   * before its own read position, because a restart would otherwise miss these records.
+   * a position in each log. If it is before the lane's read position, the previous period's start
+   * stays here until the lane has read the records in between, because a restart would otherwise
+   * miss them.
    */
   known: Record<string, Positions>;
 }

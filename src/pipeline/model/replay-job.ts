@@ -140,9 +140,9 @@ export interface LetterJob extends JobBase {
    */
   movedAt?: number;
   /**
-   * Id of the dead letter that was scanned last; empty before the first scan. Letters with ids
-   * below `before` are scanned first, then letters whose ids contain a future time, because a clock
-   * was ahead when they were created.
+   * Id of the dead letter that was scanned last; empty before the first scan. Ids below `before`,
+   * which leaves out letters created after the job, are scanned first. Ids that contain a future
+   * time follow, because a clock was ahead when they were created.
    */
   after: string;
   before: string;

@@ -12,9 +12,9 @@ type Credentials = LiveProgram["credentials"];
  */
 const START_CHARS = 4;
 /**
- * Maximum number of characters that the search for credentials compares, per character of the text
- * (its length plus `CHARS_MORE`). Beyond it, the rest of the text is masked. Without it,
- * credentials with equal beginnings could block the server for seconds.
+ * Limits the search for credentials to this number times (text length + `CHARS_MORE`) compared
+ * characters. Beyond the limit, the rest of the text is masked. Without it, credentials with equal
+ * beginnings could block the server for seconds.
  */
 const COMPARED_PER_CHAR = 16;
 const CHARS_MORE = 256;

@@ -73,7 +73,7 @@ interface SourceCounters {
 /**
  * Recent activity of one lane (the delivery to one destination): counts per minute, which are
  * stored as figures, and the current rates of each connection. Records nothing while
- * `LaneHistories` has no room.
+ * `LaneHistories` has no room for it.
  */
 class LaneHistory {
   #minutes: CounterRing | undefined;
@@ -205,7 +205,7 @@ class LaneHistory {
 /**
  * Recent activity of the lanes (deliveries to destinations), by destination id. The numbers of
  * destinations and connections are limited. At a limit, counters without events for `IDLE_MS` are
- * deleted; if there are none, new ones are not counted.
+ * deleted; if there are none, new destinations or connections are not counted.
  */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();

@@ -26,7 +26,7 @@ export class LaneReader {
   /**
    * Log → time of receipt of the log's next record. Has only logs in which the lane waits before a
    * record that only a newer pixelmill can read. While the map has entries, the lane skips no
-   * records unread.
+   * records without reading them.
    */
   readonly held = new Map<string, number>();
 

@@ -90,8 +90,8 @@ export class SharedReader {
     return {
       names: () => [...readers.keys()],
       /**
-       * Sets the announced end of a log. Idle deliveries skip all records below it, so the caller
-       * must first wake those that need one.
+       * Sets the announced end of a log to `sequence`. Idle deliveries skip all records below it,
+       * so the caller must first wake each delivery that needs one of them.
        * - `newerAt`: time of receipt of the record at `sequence`, if only a newer pixelmill can
        *   read it. The caller must then announce no later end.
        */

@@ -71,9 +71,9 @@ export class Repetitions {
   }
 
   /**
-   * Searches a log for repeated events up to `next`, the end of a chunk, unless no source in the
-   * chunk has deduplication. Resolves when the repetitions are stored in the ledger (store of
-   * delivery progress); rejects if this fails.
+   * Searches a log for repeated events up to `next`, the end of a chunk, if a source in the chunk
+   * has deduplication. Resolves when the repetitions are stored in the ledger (store of delivery
+   * progress); rejects if this fails.
    */
   async search(
     log: string,

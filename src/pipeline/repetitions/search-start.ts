@@ -50,8 +50,8 @@ export class SearchStart {
 
   /**
    * Returns the position from which the messageIds of a log must be read before its search
-   * continues at `unsearched`. It is the longest deduplication window before the oldest unsearched
-   * record of all logs, but never below `firstOf(reader)`.
+   * continues at `unsearched`. This is the first record within the longest deduplication window
+   * before the oldest unsearched record of all logs, but never one below `firstOf(reader)`.
    */
   async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
     const { clock, timeOf } = this.parts;
@@ -65,8 +65,8 @@ export class SearchStart {
   }
 
   /**
-   * Returns the time of receipt of the oldest record, in any log, at which the search would continue
-   * after a restart. Returns the present time if there is none.
+   * Returns the time of receipt of the oldest record, in any log, at which a search after a restart
+   * would continue. Returns the present time if there is none.
    */
   async oldestToSearch(): Promise<number> {
     const { ledger, readers, timeOf, clock } = this.parts;

@@ -82,7 +82,8 @@ export class LetterJobRunner {
   /**
    * Requeues or deletes the next dead letters of a job. Returns the requeued letters' destinations
    * and the pause until the next step, or "over" if no step follows. Changes nothing if too many
-   * requeued letters wait for a destination in `last`. Never rejects.
+   * requeued letters wait for a destination in `last`, which has the destinations of the letters
+   * requeued last. Never rejects.
    */
   async #step(workspaceId: string, id: string, last: readonly string[]) {
     const { ledger, wake, clock, logger } = this.parts;

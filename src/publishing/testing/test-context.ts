@@ -17,8 +17,8 @@ export interface TestContext {
 
 /**
  * Returns a function that runs the tests of one request with a new `TestBudget`, which ends when
- * the caller hangs up. The number of concurrent requests is bounded; requests beyond the bound get
- * the error `unavailable`.
+ * the caller hangs up. The number of concurrent requests is bounded, because each keeps its body in
+ * memory; requests beyond the bound get the error `unavailable`.
  */
 export function createTests(parts: { catalog: Catalog; sandbox: Sandbox }) {
   const limiter = new ConcurrencyLimiter({

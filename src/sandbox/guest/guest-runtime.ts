@@ -3,7 +3,8 @@ import type { GuestReply, HostRequest } from "../protocol/guest-protocol.ts";
 
 /**
  * Runs user code of one language inside a guest, a confined child process. The runtime is opened
- * before the guest is confined, because a Python runtime reads its snapshot from a file.
+ * before the guest is confined, because a Python runtime reads its snapshot from a file. User code
+ * arrives only after the confinement.
  */
 export interface GuestRuntime {
   /**

@@ -38,8 +38,8 @@ export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 const RESULTS_BYTES_MAX = 8 << 20;
 /**
  * Maximum number of host calls in one attempt to run a batch. A guest process that sends more is
- * killed. An intact guest sends at most `FETCHES_MAX` while it loads the program, and as many while
- * it runs events.
+ * killed; calls beyond the first `FETCHES_MAX` get an error as their result. An intact guest sends
+ * at most `FETCHES_MAX` while it loads the program, and as many while it runs events.
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
@@ -91,8 +91,8 @@ export class HostCalls {
 
   /**
    * Starts or queues the host calls in `calls`, a JSON array. Resolves with as many results as fit
-   * in one frame. Waits until there is one, and while `#isOverloaded`. Rejects with
-   * `GuestFrameError` if `calls` is invalid, there were too many calls, or no result can come
+   * in one frame, once there is a result and results are not withheld (`#isOverloaded`). Rejects
+   * with `GuestFrameError` if `calls` is invalid, there were too many calls, or no result can come
    * because no call is in progress.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {

@@ -26,7 +26,7 @@ export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /**
  * Milliseconds by which the start of a new spare Python guest is delayed after work had to wait for
  * its guest, because the start would slow this work down. A test of user code takes about 35 ms, so
- * it usually ends before.
+ * it has usually ended by then.
  */
 const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 /** Maximum number of threads that compile WebAssembly in a Python guest process. */

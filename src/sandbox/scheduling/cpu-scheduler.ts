@@ -23,15 +23,15 @@ const FREE_SHARE = 0.5;
 
 /**
  * Shares the processors among guest processes, so that guests that compute a lot do not block the
- * others. While there are too few processors, pauses guests whose CPU debt (CPU time beyond a fair
- * share) exceeds a limit. The workspaces with the smallest debt run first, and two guests of one
- * workspace divide its share.
+ * others. While there are too few processors, guests whose CPU debt (CPU time beyond a fair share)
+ * exceeds a limit are paused in turns. The workspaces with the smallest debt run first, and two
+ * guests of one workspace divide its share.
  *
  * The limit is lower while more guests compute than there are processors. With a constant limit,
  * many guests that begin to compute at once would take all processors for seconds.
  *
- * Guests are paused instead of given a lower priority, because an ordinary user cannot raise a
- * priority again, and the kernel may ignore priorities between sessions.
+ * The scheduler pauses guests instead of lowering their priority, because an ordinary user cannot
+ * raise a priority again, and the kernel may ignore priorities between sessions.
  */
 export class CpuScheduler<T extends SchedulableGuest> {
   /**

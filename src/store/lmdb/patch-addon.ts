@@ -4,8 +4,8 @@
  *
  * When a write fails, lmdb 3.5.6 formats a message that can be too long for its buffer of 100
  * bytes. The message then damages the heap, and the process aborts after several writes to a full
- * disk. The patch shortens the message. It also empties a message that lmdb prints without a line
- * end, so that the next log line would be damaged.
+ * disk. The patch shortens the message. It also empties a message without a line end, which lmdb
+ * prints and which would damage the next log line.
  */
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

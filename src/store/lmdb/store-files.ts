@@ -69,8 +69,8 @@ export function markIntact(path: string): void {
 
 /**
  * Checks a store's file unless it is marked as intact. Skips a store that other processes have
- * open, because their writes would disturb the check. Throws `StartError` if the file is torn (has
- * pages from different points in time).
+ * open: they have checked the file, and their writes would disturb the check. Throws `StartError`
+ * if the file is torn (has pages from different points in time).
  */
 export function expectIntact(path: string): void {
   if (!existsSync(dataFileOf(path)) || isKnown(path)) return;
@@ -88,8 +88,9 @@ export function expectIntact(path: string): void {
 }
 
 /**
- * Whether the file is marked as intact and is not smaller than when it was marked. A smaller file
- * was truncated, and reading its missing part, which is mapped into memory, would end the process.
+ * Whether the file is marked as intact and is not smaller than when it was marked. LMDB never
+ * shortens a file, so a smaller one was truncated. Reading its missing part, which is mapped into
+ * memory, would end the process.
  */
 function isKnown(path: string): boolean {
   const { identity, bytes } = fileFacts(path);

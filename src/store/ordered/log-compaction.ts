@@ -49,7 +49,8 @@ const BOUNDS: CompactionBounds = {
 /**
  * Pause after a step of a compaction, as a multiple of the step's duration, and at most
  * `PAUSE_MS_MAX` milliseconds. Pixel requests and changes of the store wait for the pause, because
- * a step keeps all nodes and brokers busy.
+ * a step keeps all nodes and brokers busy. The pause must stay far below `stalledMs`, after which
+ * another node would continue the compaction.
  */
 const PAUSE_STEPS = 4;
 const PAUSE_MS_MAX = 1_000;

@@ -15,8 +15,8 @@ export class LogShortenedError extends Error {
 
 /**
  * Reads the end position of an ordered log by appending an empty entry (barrier) and taking its
- * position. The leader's own report is not sufficient, because a leader that was replaced keeps
- * reporting its old end.
+ * position, because only the present leader can acknowledge an entry. A leader that was replaced
+ * keeps reporting its old end.
  */
 export class OrderedLogEnd {
   /**

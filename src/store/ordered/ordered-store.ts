@@ -37,9 +37,9 @@ const AHEAD_MS_MAX = 2_000;
 const RETRY_MS = 250;
 
 /**
- * Store of tables that several nodes change through a shared ordered log, without locks. A node's
- * change takes effect only if no other change has taken effect since the node computed it.
- * Otherwise the node runs the change again.
+ * Store of tables that several nodes change through a shared ordered log, without locks. A node
+ * computes a change on its local copy of the tables (view). The change takes effect only if the
+ * view had all earlier changes; otherwise the node runs the change again.
  */
 export class OrderedStore implements Store {
   readonly #options: OrderedStoreOptions & typeof DEFAULTS;

@@ -12,9 +12,9 @@ export const passOf = (author: string): Uint8Array =>
   encodeChangeSet({ author, number: -1, base: NO_BASE, writes: [] })[0]!;
 
 /**
- * Lower bound, in milliseconds, of the time for which this node waits until another node has used
- * its turn; `TURN_MS_MAX` is the upper bound. Without a limit, this node would wait forever for a
- * node that has stopped.
+ * Smallest time limit, in milliseconds, of this node's wait for another node to use its turn;
+ * `TURN_MS_MAX` is the largest. Without a limit, this node would wait forever for a node that has
+ * stopped.
  */
 const TURN_MS_MIN = 1_000;
 const TURN_MS_MAX = 5_000;

@@ -19,9 +19,9 @@ export interface ItemRunOptions {
 }
 
 /**
- * Runs each item through the program of its group. Resolves with one result per item, which must
- * not be used once `isAwaited` has returned false. Rejects with `SandboxUnavailable` or `ApiError`
- * if code cannot be run or found at present.
+ * Runs each item through the program of its group. Resolves with one result per item; the results
+ * must not be used once `isAwaited` has returned false. Rejects with `SandboxUnavailable` if code
+ * cannot run at present, and with `ApiError` if it cannot be looked up.
  */
 export async function runItems(
   { programs, sandbox, costlyMsMax = TRANSFORMER_COSTLY_MS_MAX }: ItemRunOptions,

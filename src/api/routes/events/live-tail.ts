@@ -58,9 +58,10 @@ export const tailRoutes = [
 type TailContext = RequestContext<string, TailFilter, unknown>;
 
 /**
- * Creates the stream of a live tail (a workspace's new events). Skips and counts messages that
- * exceed the client's speed or the workspace's byte rate. Ends and releases `permit` when the
- * client stops reading, the token becomes invalid, or the listener stops.
+ * Creates the stream of a live tail (a workspace's new events). Skips messages while the client
+ * reads too slowly or the workspace's byte rate is reached, and sends their number before the next
+ * message. Ends and releases `permit` when the client stops reading, the token becomes invalid, or
+ * the listener stops.
  */
 function tailStream(context: TailContext, permit: Permit): ReadableStream {
   const { deps, workspaceId, query, closing } = context;

@@ -92,8 +92,9 @@ export function useUnsavedText(name: string, saved: string): [string, (text: str
 }
 
 /**
- * Component state for the id of the revision that an edited text is based on. The id is `versionId`
- * while the text has no edits. During edits it stays the same, even across reloads of the page.
+ * Component state for the id of the revision that an edited text is based on: the id, and a
+ * function that replaces it. The id is `versionId` while the text has no edits. During edits, only
+ * the function changes it, and the browser keeps it across reloads of the page.
  */
 export function useTextBase(name: string, versionId: string, isEdited: boolean) {
   const [base, setBase] = useState(() => readText(name) ?? versionId);

@@ -43,8 +43,8 @@ const allSteps = [
 
 /**
  * Confines this process permanently, so that it can only compute and use its open pipes, and
- * verifies this. Returns a text that lists the parts of the confinement that the system does not
- * allow; undefined when it is complete. Rejects with any other error.
+ * verifies this. Returns a text that lists the missing parts of the confinement; undefined when it
+ * is complete. Rejects with any error other than a `ConfinementError`.
  */
 export async function confine(steps = allSteps): Promise<string | undefined> {
   const table = process.platform === "linux" ? syscallTable(process.arch) : undefined;
@@ -121,7 +121,8 @@ const STDERR = 2;
 
 /**
  * Closes all open files, directories and sockets except the standard streams, because Landlock and
- * seccomp do not prevent their use. The runtime's anonymous descriptors (epoll, eventfd) stay open.
+ * seccomp do not prevent their use. The runtime's anonymous descriptors (epoll, eventfd) stay open,
+ * because they reach nothing outside the process.
  */
 function closeInherited(kernel: Kernel, table: SyscallTable): void {
   for (const name of readdirSync("/proc/self/fd")) {

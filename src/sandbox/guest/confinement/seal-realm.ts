@@ -48,7 +48,8 @@ const prototypeOf = Object.getPrototypeOf as (value: object) => object;
 
 /**
  * Permanently removes or freezes the built-in objects of the guest process that user code could
- * misuse. Modules of the process must store the built-ins that they need before this call.
+ * misuse. Must be called before user code arrives. Modules of the process must store the built-ins
+ * that they need before this call.
  */
 export function sealRealm(): void {
   printUncaughtSafely();

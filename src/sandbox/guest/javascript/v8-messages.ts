@@ -57,8 +57,8 @@ const CALLED = /(?:new\s+[\w$.]+|await\s+import|[\w$#]+)\s*$/;
 
 /**
  * Returns the column (1-based) that V8 reports for an error that JavaScriptCore reports at `column`
- * of `line`: the name of the property or function, instead of the dot before it or the parenthesis
- * after it.
+ * of `line`. V8 reports the name of a property or function, JavaScriptCore the dot before it or the
+ * parenthesis after it.
  */
 export function toV8Column(line: string, column: number): number {
   const at = line[column - 1];

@@ -9,9 +9,8 @@ const REST_MS = 10;
 
 /**
  * Interrupt buffer that sends SIGINT to Python when its CPU time is used up. CPython
- * (`Python/emscripten_signal.c`) expects shared memory that another thread writes. A getter
- * replaces that thread, because CPython reads element 0 in every 50th iteration of its evaluation
- * loop.
+ * (`Python/emscripten_signal.c`) expects shared memory that another thread writes, and reads
+ * element 0 in every 50th iteration of its evaluation loop. A getter replaces the thread.
  */
 export class CpuClock {
   #lookAt = Number.POSITIVE_INFINITY;

@@ -30,9 +30,8 @@ export type RestoredPython = Awaited<ReturnType<typeof restore>>;
 
 const WASM_PAGE_BYTES = 65_536;
 /**
- * Length in bytes of the header that precedes the heap in a snapshot. The length is constant,
- * because the header describes JavaScript objects to which the heap refers, and this build has
- * none.
+ * Length in bytes of the header that precedes the heap in a snapshot. It is constant only while the
+ * heap refers to no JavaScript objects, because the header describes them.
  */
 const SNAPSHOT_HEADER_BYTES = 128;
 

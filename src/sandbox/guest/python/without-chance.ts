@@ -4,9 +4,9 @@ import nodeCrypto from "node:crypto";
 const NOW_MS = 1_700_000_000_000;
 
 /**
- * Fixes the clock, the time zone and the random numbers of this process, so that Pyodide makes the
- * same snapshot at each build. Disposing of the result restores them. Call this only in the process
- * that makes the snapshot.
+ * Gives this process a constant clock, time zone and sequence of random numbers, so that Pyodide
+ * makes the same snapshot at each build. Disposing of the result restores them. Call this only in
+ * the process that makes the snapshot.
  */
 export function withoutChance(): Disposable {
   let state = 1;

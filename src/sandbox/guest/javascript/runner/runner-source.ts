@@ -33,7 +33,7 @@ export interface RealmRunner {
   /** Sets the secrets that `getCredential` returns, from a JSON object of strings by name. */
   setCredentials(json: string): void;
   /**
-   * Stores the user's function for events of a module: `transformEvent` or, without it,
+   * Stores the function with which a module handles events: `transformEvent` or, without it,
    * `transformBatch`. Returns which of these names the module exports, separated by a comma. The
    * caller must refuse the code unless there is exactly one.
    */
