@@ -43,6 +43,6 @@ export const auditTexts = {
     isComplete
       ? `${pluralize(count, "entry", "entries")}, end of results`
       : pluralize(count, "entry", "entries"),
-    time && [". The log has all entries since ", time],
+    time && [". Entries from before ", time, " may have been deleted"],
   ],
 };

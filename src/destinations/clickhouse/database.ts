@@ -1,4 +1,5 @@
 import type { Egress, EgressRequest } from "../../egress/egress.ts";
+import { ageOf } from "../../observe/ages.ts";
 import { DATABASE_ANSWER_BYTES_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import type { NewColumns, TableColumn } from "../tables/column-values.ts";
 import type { TableConnection } from "../tables/open-tables.ts";
@@ -190,7 +191,7 @@ function ageMsOf(loads: readonly TableLoad[]): number {
   const times = loads.flatMap(({ records }) =>
     records.map((record) => Date.parse(String(record.received_at))),
   );
-  return Date.now() - Math.max(...times.filter(Number.isFinite));
+  return ageOf(Math.max(...times.filter(Number.isFinite)));
 }
 
 /** Parses the rows in a response body. Each line is a row: a JSON array of at least 3 values. */

@@ -96,7 +96,10 @@ test("a sentence has the parts that are known", () => {
     [auditTexts.entryTitle("Done", undefined), "Done"],
     [auditTexts.entryTitle("Done", "Site"), "Done: Site"],
     [auditTexts.keptSince(2, true, undefined), "2 entries, end of results"],
-    [auditTexts.keptSince(1, false, "May"), "1 entry. The log has all entries since May"],
+    [
+      auditTexts.keptSince(1, false, "May"),
+      "1 entry. Entries from before May may have been deleted",
+    ],
     [codeTexts.lineOf(3, undefined), "Line 3"],
     [codeTexts.lineOf(3, "tools"), "Line 3 of tools"],
     [codeTexts.codeTitle(undefined), "Code"],
