@@ -58,8 +58,20 @@ describeWith(brokersMissing)("a leader that is cut off from the other brokers", 
     const near = await open(0, [leader, ...others]);
     const far = await open(1, [...others, leader]);
     const write = (value: number) => far.store.change(() => far.numbers.put("n", value));
-    await write(1);
-    await near.store.catchUp();
+    // A busy machine may take longer than a change may last.
+    await waitFor(
+      async () => {
+        try {
+          await write(1);
+          await near.store.catchUp();
+          return true;
+        } catch {
+          return false;
+        }
+      },
+      "the first change",
+      120_000,
+    );
     expect(near.numbers.get("n")).toBe(1);
 
     const producer = near.clients.producer();
