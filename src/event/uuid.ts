@@ -50,9 +50,9 @@ export function uuidBytes(text: string): Uint8Array | undefined {
 export const TIMED_ID_REST_BYTES = 8;
 
 /**
- * Makes 16 random bytes a version 7 UUID (RFC 9562) of a time in milliseconds since the epoch.
- * Changes and returns `bytes`. Among a thousand UUIDs of one millisecond, two are equal with a
- * probability of 3e-14.
+ * Turns 16 random bytes into a version 7 UUID (RFC 9562) of a time in milliseconds since the epoch.
+ * Changes and returns `bytes`. The UUID keeps 64 random bits; the other ten bits that may be random
+ * are 0.
  */
 export function markTimed(bytes: Uint8Array, time: number): Uint8Array {
   putTime(bytes, time);

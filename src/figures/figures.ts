@@ -6,7 +6,7 @@ import { RECORDED, type Series } from "./series.ts";
 
 /** Figures of one step (a span of time) of a chart. */
 export interface FigurePoint {
-  /** Start of the step, in milliseconds since the epoch. */
+  /** Start of the chart's step (a span of time), in milliseconds since the epoch. */
   at: number;
   /** Number of the step's seconds for which figures were recorded; 0 for a gap. */
   recordedSeconds: number;

@@ -261,9 +261,9 @@ export class BrokerHealth {
   }
 
   /**
-   * Returns the brokers to try for a request: first those that respond and are not outdated, then
-   * outdated ones that respond, then those that do not respond. The list has `brokers` and all
-   * members of the cluster, without brokers of another cluster.
+   * Returns `brokers` and all members of the cluster in the order in which a request tries them:
+   * first up-to-date brokers that respond, then outdated brokers (see `OutdatedBroker`) that
+   * respond, then the others. Omits brokers of other Kafka clusters.
    */
   #inOrder(brokers: readonly Broker[]): Broker[] {
     const all = new Map(

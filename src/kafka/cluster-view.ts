@@ -34,10 +34,9 @@ const EMPTY: MergedView = {
 /**
  * Merges the last metadata answer of each broker into one view of the Kafka cluster. Ignores
  * answers from another cluster than that of the first answer.
- *
  * - The leader of a partition is the one with the highest leader epoch.
- * - A broker belongs to the cluster if at least half of the answers list it. Answers that name
- *   former leaders are not counted if there are others, because their brokers may be cut off.
+ * - A broker belongs to the cluster if at least half of the answers list it. Answers that name a
+ *   former leader count only if all answers name one.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();

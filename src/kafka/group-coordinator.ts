@@ -18,8 +18,9 @@ interface CoordinatorAnswer {
 }
 
 /**
- * Returns a consumer group's coordinator: the one that most of the answers with the largest
- * `epochs` name. Returns undefined if there are no answers.
+ * Returns the broker that most answers name as the group's coordinator; undefined if there are no
+ * answers. Only the answers with the largest `epochs` count, because the brokers that sent them
+ * know the newest leaders.
  */
 export function coordinatorInOffice(
   answers: readonly CoordinatorAnswer[],

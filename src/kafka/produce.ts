@@ -36,9 +36,9 @@ export interface PartitionResponse {
   /** Offset of the first message in the batch. */
   baseOffset: bigint;
   /**
-   * Time at which the broker appended the batch, by its clock, in milliseconds since the epoch; -1
-   * if the topic does not use `LogAppendTime`. For a batch that the broker already had, always the
-   * time stored with it.
+   * Time at which the broker appended the batch, by the broker's clock, in milliseconds since the
+   * epoch; -1 if the topic does not use `LogAppendTime`. For a batch that the broker already had,
+   * the time stored with that batch, even if the topic does not use `LogAppendTime`.
    */
   logAppendTimeMs?: bigint;
 }

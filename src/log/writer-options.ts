@@ -41,8 +41,8 @@ export interface LogWriterOptions<T> extends SegmentBounds {
    */
   first?: number;
   /**
-   * Called when the log on disk ends below `first`. `gap` is the range of the missing sequence
-   * numbers, from the end of the log to `first`.
+   * Called when the log on disk ends before the option `first`. `gap` has the missing sequence
+   * numbers: from the end of the log up to `first`, which is not included.
    */
   onMissing?(gap: Gap): void;
   /**

@@ -93,7 +93,7 @@ export function openPartition(parts: PartitionPipelineParts) {
       letterJobs.startJobs();
     },
     gauges: () => lanes.gauges(),
-    /** Names of the logs in which a delivery waits at a record that a newer pixelmill wrote. */
+    /** Names of logs where deliveries wait at records only a newer pixelmill version can read. */
     heldLogs: () => held.logsAbove((log) => lanes.durableLow(log)),
     /**
      * Current state of the delivery to a destination; undefined when nothing is delivered to it.

@@ -14,8 +14,8 @@ export interface DryRun {
   /** Return value or error of each function, in the order of the functions. */
   outcomes: PromiseSettledResult<unknown>[];
   /**
-   * Writes of the functions that did not throw. If a row is written several times, only its last
-   * write is listed.
+   * Writes of the functions passed to `dryRun`, without those of functions that threw. If a row is
+   * written several times, only the last of these writes is listed.
    */
   writes: RowWrite[];
 }

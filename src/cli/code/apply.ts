@@ -3,9 +3,9 @@ import { type CaseContent, type CodeContent, caseText, pathOf } from "./code-ite
 import { readServerItem, type ServerCode } from "./server-code.ts";
 
 /**
- * Makes a transformation or library (the item) on the server equal to `content`, and returns its
- * new state. Changed code becomes an unpublished revision. `server` is the state that the caller
- * read; undefined creates the item. Rejects if others have changed the item since.
+ * Stores `content` in the transformation or library (the item) that the caller has read as
+ * `server`; undefined creates a new item. Returns the item's new state, in which changed code is
+ * not published. Rejects if others have changed the item since.
  */
 export async function applyContent(
   client: Client,

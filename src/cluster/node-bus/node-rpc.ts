@@ -19,7 +19,8 @@ export interface NodeRpcOptions {
   node: string;
   /**
    * Returns the ids of nodes for whose answers `ask` waits even if they have not announced
-   * themselves. `ask` also waits for all nodes that announced themselves within `PRESENT_MS`.
+   * themselves. `ask` also waits for all nodes that announced themselves in the last `PRESENT_MS`
+   * milliseconds before the question.
    */
   expected(): Iterable<string>;
   /** Longest time in milliseconds that `ask` waits for answers. */

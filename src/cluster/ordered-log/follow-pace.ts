@@ -16,9 +16,9 @@ export class FollowPace {
   constructor(private readonly pauseMs = PAUSE_MS) {}
 
   /**
-   * Records an entry that this node has appended. The follower (the reader of new entries) then
-   * does not pause before it has read the entry. For a barrier (an empty entry), reading the
-   * entries before the barrier is enough.
+   * Records an entry that this node has appended at `position`. The follower (the reader of new
+   * entries) does not pause until it has read this entry or, for a barrier (an empty entry), all
+   * entries before the barrier.
    */
   appended(position: number, isBarrier: boolean): void {
     const isNext = position === this.#appended;

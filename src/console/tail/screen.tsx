@@ -156,7 +156,7 @@ function hasOutcome({ outcomes, hasAllOutcomes }: TailEvent, wanted: string): bo
 function TailStateBadge(props: {
   tail: TailState;
   frozen: FrozenEvents | undefined;
-  /** Whether the pause button is on. Pointer and focus in the table do not count. */
+  /** Whether the pause button is on; false if only the pointer or focus in the table pauses. */
   isPaused: boolean;
 }) {
   const { tail, frozen, isPaused } = props;

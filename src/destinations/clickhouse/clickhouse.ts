@@ -12,8 +12,8 @@ import { ClickhouseDatabase } from "./database.ts";
 import { failureOf, notClickhouse } from "./failures.ts";
 
 /**
- * Maximum length of the name of a table or column, in characters. It has a limit because ClickHouse
- * stores a column in a file named after the column, and file names have at most 255 bytes.
+ * Maximum length of the name of a table or column, in characters of one byte each. ClickHouse adds
+ * further parts to such a name to form file names, which have at most 255 bytes.
  */
 const NAME_CHARS_MAX = 127;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: false };

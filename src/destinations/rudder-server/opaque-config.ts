@@ -78,9 +78,9 @@ function faultsOf(
 }
 
 /**
- * Returns one receiver for all secrets of a config. The receiver is identified by all settings
- * except `holders` (settings with secrets) and `receiverless`, because pixelmill does not know
- * which settings name a server.
+ * Returns the receiver of all secrets of a config, identified by all settings except `holders`
+ * (settings with secrets) and `receiverless`. A change of any identifying setting counts as another
+ * receiver, because the setting may name a server.
  */
 function othersAsAudience(config: Config, holders: ReadonlySet<string>): SecretAudience {
   const others = Object.entries(config)

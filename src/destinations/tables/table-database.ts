@@ -99,9 +99,9 @@ export class DatabaseFailure extends Error {
 }
 
 /**
- * Columns that pixelmill creates in each table named after an event. With these columns and
- * pixelmill's key, a table without `TABLE_MARK` counts as created by pixelmill or RudderStack,
- * because earlier versions did not mark tables.
+ * Columns that pixelmill creates in each table named after an event. A table with these columns and
+ * the primary key of pixelmill's tables counts as created by pixelmill or RudderStack, even without
+ * `TABLE_MARK`, which RudderStack and earlier versions do not set.
  */
 const eventTableColumns = ["received_at", "event", "event_text"];
 

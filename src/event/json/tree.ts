@@ -51,7 +51,8 @@ export const NUMBER = 4;
 /** Kind of a node for a string field that no parameter has set yet. */
 const VACANT = 5;
 /**
- * Kind of a field that only the server sets, such as `receivedAt`. Parameters for it are ignored.
+ * Kind of a field that only the server may set, such as `receivedAt`. A parameter with this name in
+ * the request's query is ignored.
  */
 const OWNED = 6;
 

@@ -29,8 +29,8 @@ export function encodeEnds(ends: readonly LogEnd[], into: Buffer, offset: number
 }
 
 /**
- * Returns the offset after the ends that `encodeEnds` wrote at `offset`. In a damaged record, this
- * can be beyond the end of `buffer`.
+ * Returns the offset after the list of log ends (see `LogEnd`) that `encodeEnds` wrote at `offset`.
+ * In a damaged record, this offset can be greater than the length of `buffer`.
  */
 export function endOfEnds(buffer: Buffer, offset: number): number {
   return offset + 1 + END_BYTES * (buffer[offset] ?? 0);
@@ -62,8 +62,8 @@ export function putDenseEnds(ends: readonly LogEnd[], into: Buffer, offset: numb
 }
 
 /**
- * Returns the offset after the ends that `putDenseEnds` wrote at `offset`. In a damaged record,
- * this can be beyond the end of `buffer`.
+ * Returns the offset after the list of log ends (see `LogEnd`) that `putDenseEnds` wrote at
+ * `offset`. In a damaged record, this offset can be greater than the length of `buffer`.
  */
 export function endOfDenseEnds(buffer: Buffer, offset: number): number {
   let at = offset + 1;

@@ -145,8 +145,8 @@ export function outlineOf(json: Buffer): boolean {
 }
 
 /**
- * Copy of the event's JSON, followed by eight zero bytes, so that four bytes can be read at any
- * offset.
+ * Buffer for a copy of the JSON of one event, reused for the next event. Zero bytes follow the
+ * JSON, so that four bytes can be read from any offset in it.
  */
 let bytes = Buffer.alloc(64 << 10);
 let words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -44,8 +44,8 @@ interface Log {
    */
   mark: DurableMark | undefined;
   /**
-   * Whether an earlier ingest process left the log behind without records. The end of such a log
-   * never changes, so the ingest processes of this server need not read this end.
+   * Whether an earlier ingest process left the log behind without records. Ingest processes skip
+   * such a log when they note in each new record which records of other logs came before.
    */
   isEmpty: boolean;
 }

@@ -67,8 +67,8 @@ export class IngestProcess {
   readonly #restartDelay = new RestartDelay();
   #failure: string | undefined;
   /**
-   * Number of pulses that the process has missed since its last message. A timer counts one every
-   * `INGEST_PULSE_MS`, because a long pause of the server itself then counts as only one.
+   * Number of pulses that the process has missed since its last message. A timer of the server adds
+   * 1 every `INGEST_PULSE_MS`, so that a long pause of the server adds only 1.
    */
   #missed = 0;
   /** State of the process's main thread when `#missed` became 1, to see any progress since then. */

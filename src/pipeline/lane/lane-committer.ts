@@ -235,9 +235,9 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Milliseconds by which an outage must grow before its length is stored again: the stored length,
-   * at least `DOWN_MS_MIN`, and at most `OUTAGE_STEP_FRACTION` of the retry window, so that long
-   * outages cost few writes.
+   * Milliseconds by which an outage must exceed its stored length before its new length is stored.
+   * Equals the stored length, raised to at least `DOWN_MS_MIN`, then limited to
+   * `OUTAGE_STEP_FRACTION` of the retry window.
    */
   get #outageStepMs(): number {
     const { retryWindowMs } = this.#parts;

@@ -17,9 +17,8 @@ export interface LogPlace {
 }
 
 /**
- * The read positions of a resting lane: a delivery to one destination without records to read or
- * deliver. Takes a tenth of the memory of a `LaneReader`. Skips records below a log's announced end
- * (see `setAnnouncedEnd`) unread.
+ * The read positions of a resting lane: a delivery to one destination without records to deliver.
+ * Takes a tenth of the memory of a `LaneReader`. Skips records that are not for the lane.
  */
 export class RestingReader {
   /** Log → sequence number of the next record to read. */

@@ -19,9 +19,9 @@ const CLOCK_FACTOR_MAX = 16;
  */
 const CLOCK_ROOM = 0.1;
 /**
- * Minimum factor by which the wall-clock time grows after an attempt for which it was too short.
- * The factor computed from the used CPU time may be too small, because CPU time is measured only
- * roughly.
+ * Minimum factor by which the limit of wall-clock time grows after an attempt for which the limit
+ * was too short. The factor computed from the used CPU time may be too small, because CPU time is
+ * measured only roughly.
  */
 const GROWTH_MIN = 2;
 /**

@@ -179,10 +179,11 @@ export class GuestChannel {
   }
 
   /**
-   * Rejects all exchanges without a reply, because the guest process has ended:
-   * - the exchange in progress: with `fault` if given, otherwise with a `GuestEndedError` for
-   *   `cause`
-   * - the exchanges that the guest had not started: with a `GuestEndedError` for `retired`
+   * Rejects all exchanges (requests) without a reply, because the guest process has ended:
+   * - the exchange in progress: with `fault` if given, otherwise with a `GuestEndedError` that has
+   *   the cause `cause`
+   * - exchanges that the guest had not started: with a `GuestEndedError` that has the cause
+   *   "retired"
    */
   close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);

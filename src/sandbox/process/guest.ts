@@ -208,9 +208,10 @@ export class Guest {
   }
 
   /**
-   * Kills the guest process if it exceeds a limit of memory, threads or time.
+   * Measures the guest process, and kills it if it exceeds a limit of memory, threads or time.
    * - `graceMs`: milliseconds that are added to the limits of time
-   * - `fairShare`: fraction of a processor beyond which CPU time is added to the guest's CPU debt
+   * - `fairShare`: fraction of a processor; CPU time beyond this fraction adds to `cpuDebtMs`,
+   *   which is a reason to pause the guest, not to kill it
    */
   enforceLimits(graceMs: number, fairShare: number): void {
     const exchange = this.#channel.current;

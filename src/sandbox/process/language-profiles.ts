@@ -33,7 +33,7 @@ const GUEST_PYTHON_REFILL_PAUSE_MS = 100;
 const PYTHON_COMPILER_THREADS_MAX = 4;
 /**
  * Maximum address space in KiB of a Python guest process: 8 GiB for two reservations of WebAssembly
- * memory of 4 GiB each, 1.4 GiB for the rest of the process, and a reserve of 0.7 GiB.
+ * memory of 4 GiB each, and 2.3 GiB for the rest of the process, including a reserve.
  */
 const GUEST_PYTHON_ADDRESS_KIB_MAX = 10_800_000;
 /**

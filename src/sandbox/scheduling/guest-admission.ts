@@ -170,7 +170,7 @@ export class GuestAdmission<T extends GuestHolder> {
     return this.#remaining().toSorted((a, b) => b.memoryBytes - a.memoryBytes)[0];
   }
 
-  /** Returns the holders (work queues) with permission for a guest, except those being evicted. */
+  /** Returns holders (work queues) permitted to have a guest process, and not being evicted. */
   #remaining(): T[] {
     return [...this.#holders].filter((holder) => !this.#evicted.has(holder));
   }

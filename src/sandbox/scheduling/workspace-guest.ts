@@ -83,8 +83,9 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   }
 
   /**
-   * Whether the remaining work of this second queue should move to the first queue of the
-   * workspace, so that the second guest process can end and make room for another workspace.
+   * Whether this is the second queue of its workspace, and its guest process must end to make room
+   * for another workspace. A batch in progress must then stop, and the rest of the batch is queued
+   * again.
    */
   get isLeaving(): boolean {
     return this.isSecond && this.#state === "leaving";
@@ -119,7 +120,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     this.#startWork();
   }
 
-  /** Rejects the queued work with `error`, and ends the delay before the next guest process. */
+  /** Rejects the queued work with `error`, and attempts a delayed start of a guest at once. */
   close(error: Error): void {
     for (const work of this.#queue.splice(0)) work.reject(error);
     this.#isClosed = true;

@@ -34,9 +34,9 @@ export class Proposals {
   }
 
   /**
-   * Adds change set `number`, which must equal `next`; the caller appends the set to the log.
-   * Resolves with whether the set took effect, and rejects if this cannot be learnt. With
-   * `isKnown`, the store's listeners are not called for the set.
+   * Adds a change set that the caller then appends to the log. `number` must equal the property
+   * `next`. Resolves with whether the set took effect, and rejects if this cannot be learnt. If
+   * `isKnown`, the store does not call its listeners for the set.
    */
   add(number: number, isKnown: boolean): Promise<boolean> {
     assert(number === this.#next, "Numbers of a node's change sets ascend by one");

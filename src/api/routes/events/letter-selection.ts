@@ -99,9 +99,9 @@ export const restFields = {
 };
 
 /**
- * Returns filter, rate and time limit (`before`) of a request for all dead letters that match its
- * filter; undefined for a request without `all`. Throws if a request with `all` has ids or no
- * filter.
+ * Returns filter, rate (dead letters per second) and `before` (time before which the dead letters
+ * were given up) of a request with `all`; undefined for a request without `all`. Throws if a
+ * request with `all` has ids or no filter.
  */
 export function allOf({ ids, filter, all, rate, before }: LetterSelection) {
   if (all !== true) return undefined;

@@ -47,8 +47,8 @@ export function formsOf({ kinds, definitions }: KindDeps, type: string): ConfigF
 }
 
 /**
- * Returns the rules for the configs of a stored destination's type, like `formsOf`. Throws if this
- * version of pixelmill does not know the type, although an earlier version did.
+ * Returns the rules for the configs of a stored destination's type. Throws if the definition of the
+ * type has been removed since the destination was created.
  */
 export function expectForms(deps: KindDeps, type: string): ConfigForms {
   const forms = formsOf(deps, type);

@@ -16,9 +16,9 @@ interface RetainedSecret {
 }
 
 /**
- * Returns the sent config without nulls, plus the stored secrets that it lacks; `kept` lists these.
- * Leaves out a secret without effect in the new config, such as a password for another kind of
- * authentication.
+ * Returns the sent config with the stored secrets that the request left out; `kept` lists these
+ * secrets. A top-level key sent as null is removed. A secret without effect in the new config, such
+ * as a password for another kind of authentication, is not added.
  */
 export function retainSecrets(
   form: ConfigForm,
@@ -164,8 +164,8 @@ function retainInList(
 }
 
 /**
- * Returns a text for the comparison of items: two items have the same text exactly if all their
- * fields other than `inner` are equal. The order of the fields does not matter.
+ * Returns a text for the comparison of items. Two items have the same text exactly if they have
+ * equal fields, in any order. The field named by `inner` is ignored.
  */
 function identity(item: DestinationConfig, inner: string): string {
   const others = Object.entries(item).filter(([key]) => key !== inner);
