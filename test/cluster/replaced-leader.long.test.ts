@@ -59,19 +59,15 @@ describeWith(brokersMissing)("a leader that is cut off from the other brokers", 
     const far = await open(1, [...others, leader]);
     const write = (value: number) => far.store.change(() => far.numbers.put("n", value));
     // A busy machine may take longer than a change may last.
-    await waitFor(
-      async () => {
-        try {
-          await write(1);
-          await near.store.catchUp();
-          return true;
-        } catch {
-          return false;
-        }
-      },
-      "the first change",
-      120_000,
-    );
+    await waitFor(async () => {
+      try {
+        await write(1);
+        await near.store.catchUp();
+        return true;
+      } catch {
+        return false;
+      }
+    }, "the first change");
     expect(near.numbers.get("n")).toBe(1);
 
     const producer = near.clients.producer();
