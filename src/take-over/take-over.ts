@@ -69,7 +69,10 @@ export async function takeOver(options: TakeOverOptions) {
       async released() {
         await channel.receive(Number.POSITIVE_INFINITY);
       },
-      /** Tells the running server that this server accepts requests. That server then exits. */
+      /**
+       * Tells the running server that this server accepts requests. That server then exits. Later
+       * calls do nothing.
+       */
       serving() {
         try {
           channel.send({ type: "serving" });
@@ -114,10 +117,13 @@ function openChannel(path: string) {
   if (fd === undefined) return undefined;
   const descriptors: number[] = [];
   let text = "";
+  let isOpen = true;
   return {
     /** File descriptors that the running server has sent so far. */
     descriptors,
-    send: (message: SuccessorMessage) => sendOn(fd, lineOf(message)),
+    send(message: SuccessorMessage) {
+      if (isOpen) sendOn(fd, lineOf(message));
+    },
     async receive(deadline: number): Promise<RunningMessage | "end" | "late"> {
       for (;;) {
         const end = text.indexOf("\n");
@@ -138,7 +144,11 @@ function openChannel(path: string) {
         }
       }
     },
-    close: () => closeSync(fd),
+    /** Closes the connection. Later calls do nothing: another file may have the number by then. */
+    close() {
+      if (isOpen) closeSync(fd);
+      isOpen = false;
+    },
   };
 }
 

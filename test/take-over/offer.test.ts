@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, spyOn, test } from "bun:test";
-import { closeSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ListeningSocket, openListeningSocket } from "../../src/http/listening-socket.ts";
 import { isListening } from "../../src/http/sockets/inherited-socket.ts";
@@ -73,6 +73,20 @@ afterEach(() => {
 });
 
 describe("a server that takes the sockets over", () => {
+  test("says once that it serves, and later touches no descriptor of its own", async () => {
+    open();
+    const successor = (await succeed())!;
+    successor.serving();
+    // One of these gets the number of the connection that is closed now.
+    const files = Array.from({ length: 20 }, () => openSync(join(directory, "file"), "a"));
+    successor.serving();
+    for (const fd of files) {
+      expect(fstatSync(fd).size).toBe(0);
+      closeSync(fd);
+    }
+    expect(await (await offer.asked).isServing).toBe(true);
+  });
+
   test("gets those of its settings, and learns when the stores are closed", async () => {
     open();
     const successor = (await succeed())!;
