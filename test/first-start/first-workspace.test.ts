@@ -113,6 +113,22 @@ test("a new node needs the admin.token of its cluster, if the cluster has one", 
   removeDirectory(directory);
 });
 
+test("a workspace that has all the tokens it may own gets a changed setting's token", async () => {
+  const directory = temporaryDirectory();
+  const catalog = await openCatalog({ directory, logger: pino({ level: "silent" }) });
+  const [first, second] = ["1", "2"].map((digit) => `pm_${digit.repeat(32)}`);
+  const start = (adminToken: string) =>
+    firstWorkspace(catalog, { name: "Main", adminToken, unprintedToken: flag(), print: () => {} });
+  const { id } = await start(first!);
+  await catalog.tokens.create(id, { name: "other", permissions: [] });
+  catalog.setItemsMax({ tokens: 1 });
+  await start(second!);
+  expect(catalog.tokens.authenticate(first!)).toBeUndefined();
+  expect(catalog.tokens.authenticate(second!)).toBeDefined();
+  await catalog.close();
+  removeDirectory(directory);
+});
+
 test("a token that cannot be stored ends the start, unless another node has stored it", async () => {
   const directory = temporaryDirectory();
   const catalog = await openCatalog({ directory, logger: pino({ level: "silent" }) });

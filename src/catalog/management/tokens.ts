@@ -105,7 +105,8 @@ export function openTokens(
     /**
      * Creates a token and returns it with its secret, which cannot be read later. Without an expiry
      * time, uses that of the grantor's (caller's) token. Rejects a later expiry time, and
-     * permissions that the grantor lacks.
+     * permissions that the grantor lacks. Only a grantor's tokens are limited in number: without
+     * one, the operator creates the token.
      */
     async create(workspaceId: string, input: TokenInput, grantor?: Grantor) {
       const secret = input.secret ?? newSecret();
@@ -128,7 +129,7 @@ export function openTokens(
       const token = await store.change(() => {
         if (memberId !== undefined) members.get(workspaceId, memberId);
         if (tokens.byHash(made.hash)) throw new ApiError("conflict", "The token exists already");
-        limits.expectRoom(workspaceId, "tokens");
+        if (grantor !== undefined) limits.expectRoom(workspaceId, "tokens");
         const own = grantor && tokens.get(workspaceId, grantor.tokenId);
         const expiresAt = boundedEnd(input.expiresAt, own?.expiresAt);
         const token = { ...made, ...(expiresAt !== undefined && { expiresAt }) };
