@@ -1,4 +1,5 @@
-import { describe, expect, onTestFinished, setSystemTime, test } from "bun:test";
+import { describe, expect, onTestFinished, setSystemTime, spyOn, test } from "bun:test";
+import { newId, timeOf } from "../../src/catalog/ids.ts";
 import {
   CODE_BYTES_MAX,
   NAME_CHARS_MAX,
@@ -98,6 +99,20 @@ describe("revisions", () => {
     expect(catalog.code.newestRevision(workspaceId, "transformation", first.id).revision).toEqual(
       second,
     );
+  });
+
+  test("a revision is the newest also if the id before is of a process whose clock was ahead", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const input = { name: "Mine", code: "one", language: "javascript" as const };
+    const drafted = catalog.code.draft(workspaceId, "transformation", input);
+    const first = { ...drafted, versionId: newId(Date.now() + 600_000) };
+    await catalog.code.commit(workspaceId, { ...nothing, revisions: [first] });
+    // Ids of this process ascend, so that only one of another process may be behind.
+    const ids = spyOn(Date, "now").mockReturnValue(first.createdAt + 5_000);
+    onTestFinished(() => ids.mockRestore());
+    const second = catalog.code.revise(workspaceId, "transformation", first.id, { code: "two" });
+    expect(timeOf(second.versionId)).toBeGreaterThan(timeOf(first.versionId));
+    expect(second.createdAt).toBeGreaterThan(timeOf(first.versionId));
   });
 
   test("versions are listed by creation, both ways, drafts and deleted too", async () => {

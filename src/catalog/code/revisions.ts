@@ -1,6 +1,6 @@
 import { ApiError } from "../../errors.ts";
 import { CODE_BYTES_MAX, DESCRIPTION_CHARS_MAX } from "../../settings/limits.ts";
-import { newId } from "../ids.ts";
+import { newId, timeOf } from "../ids.ts";
 import { familyOf, importNameOf } from "../import-name.ts";
 import type { Author, CodeKind, Revision } from "../model.ts";
 import { parseName } from "../name.ts";
@@ -33,8 +33,9 @@ export function createRevisions(
         ...(input.createdBy && { createdBy: input.createdBy }),
       };
       // A revision is always younger than the one before it, also when the clock steps back, since
-      // versions are ordered by time.
-      const now = Math.max(Date.now(), before.createdAt + 1);
+      // versions are ordered by time. The id before may be of a node or process whose clock is
+      // ahead.
+      const now = Math.max(Date.now(), before.createdAt + 1, timeOf(before.versionId) + 1);
       return revision({ kind, id, workspaceId }, after, now);
     },
   };
