@@ -407,6 +407,20 @@ const lettersOf = (count: number) =>
     };
   });
 
+test("an old job whose dead letters are all requeued waits for their outcomes", async () => {
+  const job = {
+    ...createLetterJob("w", { kind: "dead-letters", filter: {} }, 1_000),
+    movedAt: 2_000,
+  };
+  await ledger.changeJobs((jobs) => jobs.start(job));
+  const now = 2_000 + 2 * REPLAY_MS_MAX;
+  await expireJobs({
+    ...{ live: new FakeLive(), ledger, clock: { now: () => now, age: (at: number) => now - at } },
+    ...{ wake() {}, logger },
+  });
+  expect(ledger.jobs.get("w", job.id)).toMatchObject({ state: "running", movedAt: 2_000 });
+});
+
 test("an old job over dead letters fails without waking a lane, and an error ends no sweep", async () => {
   const job = createLetterJob("w", { kind: "purge", filter: {} }, 1_000);
   await ledger.changeJobs((jobs) => jobs.start(job));

@@ -204,7 +204,7 @@ export class JobTables {
 }
 
 /** Whether a job has requeued all of its letters, and only waits for their outcomes. */
-function isMoved(job: ReplayJob): boolean {
+export function isMoved(job: ReplayJob): boolean {
   return job.kind !== "events" && job.movedAt !== undefined;
 }
 

@@ -2,7 +2,7 @@ import type { Live } from "../../catalog/live.ts";
 import type { Logger } from "../../observe/log.ts";
 import { REPLAY_MS_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
-import type { JobEnd } from "../ledger/job-tables.ts";
+import { isMoved, type JobEnd } from "../ledger/job-tables.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { ReplayJob } from "../model/replay-job.ts";
 
@@ -52,6 +52,8 @@ function expiryReason({ live, clock }: ExpireParts, job: ReplayJob): string | un
   if (job.kind === "events" && live.destination(job.destinationId) === undefined) {
     return "The destination was deleted";
   }
+  // The letters are sent whatever the job's state is: only their outcomes are missing.
+  if (isMoved(job)) return undefined;
   const hours = REPLAY_MS_MAX / 3_600_000;
   const isOld = clock.age(job.createdAt) > REPLAY_MS_MAX;
   return isOld ? `The replay took longer than ${hours} hours` : undefined;
