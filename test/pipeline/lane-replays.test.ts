@@ -245,6 +245,15 @@ describe("after a crash during a delivery", () => {
     expect(replays.progress()).toHaveLength(1);
   });
 
+  test("a disabled destination takes none of the delivery's events", async () => {
+    const { replays, start, state } = setUp([job()]);
+    state.isEnabled = false;
+    start(recovered({ r: { "0": 3 } }));
+    expect(await replays.takeRecovered(2, 1e9)).toEqual([]);
+    replays.endRecovery();
+    expect(await replays.takeRecovered(2, 1e9)).toEqual([]);
+  });
+
   test("a replay of which the delivery had no events recovers none", async () => {
     for (const others of [undefined, { s: { "0": 3 } }]) {
       const { replays, start, pass } = setUp([job()]);

@@ -68,9 +68,10 @@ export class LaneReplays {
 
   /**
    * Takes replayed events of the delivery that a crash or a normal stop interrupted. Returns an
-   * empty list when all were taken.
+   * empty list when all were taken, or if the destination is disabled.
    */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
+    if (!this.parts.destination().enabled) return [];
     for (const replay of this.#replays.values()) {
       const events = await replay.takeRecovered(count, bytes);
       if (events.length > 0) return events;
