@@ -359,6 +359,23 @@ test("a stop leaves queued events and those of a failed delivery for the next st
   expect([attempts, failing.ended, failing.counts.cleared]).toEqual([["a b"], [], 0]);
 });
 
+test("a stop gives up no event of the attempt that it ends, and waits for no pause", async () => {
+  const attempt = Promise.withResolvers<AttemptResult>();
+  const { push, pass, stop, ended, sleeps, counts } = startQueue({
+    deliver: () => attempt.promise,
+    retryWindowMs: 0,
+  });
+  await push("a b");
+  await pass(100);
+  // The retry window ends during the attempt.
+  await pass(1);
+  const before = sleeps.length;
+  const stopped = stop();
+  attempt.resolve(retry({ afterMs: 3_600_000 }));
+  await stopped;
+  expect([ended, counts.cleared, sleeps.length]).toEqual([[], 0, before]);
+});
+
 test("a stop does not wait for an intent that cannot be written", async () => {
   const stuck = startQueue({ committer: { writeIntent: () => new Promise(() => {}) } });
   await stuck.push("a");

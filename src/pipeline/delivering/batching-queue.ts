@@ -200,6 +200,8 @@ export class BatchingQueue {
         "The intent of a batched delivery is written before the delivery",
       );
       const result = await this.#context.deliver(rest, name);
+      // The stop may have aborted the attempt. The next start repeats the delivery.
+      if (result.kind === "retry" && !this.#context.isRunning()) return;
       this.#policy.recordAttempt(rest, result);
       this.#failures = result.kind === "retry" ? this.#failures + 1 : 0;
       if (result.kind === "delivered") this.#policy.settleDelivered(rest, result.refused);

@@ -262,7 +262,8 @@ export class DeliveryQueue {
       const isPressed = this.#retries.isPressed && this.#queue.length === 0;
       if (this.#policy.needsFollower(output, isPressed)) await this.#tryFollower(entry);
       // First attempts of other events failed as well, and the receiver has answered none since.
-      if (this.#failures >= PAUSE_FAILURES_MIN) await this.#pause(undefined);
+      const isFailing = this.#failures >= PAUSE_FAILURES_MIN && this.context.isRunning();
+      if (isFailing) await this.#pause(undefined);
       return;
     }
     this.#release(entry);
