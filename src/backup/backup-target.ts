@@ -114,14 +114,16 @@ function inBucket(config: Config, name: string, logger: Logger): BackupTarget {
 
 /**
  * Returns the settings that give access to the bucket, as environment variables for another
- * process. Leaves out settings without a value.
+ * process. Leaves out settings without a value. The path of a file becomes absolute, because the
+ * other process has another working directory.
  */
 function bucketEnvironment(config: Config): Record<string, string> {
   const isPassed = (key: Key) => key.startsWith("backup.s3.") || key === "egress.resolver";
+  const textOf = (key: Key) => (key === "backup.s3.ca" ? resolve(config[key]!) : `${config[key]}`);
   return Object.fromEntries(
     keys
       .filter((key) => isPassed(key) && config[key] !== undefined)
-      .map((key) => [environmentName(key), String(config[key])]),
+      .map((key) => [environmentName(key), textOf(key)]),
   );
 }
 

@@ -10,7 +10,8 @@ import {
 } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { rootCertificates } from "node:tls";
 import { Registry } from "prom-client";
 import { backupName } from "../../src/backup/backup-name.ts";
 import { backupTarget } from "../../src/backup/backup-target.ts";
@@ -310,9 +311,12 @@ describe("settings of backups", () => {
 
   test("go to the process that makes a backup in a bucket, whose name has the data directory's id", () => {
     const { logger, lines } = listeningLogger();
+    const ca = join(root, "authorities.pem");
+    writeFileSync(ca, rootCertificates[0]!);
     const config = configOf({
       ...bucket,
       "backup-s3-bucket": "lake",
+      "backup-s3-ca": relative(process.cwd(), ca),
       "egress-resolver": "1.1.1.1",
     });
     const target = backupTarget(config, logger);
@@ -326,6 +330,8 @@ describe("settings of backups", () => {
     expect(lines).toEqual([]);
     expect(target.environment).toEqual({
       PIXELMILL_BACKUP_S3_BUCKET: "lake",
+      // That process has another working directory.
+      PIXELMILL_BACKUP_S3_CA: ca,
       PIXELMILL_BACKUP_S3_ACCESS_KEY: "key",
       PIXELMILL_BACKUP_S3_SECRET_KEY: "secret",
       PIXELMILL_BACKUP_S3_ENDPOINT: "http://127.0.0.1:9000",
