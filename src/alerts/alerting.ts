@@ -144,7 +144,9 @@ export function createAlerting(parts: AlertingParts) {
       let result = await send("test");
       // A test must not leave an open incident in PagerDuty.
       if (result.kind === "sent" && receiver.type === "pagerduty") result = await send("end");
-      await alerts.receivers.note(receiver.id, result);
+      // A failure may be the stop's, which has aborted the request.
+      const isCutOff = either.aborted && result.kind !== "sent";
+      if (!isCutOff) await alerts.receivers.note(receiver.id, result);
       return result;
     },
     async close(): Promise<void> {

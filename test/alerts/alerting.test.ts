@@ -170,6 +170,16 @@ test("a test leaves no open incident in PagerDuty, and ends none that was not be
   expect(phases()).toEqual(["test"]);
 });
 
+test("a test that a stop of the server cuts off says nothing about the receiver", async () => {
+  const { alerting, calls, answer } = setup([]);
+  answer({ kind: "retry", reason: "The operation was aborted" });
+  await alerting.test(receiver(), AbortSignal.abort());
+  expect(calls).toEqual([]);
+  answer({ kind: "sent" });
+  await alerting.test(receiver(), AbortSignal.abort());
+  expect(calls).toEqual(["note r sent"]);
+});
+
 test("tests are bounded in each workspace", async () => {
   const { alerting, messages } = setup([]);
   for (let sent = 0; sent < ALERT_NOTIFICATIONS_PER_HOUR_MAX / 2; sent++) {
