@@ -225,8 +225,9 @@ async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<Fol
       const blocks = (rest + decoder.decode(read.value, { stream: true })).split("\n\n");
       rest = blocks.pop()!;
       for (const block of blocks) {
-        const name = /^event: (.*)$/m.exec(block)?.[1];
-        const data = /^data: (.*)$/m.exec(block)?.[1];
+        const lines = block.split("\n");
+        const name = fieldOf(lines, "event: ");
+        const data = fieldOf(lines, "data: ");
         if (name && data) yield { name, data: parseToShow(data) as FollowedMessage["data"] };
       }
     }
@@ -235,4 +236,9 @@ async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<Fol
     // Ends the stream when the caller stops iterating.
     await reader.cancel();
   }
+}
+
+/** Returns the rest of the first line that begins with `prefix`. */
+function fieldOf(lines: readonly string[], prefix: string): string | undefined {
+  return lines.find((line) => line.startsWith(prefix))?.slice(prefix.length);
 }

@@ -153,3 +153,11 @@ test("the live tail says when it is open, and its connection ends with its reade
   expect([opened, state.isCancelled]).toEqual([1, true]);
   expect(sent[0]!.signal).toBe(reader.signal);
 });
+
+test("the live tail has events with a line or paragraph separator of Unicode", async () => {
+  const text = "before\u2028data: \u2029after\u0085\r";
+  const data = JSON.stringify({ text });
+  const { client } = tailOf(parts(`event: received\ndata: ${data}\n\n`));
+  const found = await Array.fromAsync(client.follow());
+  expect(found as unknown[]).toEqual([{ name: "received", data: { text } }]);
+});
