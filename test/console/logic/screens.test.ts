@@ -34,6 +34,9 @@ const { Time } = await import("../../../src/console/components/time.tsx");
 const { Pagination } = await import("../../../src/console/components/table.tsx");
 const { DeadLetterList } = await import("../../../src/console/dead-letters/letter-list.tsx");
 const { deadLetterTexts } = await import("../../../src/console/texts/dead-letters.ts");
+const { EventFilterPanel } = await import(
+  "../../../src/console/destinations/filter/event-filter.tsx"
+);
 const { useSettingsTest } = await import("../../../src/console/destinations/connection-test.tsx");
 const toasts = await import("../../../src/console/components/toasts.ts");
 const { useItemForm } = await import("../../../src/console/components/forms/use-save.tsx");
@@ -693,6 +696,90 @@ test("the dead letters of a selected page join those that other pages have selec
   await settled();
   expect(find({ description: deadLetterTexts.all(2) })).toBeDefined();
   await shown.close();
+});
+
+describe("the form of an event filter", () => {
+  const stored = {
+    mode: "only",
+    conditions: [
+      { path: "event", values: [" Bought ", "", "Left"] },
+      { path: " plan", values: ["a"] },
+    ],
+  };
+  /** Opens the form of the stored filter. `change` changes its conditions. */
+  function openForm(id: string, filter: object = stored) {
+    const props = { destination: { id, filter } as never, tag: "t", reload: async () => {} };
+    const shown = renderHook(() => EventFilterPanel(props));
+    const elements = () => elementsOf(shown.current);
+    return {
+      async change(at: number, condition: object): Promise<void> {
+        elements()
+          .filter((it) => "condition" in it.props)
+          [at]!.props.onChange(condition);
+        await settled();
+      },
+      async save(): Promise<void> {
+        await elements()
+          .find((it) => "onSubmit" in it.props)!
+          .props.onSubmit();
+        await settled();
+      },
+      close: () => shown.close(),
+    };
+  }
+  const sentFilters = () =>
+    page.asked.filter(({ route }) => route.startsWith("PUT")).map(({ body }) => body.filter);
+  beforeEach(() => {
+    page.answer = () => ({});
+  });
+
+  test("sends stored paths and values as they are, and others without spaces around them", async () => {
+    const form = openForm("kept");
+    await form.save();
+    await form.change(1, { path: " properties.plan ", values: [" b ", "", " ", "Left"] });
+    await form.change(0, { path: "event", values: [" Bought ", "", "Left ", " c", "  "] });
+    await form.save();
+    expect(sentFilters()).toEqual([
+      stored,
+      {
+        mode: "only",
+        conditions: [
+          { path: "event", values: [" Bought ", "", "Left", "c"] },
+          { path: "properties.plan", values: ["b", "Left"] },
+        ],
+      },
+    ]);
+    await form.close();
+  });
+
+  test("sends what another user has stored as it is once the user chooses it", async () => {
+    const theirs = { mode: "except", conditions: [{ path: "event", values: [" theirs "] }] };
+    page.answer = ({ headers }) =>
+      headers.get("If-Match") === "t"
+        ? Response.json(
+            { message: "changed", current: { destination: { id: "taken", filter: theirs } } },
+            { status: 412, headers: { ETag: "u" } },
+          )
+        : {};
+    const props = {
+      ...{ destination: { id: "taken", filter: stored } as never, tag: "t" },
+      reload: async () => {},
+    };
+    const shown = renderHook(() => EventFilterPanel(props));
+    const form = () => elementsOf(shown.current).find((it) => "onSubmit" in it.props)!.props;
+    const conditions = elementsOf(shown.current).filter((it) => "condition" in it.props);
+    conditions[0]!.props.onChange({ path: "event", values: [" mine "] });
+    await settled();
+    await form().onSubmit();
+    await settled();
+    form().conflict.onChoose("filter", true);
+    await settled();
+    await form().onSubmit();
+    await settled();
+    const [mine, chosen] = sentFilters();
+    expect([mine.conditions[0].values, chosen]).toEqual([["mine"], theirs]);
+    await shown.close();
+  });
 });
 
 describe("the pages of a list", () => {

@@ -29,7 +29,7 @@ export function EventFilterPanel(props: StoredState & { destination: Destination
     reload,
     savedText: filterTexts.saved,
     send: (values, ifMatch) => {
-      const body = { filter: sent(values.filter as EventFilter | null) };
+      const body = { filter: values.filter as EventFilter | null };
       return client.callTagged("PUT /v2/destinations/{id}", { params, body, ifMatch });
     },
     valuesOf: (current: { destination: Destination }) => valuesOf(current.destination),
@@ -46,7 +46,9 @@ export function EventFilterPanel(props: StoredState & { destination: Destination
         isNarrow
         action={filterTexts.save}
         conflict={form.conflict}
-        onSubmit={() => form.submit()}
+        onSubmit={() =>
+          form.submit({ filter: trimmed(filter, form.base.filter as EventFilter | null) })
+        }
       >
         <UnsavedChanges form={form} />
         <SelectField
@@ -134,12 +136,21 @@ function valuesOf({ filter }: Pick<Destination, "filter">): Values {
   return { filter: filter ?? null };
 }
 
-/** Returns the filter to send: with trimmed paths and values, and without empty values. */
-function sent(filter: EventFilter | null): EventFilter | null {
+/**
+ * Returns the filter without spaces around its paths and values, and without empty values. Paths of
+ * the stored filter, and values that it has for the same path, stay as they are.
+ */
+function trimmed(filter: EventFilter | null, stored: EventFilter | null): EventFilter | null {
   if (filter === null) return null;
-  const conditions = filter.conditions.map(({ path, values }) => ({
-    path: path.trim(),
-    values: values.map((value) => value.trim()).filter((value) => value !== ""),
-  }));
+  const storedAt = (path: string) => stored?.conditions.filter((it) => it.path === path) ?? [];
+  const conditions = filter.conditions.map((condition) => {
+    const isStored = storedAt(condition.path).length > 0;
+    const path = isStored ? condition.path : condition.path.trim();
+    const kept = new Set(storedAt(path).flatMap(({ values }) => values));
+    const values = condition.values
+      .map((value) => (kept.has(value) ? value : value.trim() || undefined))
+      .filter((value) => value !== undefined);
+    return { path, values };
+  });
   return { ...filter, conditions };
 }
