@@ -114,7 +114,8 @@ function OpenInEditor({ letter }: { letter: DeadLetter }) {
 
 function LetterActions({ letter, list }: { letter: DeadLetter; list: LetterListQuery }) {
   async function act(action: BulkAction, done: string): Promise<void> {
-    await postAction(action, { ids: [letter.id] });
+    const count = await postAction(action, { ids: [letter.id] });
+    if (count === 0) throw new Error(deadLetterTexts.gone);
     showToast(done);
     navigate(hrefTo("dead-letters", list));
   }

@@ -42,6 +42,7 @@ export const deadLetterTexts = {
   purgeOneQuestion: "Purge this dead letter?",
   purgeOneConsequence: "The event will be deleted. This can't be undone.",
   deadLetterDeleted: "Dead letter deleted",
+  gone: "This dead letter was already replayed or purged",
   finished: {
     replay: (count: number) => `${pluralize(count, "dead letter")} requeued`,
     purge: (count: number) => `${pluralize(count, "dead letter")} deleted`,

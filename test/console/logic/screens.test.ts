@@ -34,6 +34,7 @@ const { Time } = await import("../../../src/console/components/time.tsx");
 const { Pagination } = await import("../../../src/console/components/table.tsx");
 const { DeadLetterList } = await import("../../../src/console/dead-letters/letter-list.tsx");
 const { deadLetterTexts } = await import("../../../src/console/texts/dead-letters.ts");
+const { DeadLetterPage } = await import("../../../src/console/dead-letters/letter-page.tsx");
 const { EventFilterPanel } = await import(
   "../../../src/console/destinations/filter/event-filter.tsx"
 );
@@ -695,6 +696,34 @@ test("the dead letters of a selected page join those that other pages have selec
   find({ children: deadLetterTexts.clearSelection }).props.onClick();
   await settled();
   expect(find({ description: deadLetterTexts.all(2) })).toBeDefined();
+  await shown.close();
+});
+
+test("an action on a dead letter that is gone fails, and the screen stays open", async () => {
+  page.location.hash = "#/dead-letters/l";
+  toasts.toasts.value = [];
+  let count = 0;
+  page.answer = ({ route }) =>
+    route.startsWith("POST")
+      ? { [route.endsWith("replay") ? "replayed" : "purged"]: count }
+      : { deadLetter: { id: "l", stage: "transform", event: {} } };
+  const list = { all: undefined, destinationId: undefined, groupId: undefined };
+  const shown = renderHook(() => DeadLetterPage({ id: "l", list }));
+  await settled();
+  const actions = elementsOf(shown.current).find((it) => "letter" in it.props)!;
+  const open = renderHook(() => (actions.type as (props: object) => unknown)(actions.props));
+  const elements = elementsOf(open.current);
+  const replay = elements.find((it) => it.props.children === deadLetterTexts.replay)!;
+  const purge = elements.find((it) => "onConfirm" in it.props)!;
+  for (const act of [replay.props.onClick, purge.props.onConfirm]) {
+    expect((await act().catch((it: unknown) => it))?.message).toBe(deadLetterTexts.gone);
+  }
+  expect([toasts.toasts.value, page.location.hash]).toEqual([[], "#/dead-letters/l"]);
+  count = 1;
+  await replay.props.onClick();
+  expect(toasts.toasts.value).toEqual([{ text: deadLetterTexts.eventRequeued }]);
+  expect(page.location.hash).toBe("#/dead-letters");
+  await open.close();
   await shown.close();
 });
 
