@@ -77,14 +77,16 @@ export class EventBuffer {
 
   /**
    * Adds the events of an answer of `GET /v2/events/recent`. For an event that the buffer already
-   * has, merges the outcomes in the answer with those in the buffer.
+   * has, merges the outcomes in the answer with those in the buffer that have a time. Stored ones,
+   * without a time, are as the answer has them.
    */
   addRecent(events: readonly RecentEvent[]): void {
     // The server lists the newest first. Events of one millisecond keep this order.
     for (const event of events.toReversed()) {
       const recent = tailEventOf(event);
       const known = this.get(tailEventKey(recent));
-      const outcomes = mergeOutcomes(recent.outcomes, known?.outcomes ?? []);
+      const timed = (known?.outcomes ?? []).filter(({ at }) => at !== undefined);
+      const outcomes = mergeOutcomes(recent.outcomes, timed);
       this.#put({ ...recent, ...known, outcomes, hasAllOutcomes: true });
     }
     const sorted = [...this.#events].sort(([, one], [, other]) =>

@@ -124,6 +124,21 @@ describe("the events of a live tail", () => {
       { destinationId: "e", outcome: "dropped", at: "4" },
     ]);
   });
+
+  test("have the latest stored outcomes when recent events are added again", () => {
+    const buffer = new EventBuffer();
+    const outcomesAfter = (...outcomes: object[]): unknown => {
+      buffer.addRecent([recent({ outcomes })]);
+      return eventIn(buffer, "m")?.outcomes;
+    };
+    outcomesAfter({ destinationId: "d", outcome: "pending" });
+    buffer.add(message("dropped", { at: "4", destinationId: "e" }));
+    const letter = { destinationId: "d", outcome: "dead-letter", deadLetterId: "l" };
+    const dropped = { destinationId: "e", outcome: "dropped", at: "4" };
+    expect(outcomesAfter(letter)).toEqual([letter, dropped]);
+    const repeated = { destinationId: "d", outcome: "repeated" };
+    expect(outcomesAfter(repeated)).toEqual([repeated, dropped]);
+  });
 });
 
 type Outcome = Partial<DestinationOutcome>;
