@@ -25,8 +25,8 @@ export const replayTexts = {
   timesFailed: (count: number) => `${formatCount(count)} × `,
   moreReasons: (count: number) => `and ${pluralize(count, "more reason")}`,
   processed: {
-    events: (count: number) => `${pluralize(count, "event")} sent`,
-    "dead-letters": (count: number) => `${pluralize(count, "dead letter")} sent`,
+    events: (count: number) => `${pluralize(count, "event")} processed`,
+    "dead-letters": (count: number) => `${pluralize(count, "dead letter")} requeued`,
     purge: (count: number) => `${pluralize(count, "dead letter")} deleted`,
   },
   speed: (left: number | undefined, rate: string) =>

@@ -38,6 +38,7 @@ const { DeadLetterPage } = await import("../../../src/console/dead-letters/lette
 const { EventFilterPanel } = await import(
   "../../../src/console/destinations/filter/event-filter.tsx"
 );
+const { replayTexts } = await import("../../../src/console/texts/replays.ts");
 const { useSettingsTest } = await import("../../../src/console/destinations/connection-test.tsx");
 const toasts = await import("../../../src/console/components/toasts.ts");
 const { useItemForm } = await import("../../../src/console/components/forms/use-save.tsx");
@@ -809,6 +810,13 @@ describe("the form of an event filter", () => {
     expect([mine.conditions[0].values, chosen]).toEqual([["mine"], theirs]);
     await shown.close();
   });
+});
+
+test("a replay does not call events sent that were dropped, failed or only requeued", () => {
+  const { processed } = replayTexts;
+  expect([processed.events(2), processed["dead-letters"](1), processed.purge(3)]).toEqual([
+    ...["2 events processed", "1 dead letter requeued", "3 dead letters deleted"],
+  ]);
 });
 
 describe("the pages of a list", () => {
