@@ -65,6 +65,9 @@ export function useResource<T>(
 
   useEffect(() => {
     void reload();
+  }, [reload]);
+  // An effect of its own, because a pause of the polling must keep the value that is shown.
+  useEffect(() => {
     if (everyMs === undefined) return;
     const timer = setInterval(() => {
       if (!document.hidden && loading.current === 0 && !isHeldBack.current) void reload();

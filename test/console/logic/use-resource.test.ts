@@ -233,6 +233,22 @@ describe("a resource", () => {
     expect(loads).toBe(4);
   });
 
+  test("keeps its value when it is no longer loaded every so often, until it is again", async () => {
+    const every = (ms?: number) => () => useResource(load, ["a"], ms);
+    const shown = renderHook(every(1_000));
+    await settled();
+    await after(1_000);
+    shown.show(every());
+    await settled();
+    await after(600_000);
+    expect([shown.current.value, loads]).toEqual([2, 2]);
+    shown.show(every(1_000));
+    await settled();
+    await after(1_000);
+    expect([shown.current.value, loads]).toEqual([3, 3]);
+    await shown.close();
+  });
+
   test("waits as long as the server asks, and continues after a success", async () => {
     const shown = renderHook(() => useResource(load, ["a"], 1_000));
     await settled();
