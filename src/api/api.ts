@@ -2,10 +2,10 @@ import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
 import { assert } from "../assert.ts";
-import { LoopLateness } from "../concurrency/loop-lateness.ts";
 import { TimeSlicer } from "../concurrency/time-slicer.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
 import { httpUrl } from "../http/url.ts";
+import { LoopLateness } from "../observe/loop-lateness.ts";
 import type { TlsKeys } from "../settings/files/tls-files.ts";
 import {
   DRAIN_MS_MAX,

@@ -6,6 +6,7 @@ import type {
   Connection,
   ConnectionPool,
 } from "@platformatic/kafka";
+import { OneTimeEvent } from "../concurrency/one-time-event.ts";
 import { withTimeLimit } from "../concurrency/time-limit.ts";
 import { addressOf, ClusterView } from "./cluster-view.ts";
 import { type KafkaLibrary, type MetadataAnswer, requestMetadata } from "./library.ts";
@@ -68,7 +69,7 @@ export class BrokerHealth {
    * first probe.
    */
   readonly #heard = Promise.withResolvers<void>();
-  readonly #closed = Promise.withResolvers<void>();
+  readonly #closed = new OneTimeEvent<void>();
   #isOpen = true;
 
   constructor(
@@ -135,7 +136,7 @@ export class BrokerHealth {
 
   async close(): Promise<void> {
     this.#isOpen = false;
-    this.#closed.resolve();
+    this.#closed.happen();
     await Promise.allSettled(this.#asked.values().map(({ asker }) => asker.close()));
   }
 
@@ -232,9 +233,9 @@ export class BrokerHealth {
     asked.wake = woken.resolve;
     if (asked.next !== undefined) woken.resolve();
     const pause = Bun.sleep(asked.answered ? PROBE_MS : RETRY_MS);
-    await Promise.race([pause, woken.promise, this.#closed.promise]);
+    await this.#closed.race(pause, woken.promise);
     const leftMs = endedAt + PAUSE_MS_MIN - performance.now();
-    if (leftMs > 0) await Promise.race([Bun.sleep(leftMs), this.#closed.promise]);
+    if (leftMs > 0) await this.#closed.race(Bun.sleep(leftMs));
   }
 
   #take(address: string, answer: MetadataAnswer): void {

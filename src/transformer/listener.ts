@@ -1,5 +1,6 @@
 import { Counter } from "prom-client";
 import type { InvariantError } from "../assert.ts";
+import { OneTimeEvent } from "../concurrency/one-time-event.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { type ListeningSocket, openListeningSocket } from "../http/listening-socket.ts";
 import type { HttpResponse } from "../http/response.ts";
@@ -92,7 +93,7 @@ const OPEN_TO_NETWORK =
 export function startTransformer(options: TransformerOptions) {
   const { host, logger } = options;
   const count = createRequestCounter(options.metrics);
-  const stopping = Promise.withResolvers<HttpResponse>();
+  const stopping = new OneTimeEvent<HttpResponse>();
   const handlers = transformerRoutes(options);
   const hasSecret = secretCheck(options.secret);
   const isLoopback = /^(127\.|localhost$|::1$)/.test(host);
@@ -129,7 +130,7 @@ export function startTransformer(options: TransformerOptions) {
     let isAnswered = false;
     const isAwaited = () => !isAnswered && !exchange.hasClientEnded;
     try {
-      return await Promise.race([handler(exchange, isAwaited), stopping.promise, late.promise]);
+      return await stopping.race(handler(exchange, isAwaited), late.promise);
     } catch (err) {
       logger.error({ err }, "request of the transformer listener failed");
       return againResponse("failed", "The request failed, the log says why");
@@ -172,8 +173,7 @@ export function startTransformer(options: TransformerOptions) {
      * an answer after `DRAIN_MS_MAX` gets a 503, after which rudder-server sends it again.
      */
     async stop(): Promise<void> {
-      const answerRest = () =>
-        stopping.resolve(againResponse("stopping", "The server is stopping"));
+      const answerRest = () => stopping.happen(againResponse("stopping", "The server is stopping"));
       const drained = server.stop();
       const timer = setTimeout(answerRest, DRAIN_MS_MAX);
       await drained;

@@ -1,3 +1,4 @@
+import { heapStats } from "bun:jsc";
 import { expect, spyOn, test } from "bun:test";
 import { pino } from "pino";
 import { InvariantError } from "../../src/assert.ts";
@@ -150,5 +151,21 @@ test("blocks that break an invariant are not fetched again, and stay trouble", a
   expect(parts.fetched).toEqual([0]);
   expect(tail.trouble()).toEndWith("partitions 0: Block offsets ascend");
   expect(lines.map(({ msg }) => msg)).toEqual(["partition cannot be read"]);
+  await tail.close();
+});
+
+test("a partition that is followed keeps nothing of fetches that have ended", async () => {
+  const { tail, reader, parts } = openTail();
+  const stop = tail.follow(1, reader);
+  const promisesAfter = async (fetches: number) => {
+    parts.fetched.length = 0;
+    while (parts.fetched.length < fetches) await turns();
+    Bun.gc(true);
+    return heapStats().objectTypeCounts.Promise ?? 0;
+  };
+  await promisesAfter(1_000);
+  const before = await promisesAfter(1_000);
+  expect((await promisesAfter(10_000)) - before).toBeLessThan(1_000);
+  stop();
   await tail.close();
 });

@@ -1,3 +1,4 @@
+import { heapStats } from "bun:jsc";
 import { expect, spyOn, test } from "bun:test";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -149,6 +150,18 @@ test("a test of code that cannot run now is to be sent again", async () => {
   const response = await fetch(`${transformer.url}/transformation/test`, { method: "POST", body });
   const reason = response.headers.get("x-rudder-error-reason");
   expect([response.status, reason]).toEqual([503, "user_code_unavailable"]);
+});
+
+test("a listener keeps nothing of the requests that it has answered", async () => {
+  const { transformer } = await freshTransformer({ sandbox: sandboxWith() });
+  const promisesAfter = async (requests: number) => {
+    for (let n = 0; n < requests; n++) await (await fetch(`${transformer.url}/health`)).text();
+    Bun.gc(true);
+    return heapStats().objectTypeCounts.Promise ?? 0;
+  };
+  await promisesAfter(100);
+  const before = await promisesAfter(100);
+  expect((await promisesAfter(1_000)) - before).toBeLessThan(500);
 });
 
 /** A transformer with a request in progress, whose run of user code lasts until `end` is called. */

@@ -1,8 +1,8 @@
 import { assert } from "../../assert.ts";
 import type { Principal } from "../../catalog/model.ts";
-import type { LoopLateness } from "../../concurrency/loop-lateness.ts";
 import type { Permit } from "../../concurrency/permit.ts";
 import { ApiError } from "../../errors.ts";
+import type { LoopLateness } from "../../observe/loop-lateness.ts";
 import {
   BODY_BYTES_MAX,
   ID_CHARS_MAX,

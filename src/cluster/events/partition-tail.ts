@@ -1,4 +1,5 @@
 import { assert, InvariantError } from "../../assert.ts";
+import { OneTimeEvent } from "../../concurrency/one-time-event.ts";
 import { type Block, recordsOf } from "../../log/block.ts";
 import type { DurableRange } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
@@ -89,9 +90,9 @@ export class PartitionTail {
   }
 
   #begin(partition: number, reader: PartitionReader): Followed {
-    const stop = Promise.withResolvers<undefined>();
-    const ended = this.#run(partition, reader, stop.promise);
-    const followed = { followers: 0, stop: () => stop.resolve(undefined), ended };
+    const stop = new OneTimeEvent<undefined>();
+    const ended = this.#run(partition, reader, stop);
+    const followed = { followers: 0, stop: () => stop.happen(undefined), ended };
     this.#followed.set(partition, followed);
     return followed;
   }
@@ -104,31 +105,31 @@ export class PartitionTail {
     void ended.then(() => this.#ending.delete(ended));
   }
 
-  async #run(partition: number, reader: PartitionReader, stop: Promise<undefined>): Promise<void> {
+  async #run(
+    partition: number,
+    reader: PartitionReader,
+    stop: OneTimeEvent<undefined>,
+  ): Promise<void> {
     const { fetcher, logger, onNews, nameOf } = this.options;
     const health = new ReadHealth();
     this.#health.set(partition, health);
-    let isOpen = true;
-    void stop.then(() => {
-      isOpen = false;
-    });
     // Listeners do not know of blocks that arrived before this node followed the partition.
     await Promise.resolve();
-    if (isOpen) onNews();
-    while (isOpen) {
+    if (!stop.hasHappened) onNews();
+    while (!stop.hasHappened) {
       try {
         const from = reader.end();
-        const fetched = await Promise.race([fetcher.fetch(partition, offsetOf(from)), stop]);
+        const fetched = await stop.race(fetcher.fetch(partition, offsetOf(from)));
         if (fetched === undefined) break;
         const blocks = reader.addFetched(fetched);
         if (health.succeeded()) logger.info({ partition }, "partition can be read again");
         if (reader.end() > from) this.#tell(nameOf(partition), reader.end(), blocks);
       } catch (err) {
-        if (!isOpen) break;
+        if (stop.hasHappened) break;
         if (health.failed(err)) logger.error({ err, partition }, "partition cannot be read");
         // The same blocks would break the invariant again.
         if (err instanceof InvariantError) return;
-        await Promise.race([Bun.sleep(RETRY_MS), stop]);
+        await stop.race(Bun.sleep(RETRY_MS));
       }
     }
   }

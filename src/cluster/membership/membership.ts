@@ -1,4 +1,5 @@
 import type { Admin, Consumer } from "@platformatic/kafka";
+import { OneTimeEvent } from "../../concurrency/one-time-event.ts";
 import { withTimeLimit } from "../../concurrency/time-limit.ts";
 import type { KafkaClients } from "../../kafka/client.ts";
 import type { Logger } from "../../observe/log.ts";
@@ -79,7 +80,7 @@ const LEAVE_MS_MAX = 2_000;
 export class Membership {
   readonly #consumer: Consumer;
   readonly #admin: Admin;
-  readonly #closed = Promise.withResolvers<void>();
+  readonly #closed = new OneTimeEvent<void>();
   readonly #loops: Promise<void>[];
   /**
    * Resolves when this node must join the group again. The value is an error that the Kafka library
@@ -159,7 +160,7 @@ export class Membership {
   /** Stops this node's partitions and leaves the group, so that other nodes take them over. */
   async leave(): Promise<void> {
     this.#isOpen = false;
-    this.#closed.resolve();
+    this.#closed.happen();
     await this.options.runner.assign([], this.#release.refusedNumbers());
     const left = this.#consumer.close(true).catch(() => {});
     await Promise.race([Promise.all([left, ...this.#loops]), Bun.sleep(LEAVE_MS_MAX)]);
@@ -214,7 +215,7 @@ export class Membership {
         this.#joinError = undefined;
         if (isTold) logger.info("node joined the cluster again");
         isTold = false;
-        const error = await Promise.race([this.#again.promise, this.#closed.promise]);
+        const error = await this.#closed.race(this.#again.promise);
         if (error !== undefined) throw error;
       } catch (err) {
         this.#joinError = err;
@@ -287,7 +288,7 @@ export class Membership {
   }
 
   async #pause(ms: number): Promise<void> {
-    await Promise.race([Bun.sleep(ms), this.#closed.promise]);
+    await this.#closed.race(Bun.sleep(ms));
   }
 
   #partitionsOf(assignments: Consumer["assignments"] | undefined): number[] {

@@ -1,5 +1,6 @@
 import { Packr } from "msgpackr";
 import { assert } from "../../assert.ts";
+import { OneTimeEvent } from "../../concurrency/one-time-event.ts";
 import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import type { Logger } from "../../observe/log.ts";
 import { ensureTopic, type TopicOpening } from "../topics/ensure-topic.ts";
@@ -167,13 +168,12 @@ function decode(value: Uint8Array): [format: number, author: string, messages: u
  * node bus may be lost.
  */
 function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
-  const stop = Promise.withResolvers<undefined>();
-  let isOpen = true;
+  const stop = new OneTimeEvent<undefined>();
   let next: bigint | undefined;
 
   async function step(): Promise<void> {
     next ??= (await fetcher.offsets("end"))[0]!;
-    const fetched = await Promise.race([fetcher.fetch(0, next), stop.promise]);
+    const fetched = await stop.race(fetcher.fetch(0, next));
     if (fetched === undefined) return;
     for (const { value } of fetched.values) take(value);
     const last = fetched.values.at(-1);
@@ -181,20 +181,19 @@ function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void
   }
 
   const receiving = (async () => {
-    while (isOpen) {
+    while (!stop.hasHappened) {
       try {
         await step();
       } catch (err) {
         logger.debug({ err }, "node messages unreadable, retrying");
         next = undefined;
-        await Promise.race([Bun.sleep(RETRY_MS), stop.promise]);
+        await stop.race(Bun.sleep(RETRY_MS));
       }
     }
   })();
   return {
     async close() {
-      isOpen = false;
-      stop.resolve(undefined);
+      stop.happen(undefined);
       await receiving;
     },
   };

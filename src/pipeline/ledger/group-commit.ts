@@ -1,4 +1,5 @@
 import { InvariantError } from "../../assert.ts";
+import { OneTimeEvent } from "../../concurrency/one-time-event.ts";
 import { ApiError } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import { ClaimLostError } from "./ledger-claim.ts";
@@ -54,7 +55,7 @@ export class GroupCommit<Change> {
   #number = 0;
   #closing = false;
   /** Promise that `close` resolves, to end the pause after a failed commit. */
-  readonly #stopped = Promise.withResolvers<void>();
+  readonly #stopped = new OneTimeEvent<void>();
   /** Whether writing has ended for good: further changes are never written. */
   isClosed = false;
   /** Whether the last attempt to write changes failed. */
@@ -87,7 +88,7 @@ export class GroupCommit<Change> {
    */
   async close(): Promise<void> {
     this.#closing = true;
-    this.#stopped.resolve();
+    this.#stopped.happen();
     while (this.#flushing !== undefined) await this.#flushing;
     this.isClosed = true;
   }
@@ -119,7 +120,7 @@ export class GroupCommit<Change> {
       // letters.
       if (this.#closing) this.isClosed = true;
       if (this.isClosed) return;
-      await Promise.race([Bun.sleep(FAILURE_WAIT_MS), this.#stopped.promise]);
+      await this.#stopped.race(Bun.sleep(FAILURE_WAIT_MS));
     }
     for (const { committer, change } of changes) {
       stopAtBrokenInvariant(committer, () => committer.committed(change));

@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import type { RouteDeps } from "../../../src/api/deps.ts";
 import { handleRequest } from "../../../src/api/request/handle.ts";
 import { EVENT_STREAM, type Route, route } from "../../../src/api/route.ts";
-import { LoopLateness } from "../../../src/concurrency/loop-lateness.ts";
+import { LoopLateness } from "../../../src/observe/loop-lateness.ts";
 import { ID_CHARS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../../../src/settings/limits.ts";
 
 /** An open route, which needs no other part of a server. */

@@ -4,8 +4,8 @@ import type { RouteDeps } from "../../../src/api/deps.ts";
 import { handleRequest } from "../../../src/api/request/handle.ts";
 import { jsonResponse } from "../../../src/api/response/errors.ts";
 import { route } from "../../../src/api/route.ts";
-import { LoopLateness } from "../../../src/concurrency/loop-lateness.ts";
 import { ApiError, type Refusal } from "../../../src/errors.ts";
+import { LoopLateness } from "../../../src/observe/loop-lateness.ts";
 import { PAGE_ITEMS_MAX } from "../../../src/settings/limits.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, onTestFinished, spyOn, test } from "bun:test";
-import { LoopLateness } from "../../src/concurrency/loop-lateness.ts";
+import { LoopLateness } from "../../src/observe/loop-lateness.ts";
 import { holds } from "../until.ts";
 
 let lateness: LoopLateness;
