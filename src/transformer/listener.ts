@@ -85,7 +85,7 @@ export type Transformer = ReturnType<typeof startTransformer>;
 
 const NO_SECRET = "Expected the secret of the setting transformer.secret";
 const OPEN_TO_NETWORK =
-  "whoever reaches transformer.host can run and read published code, since there is no transformer.secret";
+  "whoever reaches the transformer listener can run and read published code, since there is no transformer.secret";
 
 /**
  * Starts the listener for rudder-server. Throws `StartError` when it cannot listen on its address.
@@ -96,7 +96,7 @@ export function startTransformer(options: TransformerOptions) {
   const stopping = new OneTimeEvent<HttpResponse>();
   const handlers = transformerRoutes(options);
   const hasSecret = secretCheck(options.secret);
-  const isLoopback = /^(127\.|localhost$|::1$)/.test(host);
+  const isLoopback = /^(127\.|localhost$|::1$)/.test(options.socket?.host ?? host);
 
   function handle(exchange: HttpExchange): void {
     const { method, path } = exchange;

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { InvariantError } from "../../src/assert.ts";
 import { ApiError } from "../../src/errors.ts";
+import { openListeningSocket } from "../../src/http/listening-socket.ts";
 import type { Logger } from "../../src/observe/log.ts";
 import type { Sandbox } from "../../src/sandbox/guest-sandbox.ts";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
@@ -47,6 +48,22 @@ test("a listener that the network can reach without a secret is warned of", asyn
     await freshTransformer({ sandbox: sandboxWith(), host, secret: given, logger });
     const expected = ["warn", expect.stringContaining("transformer.secret")];
     expect([host, lines]).toEqual([host, Array(count).fill(expected)]);
+  }
+});
+
+test("a listener on a socket of systemd is judged by the socket's address, not by the settings", async () => {
+  const cases: [bound: string, setting: string, warnings: number, status: number][] = [
+    ["0.0.0.0", "127.0.0.1", 1, 200],
+    ["127.0.0.1", "0.0.0.0", 0, 403],
+  ];
+  for (const [bound, host, warnings, expected] of cases) {
+    const { lines, logger } = recorder();
+    const socket = { ...openListeningSocket({ host: bound, port: 0 }), host: bound };
+    await freshTransformer({ sandbox: sandboxWith(), host, socket, logger });
+    expect([bound, lines.length]).toEqual([bound, warnings]);
+    const headers = { host: "events.internal:9090" };
+    const { status } = await fetch(`http://127.0.0.1:${socket.port}/health`, { headers });
+    expect([bound, status]).toEqual([bound, expected]);
   }
 });
 
