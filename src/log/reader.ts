@@ -286,15 +286,15 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Skips the sequence numbers from `from` (inclusive) to `to` (exclusive), and returns the number
-   * at which reading continues. Reports their records as missing, except those that the writer
-   * refused, because they were never acknowledged.
+   * Skips the sequence numbers from `position` (inclusive) to `to` (exclusive). Returns the number
+   * at which reading continues. Reports the records as missing, except those that were trimmed, and
+   * those that the writer refused, because they were never acknowledged.
    */
-  #passOver(from: number, to: number): number {
-    if (to <= from) return from;
-    const { directory } = this.options;
-    const missing = to - from - countRefusedWithin(directory, { from, to });
-    if (missing > 0) this.options.losses.missing(directory, { from, to }, missing);
+  #passOver(position: number, to: number): number {
+    const from = Math.max(position, this.first());
+    if (to <= from) return Math.max(position, to);
+    const missing = to - from - countRefusedWithin(this.options.directory, { from, to });
+    if (missing > 0) this.options.losses.missing(this.options.directory, { from, to }, missing);
     return to;
   }
 }

@@ -7,7 +7,7 @@ import type { Gap } from "../../src/log/loss-report.ts";
 import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { recordRefused } from "../../src/log/refused-records.ts";
-import { listSegments } from "../../src/log/segment/segments.ts";
+import { listSegments, type Segment } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import {
   appendEach,
@@ -21,6 +21,7 @@ import {
   temporaryDirectory,
   textCodec,
   texts,
+  until,
 } from "./support.ts";
 
 const sleep = Bun.sleep;
@@ -124,6 +125,37 @@ test("a bad end of a segment is passed over if the next segment can be read", as
   expect(read.filter((sequence) => sequence >= next!.first).length).toBe(40 - next!.first);
   expect(read.length).toBeLessThan(40);
 }, 300_000);
+
+test("records that a trim deletes during a read are not missing, those of a later segment are", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory, { segmentBytesMax: 600_000 });
+  await appendEach(writer, texts(180, "x".repeat(10_000)));
+  await writer.close();
+  const segments = listSegments(directory);
+  expect(segments.length).toBeGreaterThanOrEqual(3);
+  const [oldest, second, third] = segments as [Segment, Segment, Segment];
+  const { logger, lines } = listeningLogger();
+  const losses = new LossReport({ logger });
+  const reader = await openLogReader({ directory, losses });
+  reader.advance(180);
+
+  // The read of the segment's first bytes ends when its file is gone.
+  const { read } = fs;
+  let trimmed: Promise<void> | undefined;
+  spyOn(fs, "read").mockImplementation(((...args: Parameters<typeof read>) => {
+    trimmed ??= reader.trim(second.first);
+    void until(() => !fs.existsSync(oldest.path)).then(() => read(...args));
+  }) as typeof read);
+  const { records } = await reader.read(second.first - 1, 1);
+  await trimmed;
+  expect(records[0]!.sequence).toBe(second.first);
+  expect([lines, losses.warnings()]).toEqual([[], []]);
+
+  fs.rmSync(third.path);
+  await readAll(reader);
+  const to = segments[3]?.first ?? 180;
+  expect(lines).toMatchObject([{ from: third.first, to, missingRecords: to - third.first }]);
+});
 
 test("a gap that is seen in parts is counted once", async () => {
   const { logger, lines } = listeningLogger();
