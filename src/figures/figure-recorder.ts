@@ -135,7 +135,8 @@ export class FigureRecorder {
     const wanted = new Set([...series, RECORDED]);
     if (this.#collected === undefined || Math.abs(now - this.#collected.at) >= COLLECTED_MS) {
       const rows: NodeRow[] = [];
-      for (let at = this.#next; at <= now; at += MINUTE_MS) rows.push(...this.#rows(at, now));
+      const first = this.#firstCounted(now);
+      for (let at = first; at <= now; at += MINUTE_MS) rows.push(...this.#rows(at, now));
       this.#collected = { at: now, rows };
     }
     const rows = [...this.#waiting.values()].flat().concat(this.#collected.rows);
@@ -160,8 +161,7 @@ export class FigureRecorder {
 
   /** Moves to `#waiting` all counts of minutes that began before `until` and were not moved yet. */
   #collectUntil(until: number, now: number): void {
-    // The counters do not go back further. Anything counted before is lost, and is a gap.
-    this.#next = Math.max(this.#next, minuteOf(now) - (COUNTED_MINUTES - 1) * MINUTE_MS);
+    this.#next = this.#firstCounted(now);
     if (this.#next > now) {
       // The clock was set back: these minutes are counted again.
       this.#next = minuteOf(now);
@@ -171,6 +171,12 @@ export class FigureRecorder {
       this.#waiting.set(this.#next, this.#rows(this.#next, now));
     }
     this.#collected = undefined;
+  }
+
+  /** Returns the start of the oldest minute that is in the counters and not in `#waiting` yet. */
+  #firstCounted(now: number): number {
+    // The counters do not go back further. Anything counted before is lost, and is a gap.
+    return Math.max(this.#next, minuteOf(now) - (COUNTED_MINUTES - 1) * MINUTE_MS);
   }
 
   #rows(at: number, now: number): NodeRow[] {

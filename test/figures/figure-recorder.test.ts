@@ -148,3 +148,14 @@ test("figures are stored also after the clock was set back", async () => {
   const seconds = recorder.unwritten([]).map(({ row }) => row[0]);
   expect(seconds).toEqual([30]);
 });
+
+test("a clock that jumps ahead by a year leaves as few unwritten minutes as the counters have", () => {
+  const { state, recorder } = scene();
+  state.now += 365 * 24 * 60 * MINUTE_MS;
+  const rows = recorder.unwritten([]);
+  expect(rows.map(({ at }) => at)).toEqual(
+    Array.from({ length: COUNTED_MINUTES }, (_, n) => {
+      return state.now - (COUNTED_MINUTES - 1 - n) * MINUTE_MS;
+    }),
+  );
+});
