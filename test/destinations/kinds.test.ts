@@ -265,3 +265,20 @@ test.each([
     );
   },
 );
+
+const noHost = "Expected a host name or an address, without a port";
+test.each([
+  [{ host: "db.test" }, []],
+  [{ host: "[::1]" }, []],
+  [{ host: "db.test:5432" }, [noHost]],
+  [{ host: "postgres://db.test" }, [noHost]],
+  [{ host: "/run/postgresql" }, [noHost]],
+  [{ host: "" }, [expect.stringContaining("got a string of 0 characters")]],
+  [{ host: undefined }, [expect.stringContaining("got nothing")]],
+  // A disabled destination may lack the user.
+  [{ host: "db.test:5432", user: undefined }, [noHost]],
+])("a postgres destination with %j has these faults of its host", (more, messages) => {
+  const found = kinds.get("postgres")!.validate({ ...login, ...more });
+  const ofHost = found.filter(({ path }) => path === "/host");
+  expect(ofHost.map(({ message }) => message)).toEqual(messages);
+});

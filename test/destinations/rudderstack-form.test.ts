@@ -115,6 +115,7 @@ const refused: [
     "Expected one of disable, require, verify-ca",
   ],
   ["postgres", { ...login, sslMode: "disable", useSSH: true }, "/useSSH", "Expected false"],
+  ["postgres", { ...login, host: "a.test:1", sslMode: "disable" }, "/host", "without a port"],
   [
     "postgres",
     { ...login, sslMode: "verify-ca", clientCert: "c", clientKey: "k" },

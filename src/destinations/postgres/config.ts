@@ -1,4 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { checkedHost } from "../../egress/egress.ts";
+import type { Detail } from "../../errors.ts";
+import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential, rudderstackKeys } from "../config-schema.ts";
 import {
   certificateKeys,
@@ -25,3 +28,10 @@ export const PostgresConfig = Type.Object({
   ...tableKeys,
 });
 export type PostgresConfig = Static<typeof PostgresConfig>;
+
+/** Validates a config. Returns its faults, each with a JSON pointer to the faulty value. */
+export function postgresFaults(config: Record<string, unknown>): Detail[] {
+  const faults = configFaults(PostgresConfig, config);
+  if (faults.some(({ path }) => path === "/host")) return faults;
+  return [...egressFaults("/host", () => checkedHost(String(config.host))), ...faults];
+}

@@ -1,5 +1,4 @@
 import type { Egress } from "../../egress/egress.ts";
-import { configFaults } from "../config-faults.ts";
 import type { DestinationKind, SecretAudience } from "../destination.ts";
 import { DATABASE_BATCH_EVENTS_MAX } from "../limits.ts";
 import { ScramDerivations } from "../scram-keys.ts";
@@ -7,7 +6,7 @@ import { acceptedCertificate } from "../secret-audience.ts";
 import { openTables } from "../tables/open-tables.ts";
 import { DatabaseFailure } from "../tables/table-database.ts";
 import { connectionSteps, type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
-import { PostgresConfig } from "./config.ts";
+import { PostgresConfig, postgresFaults } from "./config.ts";
 import { PostgresDatabase } from "./database.ts";
 
 /**
@@ -31,7 +30,7 @@ export function postgresKind(
     kind: "postgres",
     configSchema: PostgresConfig,
     secretKeys: [{ path: "password", audiences: (config) => [audienceOf(config)] }],
-    validate: (config) => configFaults(PostgresConfig, config),
+    validate: postgresFaults,
     endpoint: ({ host, port = 5432, database }) => host && `postgres://${host}:${port}/${database}`,
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // Each destination uses one connection, because a PostgreSQL server allows only few.

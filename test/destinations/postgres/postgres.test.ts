@@ -81,6 +81,7 @@ if (postgresMissing === undefined) {
       faulty: [
         { config: hostless, path: "/host" },
         { config: broken({ host: "" }), path: "/host" },
+        { config: broken({ host: "db.test:5432" }), path: "/host" },
         { config: broken({ port: 0 }), path: "/port" },
         { config: broken({ port: "5432" }), path: "/port" },
         { config: broken({ user: "a\0b" }), path: "/user" },
