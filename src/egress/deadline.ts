@@ -1,3 +1,8 @@
+/** Returns the message of a timeout error. `awaited` is a noun phrase. */
+export function timeoutText(awaited: string, ms: number): string {
+  return `No ${awaited} within ${ms} ms`;
+}
+
 /**
  * Ends a request when its time limit has passed or its caller aborts. Creates an `AbortController`
  * only on demand, because creating one costs more than all other work for a request.
@@ -15,9 +20,13 @@ export class Deadline {
   #reason: unknown;
   #end: ((reason: unknown) => void) | undefined;
 
-  constructor(ms: number, outer: AbortSignal) {
+  /**
+   * Starts the time limit of `ms` milliseconds. If it is the rest of a longer limit, `wholeMs` is
+   * that limit, which the message of the timeout error then names.
+   */
+  constructor(ms: number, outer: AbortSignal, wholeMs = ms) {
     this.#outer = outer;
-    const stop = () => this.#stop(new Error(`No ${this.awaited} within ${ms} ms`));
+    const stop = () => this.#stop(new Error(timeoutText(this.awaited, wholeMs)));
     // An answer that arrived while this process stood still is read before the second timer.
     // Otherwise, a delivery that the receiver has accepted would be made again.
     this.#timer = setTimeout(() => {

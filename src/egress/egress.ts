@@ -20,6 +20,7 @@ import { type Target, targetOf } from "./target.ts";
 
 export { EgressRefused } from "./checked-addresses.ts";
 export { checkedHost, type EgressConnectRequest, TlsRefused } from "./connect.ts";
+export { timeoutText } from "./deadline.ts";
 export { ResolutionFailed } from "./dns/dns-resolver.ts";
 export type { EgressResponse } from "./http-client.ts";
 export { reservedHeaders } from "./request-head.ts";
@@ -37,6 +38,11 @@ export interface EgressRequest extends HttpRequest {
   url: string;
   /** Longest time in milliseconds from the first DNS query to the last byte of the response. */
   timeoutMs: number;
+  /**
+   * Time limit in milliseconds that the message of the timeout error names, if `timeoutMs` is the
+   * rest of it. Default: `timeoutMs`.
+   */
+  wholeTimeoutMs?: number | undefined;
   tls?: EgressTls | undefined;
   /**
    * Called after each stage of opening the connection (`resolve`, `connect`, `tls`). A request with
@@ -167,8 +173,8 @@ export function createEgress(options: EgressOptions) {
      */
     async request(request: EgressRequest) {
       const target = targetOf(request.url);
-      const { workspaceId, timeoutMs, signal } = request;
-      using deadline = new Deadline(timeoutMs, signal);
+      const { workspaceId, timeoutMs, wholeTimeoutMs, signal } = request;
+      using deadline = new Deadline(timeoutMs, signal, wholeTimeoutMs);
       using _permit =
         requests.tryAcquire(workspaceId) ??
         (await waitForPermit(requests, "request", workspaceId, deadline));

@@ -35,6 +35,12 @@ test("a deadline that passes names what was awaited, and ends its work once", ()
   expect(deadline.signal().reason).toEqual(reason);
 });
 
+test("a deadline for the rest of a longer limit names the longer one", () => {
+  using deadline = new Deadline(10, new AbortController().signal, 500);
+  jest.advanceTimersByTime(15);
+  expect(() => deadline.throwIfOver()).toThrow(new Error("No complete answer within 500 ms"));
+});
+
 test("a caller that gives up ends the work with its own reason, whatever the work does", async () => {
   const { caller, deadline, listeners } = deadlineOf();
   const given: AbortSignal[] = [];

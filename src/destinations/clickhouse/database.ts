@@ -1,4 +1,4 @@
-import type { Egress, EgressRequest } from "../../egress/egress.ts";
+import { type Egress, type EgressRequest, timeoutText } from "../../egress/egress.ts";
 import { ageOf } from "../../observe/ages.ts";
 import { DATABASE_ANSWER_BYTES_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import type { NewColumns, TableColumn } from "../tables/column-values.ts";
@@ -167,9 +167,13 @@ export class ClickhouseDatabase implements TableConnection {
   }
 
   async #run(text: string | Uint8Array): Promise<string> {
-    const left = Math.max(1, Math.ceil(this.#deadline - performance.now()));
+    const left = Math.ceil(this.#deadline - performance.now());
+    if (left <= 0) {
+      throw new DatabaseFailure("later", timeoutText("complete answer", this.#timeoutMs));
+    }
     const request = this.request(text, left, this.#signal);
-    const answer = await this.egress.request(request).catch((error: unknown) => {
+    const limited = { ...request, wholeTimeoutMs: this.#timeoutMs };
+    const answer = await this.egress.request(limited).catch((error: unknown) => {
       throw failureOfNetwork(error);
     });
     const failure = failureOf(answer);

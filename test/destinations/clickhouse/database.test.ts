@@ -2,7 +2,8 @@ import { expect, spyOn, test } from "bun:test";
 import { ClickhouseDatabase } from "../../../src/destinations/clickhouse/database.ts";
 import { insertRows } from "../../../src/destinations/clickhouse/sql.ts";
 import type { DatabaseFailure } from "../../../src/destinations/tables/table-database.ts";
-import type { EgressRequest } from "../../../src/egress/egress.ts";
+import { createEgress, type EgressRequest } from "../../../src/egress/egress.ts";
+import { RawSink } from "../../egress/sink.ts";
 
 const { signal } = new AbortController();
 const answer = (body: string, status = 200) => ({ status, headers: {}, body: Buffer.from(body) });
@@ -156,23 +157,59 @@ test("the tokens of a batch change once when the server has restarted since its 
   }
 });
 
-test("a statement has the rest of its delivery's time, and at least a millisecond", async () => {
+/** Calls `work` while the clock of `performance.now` stands still, except where `work` moves it. */
+async function withClock(work: (pass: (ms: number) => void) => Promise<void>) {
   let now = 1_000;
   const clock = spyOn(performance, "now").mockImplementation(() => now);
   try {
-    const { database, within, requests } = setup([], { timeoutMs: 500 });
-    await within(async () => {
-      await database.countTables();
-      now += 100.5;
-      await database.countTables();
-      now += 1_000;
-      await database.countTables();
+    await work((ms) => {
+      now += ms;
     });
-    expect(requests.map(({ timeoutMs }) => timeoutMs)).toEqual([500, 400, 1]);
-    expect(requests.every((request) => request.signal === signal)).toBe(true);
   } finally {
     clock.mockRestore();
   }
+}
+
+test("a statement has the rest of its delivery's time, and is not sent once the time is over", async () => {
+  await withClock(async (pass) => {
+    const { database, within, requests } = setup([], { timeoutMs: 500 });
+    const delivery = within(async () => {
+      await database.countTables();
+      pass(100.5);
+      await database.countTables();
+      pass(399.5);
+      await database.insert([{ table: "t", columns: new Map(), records: [] }]);
+    });
+    const failure = await failureOf(delivery);
+    expect([failure?.name, failure?.kind, failure?.message]).toEqual([
+      ...["DatabaseFailure", "later", "No complete answer within 500 ms"],
+    ]);
+    expect(requests.map(({ timeoutMs }) => timeoutMs)).toEqual([500, 400]);
+    expect(requests.every((request) => request.signal === signal)).toBe(true);
+    await within(() => database.countTables());
+    expect(requests.at(-1)?.timeoutMs).toBe(500);
+  });
+});
+
+test("a statement that is cut off in the middle of its delivery names the whole timeout", async () => {
+  const body = "7\n";
+  let answers = 1;
+  const sink = new RawSink((socket) => {
+    if (answers-- > 0) socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n${body}`);
+  });
+  const config = { url: `http://127.0.0.1:${await sink.listen()}/`, timeoutMs: 60_000 };
+  const egress = createEgress({ allow: ["127.0.0.0/8"] });
+  const database = new ClickhouseDatabase(config, "w", egress);
+  await withClock(async (pass) => {
+    const delivery = database.within(signal, async () => {
+      expect(await database.countTables()).toBe(7);
+      pass(59_900);
+      await database.countTables();
+    });
+    expect((await failureOf(delivery))?.message).toBe("No complete answer within 60000 ms");
+  });
+  egress.close();
+  sink.close();
 });
 
 test("a delivery that is stopped sends no statement", async () => {
