@@ -14,6 +14,12 @@ const EGRESS_RESOLVED_SECONDS_MAX = 30;
  */
 const EGRESS_RESOLVED_SECONDS_MIN = 1;
 /**
+ * Milliseconds for which an address comes after the others of its host name, counted from a failed
+ * connection. It is longer than the time for which addresses are cached. Otherwise, each attempt
+ * with a long timeout would begin with the same silent address, and never reach another one.
+ */
+const EGRESS_FAILED_MS = 300_000;
+/**
  * Maximum number of concurrent DNS resolutions. A workspace (tenant) with n resolutions in progress
  * may begin another one only while more than n of the maximum are free. Its further requests wait.
  */
@@ -36,6 +42,17 @@ export class EgressRefused extends Error {
  */
 class PermitAbandoned extends Error {}
 
+interface CachedHost {
+  addresses: string[];
+  /** Time until which `addresses` may be used. */
+  until: number;
+  /**
+   * Addresses to which a connection failed, in the order of their last failure. Maps each to the
+   * time until which it comes last. All of them are in `addresses`.
+   */
+  failed: Map<string, number>;
+}
+
 interface CheckedAddressesOptions {
   rules: AddressRules;
   resolve: ResolveHost;
@@ -52,7 +69,7 @@ interface CheckedAddressesOptions {
  */
 export function createCheckedAddresses(options: CheckedAddressesOptions) {
   const { rules, resolve, setting, now = Date.now } = options;
-  const cache = new Map<string, { addresses: string[]; until: number }>();
+  const cache = new Map<string, CachedHost>();
   /**
    * DNS resolutions in progress, by workspace (`owner`) and host name. A resolution is not shared
    * between workspaces: it may have to wait because its own workspace has too many in progress.
@@ -76,11 +93,19 @@ export function createCheckedAddresses(options: CheckedAddressesOptions) {
   function keep(host: string, { addresses, seconds }: ResolvedAddresses): string[] {
     const allowed = permitted(addresses);
     const least = Math.max(seconds, EGRESS_RESOLVED_SECONDS_MIN);
+    const failed = stillFailed(host, new Set(allowed));
     cache.delete(host);
     if (cache.size >= EGRESS_NAMES_MAX) cache.delete(cache.keys().next().value!);
     const until = now() + Math.min(least, EGRESS_RESOLVED_SECONDS_MAX) * 1_000;
-    cache.set(host, { addresses: allowed, until });
-    return allowed;
+    const ordered = withLast(allowed, failed);
+    cache.set(host, { addresses: ordered, until, failed });
+    return ordered;
+  }
+
+  /** Returns the entries of `failed` in the host's cache entry that still hold for `allowed`. */
+  function stillFailed(host: string, allowed: ReadonlySet<string>): Map<string, number> {
+    const entries = [...(cache.get(host)?.failed ?? [])];
+    return new Map(entries.filter(([address, until]) => until > now() && allowed.has(address)));
   }
 
   function permitted(all: readonly string[]): string[] {
@@ -116,13 +141,21 @@ export function createCheckedAddresses(options: CheckedAddressesOptions) {
       }
     },
     /**
-     * Moves an address to the end of the host's cached addresses, after a connection to the address
-     * failed. Does nothing if the address is not cached for the host.
+     * Moves an address to the end of the host's addresses for `EGRESS_FAILED_MS` milliseconds,
+     * after a connection to the address failed. Does nothing if the address is not cached for the
+     * host.
      */
     demote(host: string, address: string) {
       const kept = cache.get(host);
       if (!kept?.addresses.includes(address)) return;
-      kept.addresses = [...kept.addresses.filter((other) => other !== address), address];
+      kept.failed.delete(address);
+      kept.failed.set(address, now() + EGRESS_FAILED_MS);
+      kept.addresses = withLast(kept.addresses, kept.failed);
     },
   };
+}
+
+/** Returns the addresses with those in `failed` at the end, in the order of `failed`. */
+function withLast(addresses: readonly string[], failed: ReadonlyMap<string, number>): string[] {
+  return [...addresses.filter((address) => !failed.has(address)), ...failed.keys()];
 }

@@ -143,6 +143,38 @@ describe("names", () => {
     sink.close();
   });
 
+  test("an address whose connection failed comes last for five minutes, however often the name is resolved", async () => {
+    let now = 0;
+    let found = ["1.1.1.1", "1.0.0.1", "9.9.9.9"];
+    const names = namesOf(
+      [],
+      (host) => finding(...found)(host),
+      () => now,
+    );
+    const addresses = () => names.addresses("three.test", "w", signal);
+    expect(await addresses()).toEqual(found);
+    names.demote("three.test", "1.1.1.1");
+    for (now of [60_000, 120_000, 299_999]) {
+      expect(await addresses()).toEqual(["1.0.0.1", "9.9.9.9", "1.1.1.1"]);
+    }
+    now = 360_000;
+    expect(await addresses()).toEqual(found);
+    // Of the addresses that failed, the one that failed last comes last.
+    for (const address of ["9.9.9.9", "1.1.1.1", "1.0.0.1", "9.9.9.9"]) {
+      names.demote("three.test", address);
+      now += 1;
+    }
+    now += 60_000;
+    expect(await addresses()).toEqual(["1.1.1.1", "1.0.0.1", "9.9.9.9"]);
+    // An address that the name has lost is forgotten.
+    found = ["1.1.1.1", "9.9.9.9"];
+    now += 60_000;
+    expect(await addresses()).toEqual(found);
+    found = ["1.0.0.1", "1.1.1.1", "9.9.9.9"];
+    now += 60_000;
+    expect(await addresses()).toEqual(found);
+  });
+
   test("an address that never answers comes last the next time", async () => {
     const sink = new RawSink((socket) => {
       if (socket.localAddress !== "127.0.0.2") socket.write(ok);
