@@ -65,7 +65,7 @@ test("a connection test creates the topic that the config names, and none that e
     ...before,
     ["write", `Nothing was written: ${missing}`],
   ]);
-  expect(named.mayCreate()).toEqual([0]);
+  expect(new Set(named.mayCreate())).toEqual(new Set([0]));
 });
 
 test("a connection test names what a broker refuses to write", async () => {

@@ -197,6 +197,69 @@ test("of several answers, those about the topic that most brokers name count", a
   expect(topics.leader("t", 0)).toEqual({ host: "b3", port: 3 });
 });
 
+test("a topic that one broker does not know is missing only if no other broker knows it", async () => {
+  const made = setup();
+  const { refresh, known, requests, preferred, topics } = made;
+  known.answer = () => answerOf({ t: { code: UNKNOWN_TOPIC }, there: { leaders: [[1, 1]] } });
+  const lacking = () => answerOf({ t: { code: UNKNOWN_TOPIC } });
+  known.several = [lacking, lacking];
+  expect(await refresh("t", "there", "unstated")).toEqual(
+    new Map([
+      ["t", UNKNOWN_TOPIC],
+      ["unstated", UNKNOWN_TOPIC],
+    ]),
+  );
+  // The brokers of the first answer are asked, and only for what it lacks.
+  const addresses = [1, 2].map((id) => ({ host: `b${id}`, port: id }));
+  expect(preferred).toEqual([addresses]);
+  expect(requests.map(([, names]) => names)).toEqual([
+    ...[["t", "there", "unstated"], ...Array(2).fill(["t", "unstated"])],
+  ]);
+  expect(leadersOf(made, "there")).toEqual([1]);
+  // A broker that knows the topic without its leader knows more than one that lacks it.
+  known.several = [lacking, () => answerOf({ t: { code: LEADER_NOT_AVAILABLE } })];
+  expect(await refresh("t")).toEqual(new Map([["t", LEADER_NOT_AVAILABLE]]));
+  known.several = [lacking, () => answerOf({ t: { leaders: [[3, 1]] } }, [3])];
+  expect(await refresh("t")).toEqual(new Map());
+  expect(topics.leader("t", 0)).toEqual({ host: "b3", port: 3 });
+  expect(leadersOf(made, "there")).toEqual([1]);
+  // The metadata that is known already is kept meanwhile.
+  now += 60_000;
+  known.several = [() => answerOf({ t: { leaders: [[2, 0]] } })];
+  expect(await refresh("t")).toEqual(new Map());
+  expect(leadersOf(made)).toEqual([3]);
+});
+
+test("several brokers are asked for all pieces of missing topics at the same time", async () => {
+  const { refresh, known, preferred } = setup();
+  const names = named(250);
+  known.answer = () => answerOf({});
+  let asked = 0;
+  const all = Promise.withResolvers<void>();
+  known.several = [
+    async (piece) => {
+      asked += 1;
+      if (asked === 3) all.resolve();
+      await all.promise;
+      return answerOf(Object.fromEntries(piece.map((name) => [name, { leaders: [[1, 1]] }])));
+    },
+  ];
+  expect(await refresh(...names)).toEqual(new Map());
+  expect([asked, preferred.length]).toEqual([3, 3]);
+});
+
+test("several brokers are not asked for a missing topic after they were asked, or where they create topics", async () => {
+  const lacking = () => answerOf({});
+  const doubtful = setup();
+  doubtful.known.several = [lacking];
+  doubtful.topics.expireAll();
+  expect(await doubtful.refresh("t")).toEqual(new Map([["t", UNKNOWN_TOPIC]]));
+  const creating = setup(true);
+  creating.known.answer = lacking;
+  expect(await creating.refresh("t")).toEqual(new Map([["t", UNKNOWN_TOPIC]]));
+  expect([doubtful.requests.length, creating.requests.length]).toEqual([1, 1]);
+});
+
 test("answers without ids of topics are about one topic", async () => {
   const made = setup();
   const { known, refresh } = made;

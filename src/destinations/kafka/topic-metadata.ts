@@ -104,23 +104,45 @@ export class TopicMetadata {
     const due = [...names].filter(
       (name) => !((this.#known.get(name)?.answeredAt ?? Number.NEGATIVE_INFINITY) > oldest),
     );
-    for (let at = 0; at < due.length; at += ASKED_MAX) {
-      await this.#askFor(due.slice(at, at + ASKED_MAX), faults, signal);
+    const unknown: string[] = [];
+    for (const piece of piecesOf(due)) {
+      const answers = await this.#answers(piece, signal);
+      this.#addresses = addressesIn(answers);
+      const missing = this.#mayLag ? missingIn(answers, piece) : new Set<string>();
+      unknown.push(...missing);
+      this.#learn(new Set(piece).difference(missing), answers, faults);
     }
+    // The pieces are asked for at the same time, because a silent broker delays each of them.
+    const again = piecesOf(unknown).map(async (piece) => {
+      const answers = await this.#askSeveral(piece, signal);
+      this.#addresses = new Map([...this.#addresses, ...addressesIn(answers)]);
+      this.#learn(piece, answers, faults);
+    });
+    await Promise.all(again);
     if (due.length > 0) this.#isInDoubt = false;
     return faults;
   }
 
-  async #askFor(names: string[], faults: Map<string, number>, signal: AbortSignal) {
-    const answers = await this.#answers(names, signal);
-    const brokers = answers.flatMap((answer) => answer.brokers);
-    this.#addresses = new Map(brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
+  /**
+   * Whether a broker that does not know a topic may lag behind the others, or be cut off from them,
+   * so that several others are asked as well. Brokers that create topics get time for it instead.
+   */
+  get #mayLag(): boolean {
+    return !this.#isInDoubt && !this.createsTopics;
+  }
+
+  /** Stores what brokers answered about these topics. Adds the codes of others to `faults`. */
+  #learn(
+    names: Iterable<string>,
+    answers: readonly MetadataAnswer[],
+    faults: Map<string, number>,
+  ): void {
     for (const name of names) {
-      const stated = answers.flatMap(({ topics }) => topics.filter((it) => it.name === name));
+      const stated = statedOf(name, answers);
       const valid = stated.filter(({ errorCode }) => errorCode === 0);
       const before = this.#isInDoubt ? undefined : this.#known.get(name);
       if (valid.length === 0) {
-        faults.set(name, stated[0]?.errorCode ?? UNKNOWN_TOPIC);
+        faults.set(name, faultOf(stated));
         // The topic was deleted, and this request has asked the brokers to create it again.
         if (this.#known.delete(name) && this.createsTopics)
           this.#asked.set(name, performance.now());
@@ -137,8 +159,12 @@ export class TopicMetadata {
   }
 
   async #answers(names: string[], signal: AbortSignal): Promise<MetadataAnswer[]> {
+    if (this.#isInDoubt) return await this.#askSeveral(names, signal);
+    return [await this.#metadata(await this.brokers.connectAny(signal), names)];
+  }
+
+  async #askSeveral(names: string[], signal: AbortSignal): Promise<MetadataAnswer[]> {
     const ask = (connection: BrokerConnection) => this.#metadata(connection, names);
-    if (!this.#isInDoubt) return [await ask(await this.brokers.connectAny(signal))];
     return await this.brokers.askSeveral(this.#addresses.values(), ask, signal);
   }
 
@@ -157,6 +183,36 @@ export class TopicMetadata {
       return error.response as MetadataAnswer;
     }
   }
+}
+
+function addressesIn(answers: readonly MetadataAnswer[]): Map<number, BrokerAddress> {
+  const brokers = answers.flatMap((answer) => answer.brokers);
+  return new Map(brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
+}
+
+function piecesOf(names: readonly string[]): string[][] {
+  const starts = Array.from({ length: Math.ceil(names.length / ASKED_MAX) }, (_, n) => n);
+  return starts.map((n) => names.slice(n * ASKED_MAX, (n + 1) * ASKED_MAX));
+}
+
+/** Returns those topics in `names` that the brokers do not know. */
+function missingIn(answers: readonly MetadataAnswer[], names: readonly string[]): Set<string> {
+  return new Set(names.filter((name) => faultOf(statedOf(name, answers)) === UNKNOWN_TOPIC));
+}
+
+/** Returns the statements of brokers about one topic. */
+function statedOf(name: string, answers: readonly MetadataAnswer[]): MetadataAnswer["topics"] {
+  return answers.flatMap(({ topics }) => topics.filter((it) => it.name === name));
+}
+
+/**
+ * Returns the error code of a topic from the statements of brokers; 0 if one of them has metadata.
+ * A broker that knows the topic is believed rather than one that does not.
+ */
+function faultOf(stated: MetadataAnswer["topics"]): number {
+  const codes = stated.map(({ errorCode }) => errorCode);
+  if (codes.includes(0)) return 0;
+  return codes.find((code) => code !== UNKNOWN_TOPIC) ?? UNKNOWN_TOPIC;
 }
 
 /**
