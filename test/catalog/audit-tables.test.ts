@@ -173,6 +173,22 @@ test("entries that were deleted are all older than the time since when all are k
   expect(find().keptSince).toBe(entryAt(5).at + 1);
 });
 
+test("a search by time finds the entries of a clock that was set back, and those before them", async () => {
+  const early = [1, 2, 3].map((minute) => entryAt(minute));
+  // The clock was at minute 9 and then at minute 2: ids go on from the last one.
+  const back = [9, 2, 5].map((minute) => ({ ...entryAt(minute), id: newId(entryAt(9).at) }));
+  const { find } = await tablesWith([...early, ...back]);
+  const at = (minute: number) => entryAt(minute).at;
+  const table: [AuditFilter, minutes: number[]][] = [
+    [{ from: at(3) }, [5, 9, 3]],
+    [{ to: at(3) }, [2, 2, 1]],
+    [{ from: at(2), to: at(6) }, [5, 2, 3, 2]],
+  ];
+  for (const [filter, minutes] of table) {
+    expect([filter, minutesOf(find(filter).entries)]).toEqual([filter, minutes]);
+  }
+});
+
 test("entries above the age are neither found nor kept", async () => {
   const resource = { type: "source", id: source };
   const { store, boundedBy, find } = await tablesWith([

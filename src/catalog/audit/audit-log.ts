@@ -142,19 +142,18 @@ export class AuditTables {
     const keptSince = Math.max(oldestKept, ...sinces);
     const kept = sinces.length === 0 ? {} : { keptSince };
     const entries: AuditEntry[] = [];
-    let scanned = 0;
-    let reached = after;
-    const item = filter.resource ?? filter.actor;
-    const end = filter.to === undefined ? LAST : firstIdAt(filter.to);
-    const start = after !== undefined && after < end ? after : end;
-    for (const entry of this.#newestFirst(groups, item, start)) {
-      if (entry.at < Math.max(oldestKept, filter.from ?? 0)) break;
+    let [scanned, reached] = [0, after];
+    const from = Math.max(oldestKept, filter.from ?? 0);
+    // If the clock was set back, the time in an id is later than `at`, but it is never earlier.
+    const oldestId = firstIdAt(from);
+    for (const entry of this.#newestFirst(groups, filter.resource ?? filter.actor, after)) {
+      if (entry.id < oldestId) break;
       if (scanned === AUDIT_ENTRIES_SCANNED_MAX || entries.length === count) {
         return { entries, reached: reached!, ...kept };
       }
       scanned += 1;
       reached = entry.id;
-      if (matches(entry, filter)) entries.push(entry);
+      if (matches(entry, { ...filter, from })) entries.push(entry);
     }
     return { entries, ...kept };
   }
@@ -162,7 +161,7 @@ export class AuditTables {
   *#newestFirst(
     groups: readonly EntryGroup[],
     item: string | undefined,
-    before: string,
+    before = LAST,
   ): Generator<AuditEntry> {
     const ranges: Iterator<AuditEntry, undefined>[] =
       item === undefined
@@ -269,8 +268,8 @@ function* rowsBefore<V>(table: Table<V, EntryKey>, first: string, before: string
 const valueOfRow = <V>({ value }: { value: V }) => value;
 
 /**
- * Returns the group to which an entry belongs. A workspace's entries about refused tokens have a
- * group of their own, so they do not count towards the bound on its other entries.
+ * Returns the group to which an entry belongs. A workspace's entries about refused tokens have
+ * their own group, so they do not count towards the bound on its other entries.
  */
 function groupOf({ workspaceId, requests }: AuditEntry): EntryGroup {
   return requests === undefined ? workspaceId : workspaceId + REFUSED;
@@ -289,10 +288,12 @@ function bytesOf(entry: AuditEntry): number {
   return encodeValue(entry).length + KEY_BYTES + itemsOf(entry).size * INDEX_BYTES;
 }
 
-/** Whether an entry meets all conditions of `filter` except those on its time. */
-function matches(entry: AuditEntry, { actor, action, resource }: AuditFilter): boolean {
-  const { tokenId, memberId } = entry.actor;
-  if (actor !== undefined && actor !== tokenId && actor !== memberId) return false;
+/** Whether an entry meets all conditions of `filter`. */
+function matches(entry: AuditEntry, filter: AuditFilter): boolean {
+  const { actor, action, resource, from = 0, to = Infinity } = filter;
+  if (entry.at < from || entry.at >= to) return false;
+  const actors = [entry.actor.tokenId, entry.actor.memberId];
+  if (actor !== undefined && !actors.includes(actor)) return false;
   const items = [entry.resource?.id, ...(entry.concerns ?? [])];
   if (resource !== undefined && !items.includes(resource)) return false;
   return action === undefined || entry.action === action || entry.action.startsWith(`${action}.`);
