@@ -224,6 +224,21 @@ describe("a receiver of alerts", () => {
     expect(refused.map(([at]) => at)).toEqual(["/type"]);
   });
 
+  test("of the type email is changed without a mail server, but neither enabled nor given addresses", async () => {
+    const mail = { name: "N", type: "email", enabled: true, to: settings.to };
+    const change = (body: object, before = mail) =>
+      send(CHANGE, body, { before, hasMailServer: false }).then(
+        ({ stored }) => (stored[0] as [string, typeof mail])[1],
+        ({ details }) => details.map(({ path }: { path: string }) => path),
+      );
+    const to = ["b@b.test"];
+    expect(await change({ enabled: false })).toEqual({ ...mail, enabled: false });
+    expect(await change({ name: "M", enabled: true, to: mail.to })).toEqual({ ...mail, name: "M" });
+    expect(await change({ enabled: false, to })).toEqual({ ...mail, enabled: false, to });
+    expect(await change({ to })).toEqual(["/type"]);
+    expect(await change({ enabled: true }, { ...mail, enabled: false })).toEqual(["/type"]);
+  });
+
   test("is created with the first rules of its workspace, for the number of nodes", async () => {
     const rulesOf = async (more: Parameters<typeof send>[2]) =>
       (await send(CREATE, { name: "N", type: "slack", url }, more)).stored[0]![2];

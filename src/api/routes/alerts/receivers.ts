@@ -148,7 +148,7 @@ export const alertReceiverRoutes = [
     example: { enabled: false },
     update: ({ deps, workspaceId, params, body }) =>
       deps.catalog.alerts.receivers.update(workspaceId, params.id, (before) =>
-        validReceiver(changed(before, body), deps),
+        validReceiver(changed(before, body), deps, before),
       ),
   }),
   receivers.remove("Delete a receiver of alerts; what waits to be sent to it is dropped"),
@@ -199,9 +199,13 @@ function changed(before: AlertReceiverInput, change: Static<typeof AlertReceiver
 
 /**
  * Returns the receiver unchanged. Throws if a setting is missing or invalid, or belongs to
- * receivers of another type.
+ * receivers of another type. `before` is the stored receiver that the request changes.
  */
-function validReceiver(input: AlertReceiverInput, { alerts }: RouteDeps): AlertReceiverInput {
+function validReceiver(
+  input: AlertReceiverInput,
+  { alerts }: RouteDeps,
+  before?: AlertReceiverInput,
+): AlertReceiverInput {
   const { type, url } = input;
   const known = settingsOf[type];
   const faults: Detail[] = [];
@@ -217,11 +221,18 @@ function validReceiver(input: AlertReceiverInput, { alerts }: RouteDeps): AlertR
   if (input.authorization !== undefined && /[^\t\x20-\x7e]/.test(input.authorization)) {
     faults.push({ path: "/authorization", message: "Expected printable ASCII characters only" });
   }
-  if (type === "email" && !alerts.hasMailServer()) {
+  // An operator may remove the setting later. Then the receiver can still be renamed or disabled.
+  const needsServer = before === undefined || (input.enabled && isSentElsewhere(before, input));
+  if (type === "email" && needsServer && !alerts.hasMailServer()) {
     faults.push({ path: "/type", message: NO_MAIL_SERVER });
   }
   expectNone(faults);
   return input;
+}
+
+/** Whether a change enables or disables a receiver, or gives it other addresses. */
+function isSentElsewhere(before: AlertReceiverInput, after: AlertReceiverInput): boolean {
+  return !Bun.deepEquals([before.enabled, before.to], [after.enabled, after.to]);
 }
 
 function urlFaults(url: string): Detail[] {
