@@ -2,7 +2,6 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { CodeChange, RevisionInput } from "../catalog/code/code-changes.ts";
 import { PublicationConflict, RevisionConflict } from "../catalog/code-errors.ts";
 import type { CodeKind, Revision } from "../catalog/model.ts";
-import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { withTimeLimit } from "../concurrency/time-limit.ts";
 import { defined } from "../defined.ts";
 import { ApiError } from "../errors.ts";
@@ -24,6 +23,7 @@ import { suitesOf } from "./testing/test-code.ts";
 import { createTests, type TestContext } from "./testing/test-context.ts";
 import { detailsOf, failuresOf } from "./testing/test-failures.ts";
 import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
+import { createUpdateTurns } from "./update-turns.ts";
 import { toValidationResult } from "./validation-result.ts";
 
 /**
@@ -61,11 +61,7 @@ interface PublisherParts {
 export function createPublisher(parts: PublisherParts) {
   const { catalog, commitMsMax = COMMIT_MS_MAX } = parts;
   const tests = createTests(parts);
-  /**
-   * Mutex that runs simultaneous updates of one transformation or library one after the other,
-   * because in parallel all but the first one would have to be repeated and tested again.
-   */
-  const byResource = new KeyedMutex();
+  const inTurn = createUpdateTurns();
 
   /**
    * Commits a change to the catalog. Rejects with `unavailable` when the commit takes longer than
@@ -198,7 +194,10 @@ export function createPublisher(parts: PublisherParts) {
         const revision = catalog.code.revise(workspaceId, kind, id, changesOf(input));
         return store(revision, input, { basedOn: [{ kind, id, versionId: newest }] });
       };
-      return byResource.run(id, () => retryOn(RevisionConflict, attempt));
+      const { caller } = input;
+      return inTurn({ workspaceId, id, ...defined({ caller }) }, () =>
+        retryOn(RevisionConflict, attempt),
+      );
     },
 
     /**

@@ -447,6 +447,11 @@ export const TEST_REQUESTS_OF_WORKSPACE_MAX = 32;
  */
 export const TEST_REQUESTS_MAX = 256;
 /**
+ * Maximum number of one workspace's updates of transformations and libraries that run or wait for
+ * earlier updates of the same item at the same time. Further ones are answered with 503.
+ */
+export const CODE_UPDATES_OF_WORKSPACE_MAX = 128;
+/**
  * Maximum CPU time of user code in all tests of one request. When it is used up, the test events
  * that have not run fail.
  */

@@ -1,5 +1,9 @@
 import { expect, test } from "bun:test";
-import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../../src/settings/limits.ts";
+import {
+  CODE_UPDATES_OF_WORKSPACE_MAX,
+  TEST_REQUESTS_MAX,
+  TEST_REQUESTS_OF_WORKSPACE_MAX,
+} from "../../src/settings/limits.ts";
 import { code, freshPublishing, refusalOf, view } from "./_setup.ts";
 
 test("requests that test code are bounded, by workspace first", async () => {
@@ -36,4 +40,39 @@ test("a draft whose caller hangs up during the tests is not published", async ()
   const input = code({ publish: true, caller: caller.signal });
   await refusalOf(() => publishing.create(workspaceId, "transformation", input));
   expect(view(house)).toEqual([[], []]);
+});
+
+test("updates of one item that wait for each other are bounded by workspace, and run unless their caller hung up", async () => {
+  const { catalog, workspaceId, publishing, sandbox } = await freshPublishing();
+  const { resource } = await publishing.create(workspaceId, "transformation", code());
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  sandbox.meanwhile = () => end;
+  const caller = new AbortController();
+  const update = (more: object = {}) =>
+    publishing.update(workspaceId, "transformation", resource.id, { publish: true, ...more });
+  const hungUp = { code: "hung up", publish: false, caller: caller.signal };
+  const waiting = Array.from({ length: CODE_UPDATES_OF_WORKSPACE_MAX }, (_, n) =>
+    update(n === 1 ? hungUp : { code: `// ${n}` }),
+  );
+  const all = Promise.allSettled(waiting);
+  const refused = await refusalOf(() => update());
+  expect(refused.refusal).toBe("unavailable");
+  expect(refused.message).toBe(
+    "Too many requests of this workspace update code now; send the request again",
+  );
+  // Another workspace has its own bound.
+  const { id: other } = await catalog.workspaces.create("Other");
+  const item = await publishing.create(other, "transformation", code());
+  const change = { code: "// new", publish: false };
+  await publishing.update(other, "transformation", item.resource.id, change);
+  caller.abort();
+  resolve();
+  const failed = (await all)
+    .map(({ status }) => status)
+    .flatMap((it, n) => (it === "rejected" ? [n] : []));
+  expect(failed).toEqual([1]);
+  await update();
+  const options = { count: 1_000, order: "asc" as const };
+  const stored = [...catalog.code.revisions(workspaceId, "transformation", resource.id, options)];
+  expect(stored.map((revision) => revision.code)).not.toContain("hung up");
 });
