@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { CodeSelection, TestEvent } from "../../src/publishing/publisher.ts";
 import { TEST_EVENTS_KEPT_BYTES_MAX } from "../../src/settings/limits.ts";
-import { code, freshPublishing, type House, refusalOf } from "./_setup.ts";
+import { code, freshPublishing, type House, publish, refusalOf } from "./_setup.ts";
 
 const track = { type: "track" };
 
@@ -151,6 +151,27 @@ describe("test events", () => {
     const input = code({ publish: true, events });
     const { revision } = await house.publishing.create(workspaceId, "transformation", input);
     expect(catalog.code.history(revision).events?.map(({ n }) => n)).toEqual([0, 1, 2]);
+  });
+});
+
+test("live code that fails as before is published with a library, and its failures are warnings", async () => {
+  const house = await freshPublishing();
+  const { workspaceId } = house;
+  const library = code({ name: "Lib", publish: true });
+  const lib = await house.publishing.create(workspaceId, "library", library);
+  const input = code({ name: "T", code: 'from "lib" FAILS', events: [track] });
+  const live = await house.publishing.create(workspaceId, "transformation", input);
+  // Like code that was published when it did not fail yet.
+  await publish(house.catalog, live.revision, ["lib"]);
+  const next = { code: "new", publish: false };
+  const { revision } = await house.publishing.update(workspaceId, "library", lib.resource.id, next);
+  const result = await publishing(house)({
+    libraries: [{ versionId: revision.versionId }],
+    transformations: [{ versionId: live.revision.versionId }],
+  });
+  expect(result).toEqual({
+    published: true,
+    warnings: ["T: test event 1: Error: as marked (line 2)"],
   });
 });
 

@@ -2,12 +2,7 @@ import type { Catalog } from "../../catalog/catalog.ts";
 import { familyOf } from "../../catalog/import-name.ts";
 import type { Revision, TestCase } from "../../catalog/model.ts";
 import { defined } from "../../defined.ts";
-import {
-  type Program,
-  type ProgramBatch,
-  type ProgramOutcome,
-  unsharedMetadata,
-} from "../../sandbox/program.ts";
+import { type Program, type ProgramBatch, unsharedMetadata } from "../../sandbox/program.ts";
 import { defaultEvents } from "../default-test-events.ts";
 import { libraryCode, programOf } from "../guest-program.ts";
 import type { TestEvent, TestSuite } from "../publisher.ts";
@@ -16,7 +11,7 @@ import { toSuiteResult } from "./suite-result.ts";
 import type { TestContext } from "./test-context.ts";
 import { failuresOfTransformation } from "./test-failures.ts";
 import { testMetadata } from "./test-metadata.ts";
-import type { LibraryTestReport, TransformationTestReport } from "./test-run.ts";
+import type { LibraryTestReport, SuiteRun, TransformationTestReport } from "./test-run.ts";
 
 /**
  * Returns a list with one test suite, which has the events of a request; an empty list when the
@@ -109,22 +104,24 @@ export async function testImporter(
   return { ...now, runs: now.runs.map((run, index) => withoutKnown(run, then.runs[index])) };
 }
 
-type SuiteRun = TransformationTestReport["runs"][number];
-
 /**
- * Removes from the run of a suite the failures that also occurred in `before`, the run of the same
- * suite with the published libraries. Returns the run unchanged when `before` is undefined.
+ * Moves the failures that also occurred in `before`, the run of the same suite with the published
+ * libraries, to `known` of the result. Their events then count as passed, without output. Returns
+ * the run unchanged when `before` is undefined.
  */
 function withoutKnown({ suite, report }: SuiteRun, before: SuiteRun | undefined): SuiteRun {
   if (before === undefined) return { suite, report };
-  const known = before.report.outcomes.map((outcome) => "error" in outcome);
-  const outcomes = report.outcomes.map((outcome, at) => (known[at] ? passed : outcome));
+  const known = report.outcomes.flatMap((outcome, event) => {
+    const then = before.report.outcomes[event];
+    const isKnown = "error" in outcome && then !== undefined && "error" in then;
+    return isKnown ? [{ event, error: outcome.error }] : [];
+  });
+  const outcomes = [...report.outcomes];
+  for (const { event } of known) outcomes[event] = { events: [] };
   const { expectedOutput: _, ...anyOutput } = suite;
   const isExpected = toSuiteResult(before.suite, before.report).status === "pass";
-  return { suite: isExpected ? suite : anyOutput, report: { ...report, outcomes } };
+  return { suite: isExpected ? suite : anyOutput, report: { ...report, outcomes }, known };
 }
-
-const passed: ProgramOutcome = { events: [] };
 
 function testProgram(catalog: Catalog, { revision, libraries }: ResolvedCode): Program {
   const { workspaceId } = revision;
