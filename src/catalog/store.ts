@@ -32,9 +32,10 @@ export interface CatalogStore extends Environment {
    */
   advance(name: Epoch): number;
   /**
-   * Calls `run`. Each change that `run` makes first calls `condition` in its transaction. If
-   * `condition` throws, the change rejects with that error and writes nothing. When `run` itself
-   * calls `conditionally`, both conditions apply, the outer one first.
+   * Calls `run`. Each change that begins before `run` has settled first calls `condition` in its
+   * transaction, also when that comes later. If `condition` throws, the change rejects with that
+   * error and writes nothing. When `run` itself calls `conditionally`, both conditions apply, the
+   * outer one first.
    */
   conditionally<T>(condition: () => void, run: () => Promise<T>): Promise<T>;
 }
@@ -102,10 +103,10 @@ export function openStore(
    */
   const epochsNow = new Map<Epoch, number>();
   /**
-   * Holds the function that checks the conditions which `conditionally` set for the asynchronous
+   * Holds the function that returns the conditions which `conditionally` set for the asynchronous
    * call in progress. Changes find it here, so the catalog's methods need no parameter for it.
    */
-  const conditions = new AsyncLocalStorage<() => void>();
+  const conditions = new AsyncLocalStorage<() => readonly (() => void)[]>();
   /**
    * Greatest value of each epoch (counter of changes) that this process has read. `advance` asserts
    * that the next value is greater.
@@ -133,13 +134,13 @@ export function openStore(
     trouble: () => store.trouble(),
     close: () => store.close(),
     async change(apply, options) {
-      const check = conditions.getStore();
+      const checks = conditions.getStore()?.() ?? [];
       const checked = () => {
-        check?.();
+        for (const check of checks) check();
         return apply();
       };
       try {
-        return await store.change(check === undefined ? apply : checked, options);
+        return await store.change(checks.length === 0 ? apply : checked, options);
       } finally {
         epochsNow.clear();
       }
@@ -148,14 +149,10 @@ export function openStore(
     async conditionally(condition, run) {
       const outer = conditions.getStore();
       let isOver = false;
-      const check = () => {
-        // Work that `run` started without waiting for it has no condition.
-        if (isOver) return;
-        outer?.();
-        condition();
-      };
+      // A change that begins after the end, in work that `run` did not await, has no condition.
+      const current = () => [...(outer?.() ?? []), ...(isOver ? [] : [condition])];
       try {
-        return await conditions.run(check, run);
+        return await conditions.run(current, run);
       } finally {
         isOver = true;
       }

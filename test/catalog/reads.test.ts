@@ -272,3 +272,17 @@ test("conditions of nested calls are checked in each change, the outer one first
   await change();
   expect(steps).toEqual(["change", "change"]);
 });
+
+test("a change that began in a conditional call checks the conditions in each run, also when the call is over", async () => {
+  const raw = openStore(await freshDirectory(), logger);
+  onTestFinished(() => raw.close());
+  const steps: string[] = [];
+  const step = (name: string) => () => void steps.push(name);
+  const begin = async () => ({ begun: raw.change(step("change")) });
+  const { begun } = await raw.conditionally(step("outer"), () =>
+    raw.conditionally(step("inner"), begin),
+  );
+  expect(steps).toEqual([]);
+  await begun;
+  expect(steps).toEqual(["outer", "inner", "change"]);
+});
