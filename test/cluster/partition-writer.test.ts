@@ -189,8 +189,8 @@ function countersOf() {
 }
 type Options = ConstructorParameters<typeof PartitionWriter<string>>[0];
 
-test("records that the brokers leave unanswered are rejected after 10 s, and counted once", async () => {
-  jest.useFakeTimers();
+/** A producer that takes each block at once, and acknowledges all of them with `answer`. */
+function slowProducer() {
   const answer = Promise.withResolvers<bigint>();
   const producer = {
     send(_: number, take: () => Buffer) {
@@ -198,6 +198,12 @@ test("records that the brokers leave unanswered are rejected after 10 s, and cou
       return answer.promise;
     },
   };
+  return { answer, producer };
+}
+
+test("records that the brokers leave unanswered are rejected after 10 s, and counted once", async () => {
+  jest.useFakeTimers();
+  const { answer, producer } = slowProducer();
   const { counts, metrics } = countersOf();
   const writer = new PartitionWriter({
     ...{ partition: 0, codec: textCodec, end: 0n, metrics },
@@ -227,13 +233,7 @@ test("records that the brokers leave unanswered are rejected after 10 s, and cou
 
 test("a late acknowledgement makes the partition writable again, and is logged", async () => {
   jest.useFakeTimers();
-  const answer = Promise.withResolvers<bigint>();
-  const producer = {
-    send(_: number, take: () => Buffer) {
-      take();
-      return answer.promise;
-    },
-  };
+  const { answer, producer } = slowProducer();
   const { logger, lines } = listeningLogger();
   const writer = new PartitionWriter({
     ...{ partition: 0, codec: textCodec, end: 0n, logger },
@@ -253,13 +253,7 @@ test("a late acknowledgement makes the partition writable again, and is logged",
 
 test("an answer that arrived while the process stood still for 10 s keeps its records", async () => {
   jest.useFakeTimers();
-  const answer = Promise.withResolvers<bigint>();
-  const producer = {
-    send(_: number, take: () => Buffer) {
-      take();
-      return answer.promise;
-    },
-  };
+  const { answer, producer } = slowProducer();
   const writer = new PartitionWriter({
     ...{ partition: 0, codec: textCodec, end: 0n },
     producer: producer as unknown as IdempotentProducer,
