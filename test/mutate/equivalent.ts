@@ -166,7 +166,7 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/catalog/code/revisions.ts",
-    line: "const now = Math.max(Date.now(), before.createdAt + 1);",
+    line: "const now = Math.max(Date.now(), timeOf(before.versionId) + 1);",
     change: "1 → (1 + 1)",
     why: "Any later time keeps the order",
   },
@@ -269,7 +269,7 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/log/reader.ts",
-    line: "if (missing > 0) this.options.losses.missing(directory, { from, to }, missing);",
+    line: "if (missing > 0) this.options.losses.missing(this.options.directory, { from, to }, missing);",
     change: "missing > 0 → missing >= 0",
     why: "A loss of no record is not told there either",
   },

@@ -33,9 +33,9 @@ export function createRevisions(
         ...(input.createdBy && { createdBy: input.createdBy }),
       };
       // A revision is always younger than the one before it, also when the clock steps back, since
-      // versions are ordered by time. The id before may be of a node or process whose clock is
-      // ahead.
-      const now = Math.max(Date.now(), before.createdAt + 1, timeOf(before.versionId) + 1);
+      // versions are ordered by the times in their ids. The id before, whose time is never earlier
+      // than `createdAt`, may be of a node or process whose clock is ahead.
+      const now = Math.max(Date.now(), timeOf(before.versionId) + 1);
       return revision({ kind, id, workspaceId }, after, now);
     },
   };
