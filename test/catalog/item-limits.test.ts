@@ -30,7 +30,7 @@ const add: Record<LimitedItem, (catalog: Catalog, workspaceId: string) => Promis
   revisions: (catalog, workspaceId) => store(catalog, workspaceId, "transformation"),
   members: (catalog, workspaceId) =>
     catalog.members.create(workspaceId, { name: "A", email: "a@example.com" }),
-  // The operator's tokens, which nobody has granted, have no limit.
+  // Tokens that the operator creates (without a grantor) have no limit.
   tokens(catalog, workspaceId) {
     const [first] = catalog.tokens.list(workspaceId, 1).items;
     const grantor = first && { tokenId: first.id, permissions: new Set<never>() };

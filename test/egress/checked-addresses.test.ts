@@ -159,7 +159,7 @@ describe("names", () => {
     }
     now = 360_000;
     expect(await addresses()).toEqual(found);
-    // Of the addresses that failed, the one that failed last comes last.
+    // Failed addresses come in the order of their last failure.
     for (const address of ["9.9.9.9", "1.1.1.1", "1.0.0.1", "9.9.9.9"]) {
       names.demote("three.test", address);
       now += 1;
